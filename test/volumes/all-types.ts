@@ -1,6 +1,7 @@
 import { after, before, describe } from "node:test";
 import { freePort } from "../e2e/agent-process.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
+import { certificates } from "./certificates.ts";
 import { ends } from "./cleanup.ts";
 import { content } from "./content.ts";
 import { hostPaths } from "./host-paths.ts";
@@ -11,7 +12,7 @@ import { reserveHugePages, scratch } from "./scratch.ts";
 import { figures, openServer } from "./volume-metrics.ts";
 import { VolumeNode } from "./volume-node.ts";
 
-const gates = { ClusterTrustBundle: true, ClusterTrustBundleProjection: true };
+const gates = { ClusterTrustBundle: true, ClusterTrustBundleProjection: true, PodCertificateRequest: true };
 
 /** All types of volumes, side by side on one node of this version. */
 export function volumesOfPods(version: ContainerdVersion): void {
@@ -23,6 +24,7 @@ export function volumesOfPods(version: ContainerdVersion): void {
     hostPaths(() => disks?.raw),
     persistent(() => disks),
     content,
+    certificates,
     scratch(hugePages),
     mounting,
   ];

@@ -15,6 +15,7 @@ import { PluginManager } from "../plugins/plugin-manager.ts";
 import { AttachedVolumes, type AttachedVolumesOptions } from "../pods/volumes/attached-volumes.ts";
 import { contentPlugins } from "../pods/volumes/content/content-plugins.ts";
 import { podsReferencing } from "../pods/volumes/content/content-references.ts";
+import { PodCertificates } from "../pods/volumes/content/pod-certificates/pod-certificates.ts";
 import type { ServiceAccountTokens } from "../pods/volumes/content/tokens/service-account-tokens.ts";
 import { ClusterTrustBundles } from "../pods/volumes/content/trust-bundles/cluster-trust-bundles.ts";
 import { type CsiVolumes, csiVolumes } from "../pods/volumes/csi/csi-volumes.ts";
@@ -71,6 +72,16 @@ export function podVolumes(
     api && gates.enabled("ClusterTrustBundleProjection")
       ? new ClusterTrustBundles({ api, ...common })
       : undefined;
+  const certificates =
+    api && view && gates.enabled("PodCertificateRequest")
+      ? new PodCertificates({
+          api,
+          nodeName: node.name,
+          nodeUid: () => view.node()?.metadata.uid,
+          onChange: (uid) => post({ kind: "volume-content-changed", ref: { kind: "PodCertificate", uid } }),
+          ...{ events, metrics, ...common },
+        })
+      : undefined;
   let csi: CsiVolumes | undefined;
   objects?.onChange((ref) => post({ kind: "volume-content-changed", ref }));
   bundles?.onChange(() => post({ kind: "volume-content-changed", ref: { kind: "ClusterTrustBundle" } }));
@@ -106,6 +117,7 @@ export function podVolumes(
         objects: objects ?? noObjects,
         tokens,
         trustBundles: bundles,
+        certificates,
       }),
       nfsPlugin({ commands, mounts, logger }),
       iscsiPlugin({
@@ -172,6 +184,8 @@ export function podVolumes(
         "volumes-attached": () => volumes.manager.resync((plugin) => attachedPlugins.includes(plugin)),
         "csi-driver-changed": () => volumes.manager.resync((plugin) => plugin === csiPluginName),
         "volume-content-changed": ({ ref }) => volumes.manager.changed(podsReferencing(desired.all(), ref)),
+        // A volume that was never set up is not torn down either.
+        "worker-gone": ({ uid }) => certificates?.delete(uid),
       },
       // Drivers are also registered with the API server.
       plugins: { "api-reconnected": () => registry.retry() },
@@ -185,6 +199,7 @@ export function podVolumes(
     components: [
       sharedMounts(rootDir),
       ...(bundles ? [bundles] : []),
+      ...(certificates ? [certificates] : []),
       ...(csi?.components ?? []),
       volumes.manager,
       registry,

@@ -27,7 +27,7 @@ const expected: Record<EventKind, string> = {
   "pod-evicted": "workers",
   "pod-released": "statusWriter podsApi",
   "worker-gone":
-    "logFollowers explanations probes status allocation exclusiveResources evictedPods startupLatency statusWriter mirrors podsApi overview",
+    "logFollowers explanations probes status allocation exclusiveResources evictedPods startupLatency statusWriter mirrors podsApi overview volumes",
   "status-changed": "overview podsApi workers statusWriter",
   "volumes-in-use": "nodeStatus",
   "volumes-reported": "attachedVolumes",

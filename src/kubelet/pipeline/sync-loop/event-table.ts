@@ -50,6 +50,7 @@ export const eventTable = {
     "mirrors",
     "podsApi",
     "overview",
+    "volumes",
   ],
   "status-changed": ["overview", "podsApi", "workers", "statusWriter"],
 

@@ -8,7 +8,8 @@ import type { ProbeResultChange } from "../../state/probe-results.ts";
 /** An API object that is projected into volumes. */
 export type ObjectRef =
   | { readonly kind: "ConfigMap" | "Secret"; readonly namespace: string; readonly name: string }
-  | { readonly kind: "ClusterTrustBundle" };
+  | { readonly kind: "ClusterTrustBundle" }
+  | { readonly kind: "PodCertificate"; readonly uid: PodUid };
 
 /**
  * The events between components of the kubelet. An event reports a change, not what to do: which components handle it, and in which order,

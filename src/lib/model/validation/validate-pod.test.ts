@@ -452,6 +452,11 @@ const mount = (m: Loose, volume: Loose = {}) =>
     container: { volumeMounts: [{ name: "v", mountPath: "/v", ...m }] },
   });
 
+const certificateVolume = (source: Loose) => {
+  const podCertificate = { signerName: "example.com/a", keyType: "ED25519", keyPath: "key", ...source };
+  return mount({}, { projected: { sources: [{ podCertificate }] } });
+};
+
 table("volumes and mounts", [
   ["a mount", mount({})],
   ["mounts name volumes", mount({ name: "w" }), 'spec.containers[0].volumeMounts[0].name: Not found: "w"'],
@@ -530,6 +535,47 @@ table("volumes and mounts", [
     "downward items have a field",
     mount({}, { downwardAPI: { items: [{ path: "x" }] } }),
     "spec.volumes[0].downwardAPI.items[0]: Required value",
+  ],
+  ["a pod certificate has one file", certificateVolume({})],
+  [
+    "a pod certificate has a signer",
+    certificateVolume({ signerName: "" }),
+    "spec.volumes[0].projected.sources[0].podCertificate.signerName: Required value",
+  ],
+  [
+    "a pod certificate has a known kind of key",
+    certificateVolume({ keyType: "DSA" }),
+    'spec.volumes[0].projected.sources[0].podCertificate.keyType: Unsupported value: "DSA": supported values: "ECDSAP256", ',
+  ],
+  [
+    "a pod certificate lives for an hour at least",
+    certificateVolume({ maxExpirationSeconds: 3599 }),
+    "spec.volumes[0].projected.sources[0].podCertificate.maxExpirationSeconds: Invalid value: 3599: if provided, maxExpirationSeconds must be >= 3600",
+  ],
+  [
+    "a pod certificate lives for 91 days at most",
+    certificateVolume({ maxExpirationSeconds: 91 * 86_400 + 1 }),
+    "spec.volumes[0].projected.sources[0].podCertificate.maxExpirationSeconds: Invalid value: 7862401: if provided, maxExpirationSeconds must be <= 7862400",
+  ],
+  [
+    "a pod certificate of Kubernetes lives for a day at most",
+    certificateVolume({ signerName: "kubernetes.io/x", maxExpirationSeconds: 86_401 }),
+    "spec.volumes[0].projected.sources[0].podCertificate.maxExpirationSeconds: Invalid value: 86401: if provided, maxExpirationSeconds must be <= 86400",
+  ],
+  [
+    "a pod certificate without a file",
+    certificateVolume({ keyPath: "" }),
+    "spec.volumes[0].projected.sources[0].podCertificate: Required value: specify at least one of credentialBundlePath, keyPath, and certificateChainPath",
+  ],
+  [
+    "the files of a pod certificate stay in the volume",
+    certificateVolume({ keyPath: "../key" }),
+    "spec.volumes[0].projected.sources[0].podCertificate.keyPath: Invalid value",
+  ],
+  [
+    "the files of a pod certificate have different paths",
+    certificateVolume({ keyPath: "x", certificateChainPath: "x" }),
+    'spec.volumes[0].projected.sources: Invalid value: "x": conflicting duplicate paths',
   ],
   [
     "required fields of other sources",

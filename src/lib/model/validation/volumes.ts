@@ -109,6 +109,11 @@ function checkProjections(sources: Projection[], at: string, problems: Problems)
       checkToken(source.serviceAccountToken, `${at}[${i}].serviceAccountToken`, problems);
     for (const path of [source.serviceAccountToken?.path, source.clusterTrustBundle?.path])
       claim(path, `${at}[${i}]`);
+    if (source.podCertificate) {
+      checkPodCertificate(source.podCertificate, `${at}[${i}].podCertificate`, problems);
+      for (const field of ["credentialBundlePath", "keyPath", "certificateChainPath"] as const)
+        claim(source.podCertificate[field], at);
+    }
   }
 }
 
@@ -128,6 +133,40 @@ function checkToken(
     );
   if (!token.path) problems.required(`${at}.path`);
   else problems.check(`${at}.path`, token.path, volumeFilePath(token.path));
+}
+
+const certificateKeys = ["RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"];
+const minCertificateSeconds = 3600;
+const maxCertificateSeconds = 91 * 24 * 3600;
+/** Of the signers of Kubernetes itself. */
+const maxKubernetesSeconds = 24 * 3600;
+
+function checkPodCertificate(
+  source: NonNullable<Projection["podCertificate"]>,
+  at: string,
+  problems: Problems,
+): void {
+  const { signerName, keyType, maxExpirationSeconds: seconds } = source;
+  if (isMissing(signerName)) problems.required(`${at}.signerName`);
+  if (!certificateKeys.includes(keyType)) problems.unsupported(`${at}.keyType`, keyType, certificateKeys);
+  const most = signerName?.startsWith("kubernetes.io/") ? maxKubernetesSeconds : maxCertificateSeconds;
+  const beyond = (limit: string) =>
+    problems.invalid(
+      `${at}.maxExpirationSeconds`,
+      seconds,
+      `if provided, maxExpirationSeconds must be ${limit}`,
+    );
+  if (seconds !== undefined && seconds < minCertificateSeconds) beyond(`>= ${minCertificateSeconds}`);
+  if (seconds !== undefined && seconds > most) beyond(`<= ${most}`);
+  const paths = (["credentialBundlePath", "keyPath", "certificateChainPath"] as const).filter(
+    (field) => source[field],
+  );
+  for (const field of paths) {
+    const path = source[field] ?? "";
+    problems.check(`${at}.${field}`, path, volumeFilePath(path));
+  }
+  if (paths.length === 0)
+    problems.required(at, "specify at least one of credentialBundlePath, keyPath, and certificateChainPath");
 }
 
 function checkItems(items: Items, at: string, problems: Problems): void {

@@ -131,9 +131,14 @@ describe("content volumes", () => {
       "ClusterTrustBundle projection is not supported in static kubelet mode",
     ],
     [
-      "support for a source",
+      "support for certificates",
       projected({ podCertificate: {} } as never),
-      "projected volumes with a podCertificate are not supported",
+      "pod certificates are not supported without an API server, or with the feature gate PodCertificateRequest disabled",
+    ],
+    [
+      "support for a source",
+      projected({ lunarPhase: {} } as never),
+      "projected volumes with a lunarPhase are not supported",
     ],
     [
       "a safe path",

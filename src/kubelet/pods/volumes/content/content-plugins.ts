@@ -3,6 +3,7 @@ import type { SetUpRequest, VolumePlugin } from "../volume-plugin.ts";
 import { type ContentHost, contentPlugin } from "./content-plugin.ts";
 import { downwardFiles } from "./downward-files.ts";
 import { type ContentObjects, configMapFiles, secretFiles } from "./object-files.ts";
+import type { PodCertificates } from "./pod-certificates/pod-certificates.ts";
 import { projectedFiles } from "./projected-files.ts";
 import type { ServiceAccountTokens } from "./tokens/service-account-tokens.ts";
 import type { TrustBundles } from "./trust-bundles/cluster-trust-bundles.ts";
@@ -12,6 +13,8 @@ export interface ContentOptions extends ContentHost {
   readonly tokens: Pick<ServiceAccountTokens, "get" | "delete">;
   /** Undefined without an API server, or if the gate ClusterTrustBundleProjection is off. */
   readonly trustBundles?: TrustBundles | undefined;
+  /** Undefined without an API server, or if the gate PodCertificateRequest is off. */
+  readonly certificates?: Pick<PodCertificates, "get" | "delete"> | undefined;
 }
 
 const readable = 0o644;
@@ -82,8 +85,14 @@ function projected(o: ContentOptions): VolumePlugin {
       name: "kubernetes.io/projected",
       medium: "memory",
       handles: ({ volume }) => volume.projected !== undefined,
-      files: (request) => projectedFiles({ ...o, trustBundles: o.trustBundles }, projectionOf(request)),
-      onTornDown: ({ podUid }) => o.tokens.delete(podUid),
+      files: (request) => {
+        const { trustBundles, certificates } = o;
+        return projectedFiles({ ...o, trustBundles, certificates }, projectionOf(request));
+      },
+      onTornDown: ({ podUid }) => {
+        o.tokens.delete(podUid);
+        o.certificates?.delete(podUid);
+      },
     },
     o,
   );
@@ -91,7 +100,15 @@ function projected(o: ContentOptions): VolumePlugin {
 
 function projectionOf({ pod, spec, fsGroup, signal }: SetUpRequest) {
   const { sources = [], defaultMode = readable } = spec.volume.projected ?? {};
-  return { pod: pod as Pod, sources, mode: defaultMode, user: commonUser(pod), fsGroup, signal };
+  return {
+    pod: pod as Pod,
+    volume: spec.name,
+    sources,
+    mode: defaultMode,
+    user: commonUser(pod),
+    fsGroup,
+    signal,
+  };
 }
 
 /** The user that all containers of the pod run as, if all specify the same one. */

@@ -14,6 +14,12 @@ const pod = fakePod({
         projected: { sources: [{ secret: { name: "x" } }, { configMap: { name: "x" } }] },
       },
       { name: "trust", projected: { sources: [{ clusterTrustBundle: { name: "x", path: "ca" } }] } },
+      {
+        name: "certificate",
+        projected: {
+          sources: [{ podCertificate: { signerName: "a.b/c", keyType: "ED25519", keyPath: "key" } }],
+        },
+      },
       { name: "empty", emptyDir: {} },
     ],
   },
@@ -37,6 +43,16 @@ describe("the volumes that reference an object", () => {
       [],
     ],
     ["an object of another name is not referenced", { kind: "Secret", namespace: "default", name: "y" }, []],
+    [
+      "certificates of the pod are referenced by projected volumes",
+      { kind: "PodCertificate", uid: pod.metadata.uid },
+      ["certificate"],
+    ],
+    [
+      "certificates of another pod are not referenced",
+      { kind: "PodCertificate", uid: "another" as PodUid },
+      [],
+    ],
     ["trust bundles are referenced by projected volumes", { kind: "ClusterTrustBundle" }, ["trust"]],
   ];
   for (const [what, ref, volumes] of cases)

@@ -4,11 +4,14 @@ import type { Pod, PodUid, Volume } from "../../../../lib/model/pod.ts";
 export type ContentRef =
   | { readonly kind: "ConfigMap" | "Secret"; readonly namespace: string; readonly name: string }
   /** Any of them: volumes may select them by labels. */
-  | { readonly kind: "ClusterTrustBundle" };
+  | { readonly kind: "ClusterTrustBundle" }
+  /** The certificates of a pod. */
+  | { readonly kind: "PodCertificate"; readonly uid: PodUid };
 
 /** Names of the pod's volumes that have to be set up again when the object has changed. */
 export function volumesReferencing({ metadata, spec }: Pod, ref: ContentRef): string[] {
-  if (ref.kind !== "ClusterTrustBundle" && ref.namespace !== metadata.namespace) return [];
+  if ("namespace" in ref && ref.namespace !== metadata.namespace) return [];
+  if ("uid" in ref && ref.uid !== metadata.uid) return [];
   return (spec.volumes ?? []).filter((volume) => refersTo(volume, ref)).map(({ name }) => name);
 }
 
@@ -28,6 +31,8 @@ function refersTo({ secret, configMap, projected }: Volume, ref: ContentRef): bo
       return configMap?.name === ref.name || sources.some((source) => source.configMap?.name === ref.name);
     case "ClusterTrustBundle":
       return sources.some((source) => source.clusterTrustBundle !== undefined);
+    case "PodCertificate":
+      return sources.some((source) => source.podCertificate !== undefined);
     default:
       return ref satisfies never;
   }

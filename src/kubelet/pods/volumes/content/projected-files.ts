@@ -3,6 +3,7 @@ import type { Pod, Volume } from "../../../../lib/model/pod.ts";
 import { downwardFiles } from "./downward-files.ts";
 import { type ContentObjects, configMapFiles, secretFiles } from "./object-files.ts";
 import type { ContentFile } from "./payload.ts";
+import { type PodCertificates, podCertificatesUnsupported } from "./pod-certificates/pod-certificates.ts";
 import type { ServiceAccountTokens } from "./tokens/service-account-tokens.ts";
 import { type TrustBundles, trustBundlesUnsupported } from "./trust-bundles/cluster-trust-bundles.ts";
 
@@ -14,11 +15,14 @@ export interface ProjectionSources {
   readonly objects: ContentObjects;
   readonly tokens: Pick<ServiceAccountTokens, "get">;
   readonly trustBundles: TrustBundles | undefined;
+  readonly certificates: Pick<PodCertificates, "get"> | undefined;
   readonly allocatable: () => Readonly<Record<string, string>>;
 }
 
 export interface Projection {
   readonly pod: Pod;
+  /** The name of the volume. */
+  readonly volume: string;
   readonly sources: readonly Source[];
   readonly mode: number;
   /** The user that all containers run as, if it is the same one. */
@@ -30,7 +34,7 @@ export interface Projection {
 /** The files of all sources; of two with the same path the later one is used. Reports all errors together. */
 export async function projectedFiles(from: ProjectionSources, projection: Projection): Promise<Files> {
   const results = await Promise.allSettled(
-    projection.sources.map((source) => sourceFiles(from, projection, source)),
+    projection.sources.map((source, index) => sourceFiles(from, projection, source, index)),
   );
   const files: Files = new Map();
   const errors: unknown[] = [];
@@ -42,9 +46,14 @@ export async function projectedFiles(from: ProjectionSources, projection: Projec
   return files;
 }
 
-async function sourceFiles(from: ProjectionSources, projection: Projection, source: Source): Promise<Files> {
+async function sourceFiles(
+  from: ProjectionSources,
+  projection: Projection,
+  source: Source,
+  index: number,
+): Promise<Files> {
   const { pod, mode, signal } = projection;
-  const { secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle } = source;
+  const { secret, configMap, downwardAPI, serviceAccountToken, clusterTrustBundle, podCertificate } = source;
   const { namespace } = pod.metadata;
   const object = ({ name = "", items, optional }: NonNullable<Source["secret"]>) => {
     return { namespace, name, items, optional, mode, signal };
@@ -54,6 +63,7 @@ async function sourceFiles(from: ProjectionSources, projection: Projection, sour
   if (downwardAPI) return downwardFiles(downwardAPI.items, { pod, allocatable: from.allocatable() }, mode);
   if (serviceAccountToken) return tokenFile(from, projection, serviceAccountToken);
   if (clusterTrustBundle) return trustFile(from, projection, clusterTrustBundle);
+  if (podCertificate) return certificateFiles(from, projection, podCertificate, index);
   const kind = Object.keys(source)[0];
   if (!kind) return new Map();
   throw new KubeletError("Projection", `projected volumes with a ${kind} are not supported`);
@@ -87,6 +97,25 @@ async function trustFile(
       ? await trustBundles.bySigner(signerName ?? "", labelSelector, optional, projection.signal)
       : await trustBundles.byName(name, optional, projection.signal);
   return new Map([[path, restricted(Buffer.from(text), projection)]]);
+}
+
+function certificateFiles(
+  { certificates }: ProjectionSources,
+  projection: Projection,
+  source: NonNullable<Source["podCertificate"]>,
+  index: number,
+): Files {
+  if (!certificates) throw podCertificatesUnsupported();
+  const { pod, volume } = projection;
+  const { privateKey, certificateChain } = certificates.get(pod, volume, index, source);
+  const contents: [path: string | undefined, text: string][] = [
+    [source.credentialBundlePath, privateKey + certificateChain],
+    [source.keyPath, privateKey],
+    [source.certificateChainPath, certificateChain],
+  ];
+  const files: Files = new Map();
+  for (const [path, text] of contents) if (path) files.set(path, restricted(Buffer.from(text), projection));
+  return files;
 }
 
 /** If the reader is known, no one else may read the file; the writer adds the group's permissions. */
