@@ -21,11 +21,15 @@ export function journalArguments(services: readonly string[], options: LogQueryO
   ];
 }
 
-/** "2026-1-31 7:5:0" */
+/** systemd rejects earlier and later times. */
+const firstMs = 0;
+const lastMs = Date.UTC(9999, 11, 30, 23, 59, 59);
+
+/** "2026-1-31 7:5:0 UTC": without a zone, the time would be one of the node's time zone. */
 function journalTime({ ms }: LogTime): string {
-  const t = new Date(ms);
+  const t = new Date(Math.min(Math.max(ms, firstMs), lastMs));
   const day = [t.getUTCFullYear(), t.getUTCMonth() + 1, t.getUTCDate()].join("-");
-  return `${day} ${[t.getUTCHours(), t.getUTCMinutes(), t.getUTCSeconds()].join(":")}`;
+  return `${day} ${[t.getUTCHours(), t.getUTCMinutes(), t.getUTCSeconds()].join(":")} UTC`;
 }
 
 /** The services that write to the journal. None without a journal. */

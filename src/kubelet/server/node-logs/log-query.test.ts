@@ -29,7 +29,11 @@ test("queries become arguments of journalctl, a file, or problems with their fie
     ["query=a&pattern=(%3Fi)err.*", [...fixed, "--unit=a", "--grep=(?i)err.*"]],
     [
       "query=a&sinceTime=2026-01-02T03:04:05Z&untilTime=2026-11-12T13:14:15%2B01:00",
-      [...fixed, "--since=2026-1-2 3:4:5", "--until=2026-11-12 12:14:15", "--unit=a"],
+      [...fixed, "--since=2026-1-2 3:4:5 UTC", "--until=2026-11-12 12:14:15 UTC", "--unit=a"],
+    ],
+    [
+      "query=a&sinceTime=1066-10-14T09:00:00Z&untilTime=9999-12-31T23:59:59Z",
+      [...fixed, "--since=1970-1-1 0:0:0 UTC", "--until=9999-12-30 23:59:59 UTC", "--unit=a"],
     ],
     ["query=/syslog", ["/syslog"]],
     ["query=foo/bar.log", ["foo/bar.log"]],

@@ -1,0 +1,27 @@
+// Runs in a guest: sends each query of the command line to /logs/, with the journal of the guest, and prints the responses as JSON. A query that
+// starts with "!" is a shell command that is run instead, and one that starts with "&" is run while the next query is answered.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import type { TestContext } from "node:test";
+import { serveRoutes } from "../../src/kubelet/server/logs/fake-route-server.ts";
+import { nodeLogs } from "../../src/kubelet/server/node-logs/node-logs.ts";
+
+const cleanups: (() => void)[] = [];
+const context = { after: (work: () => void) => cleanups.push(work) } as unknown as TestContext;
+const { url, faults } = await serveRoutes(context, [nodeLogs({ enabled: true, queries: true })]);
+
+const shell = (command: string) => once(spawn("sh", ["-ec", command], { stdio: "ignore" }), "exit");
+
+const responses: { query: string; status: number; text: string }[] = [];
+let meanwhile: Promise<unknown> = Promise.resolve();
+for (const query of process.argv.slice(2)) {
+  if (query.startsWith("!")) await shell(query.slice(1));
+  else if (query.startsWith("&")) meanwhile = shell(query.slice(1));
+  else {
+    const response = await fetch(`${url}/logs/?${query}`);
+    responses.push({ query, status: response.status, text: await response.text() });
+    await meanwhile;
+  }
+}
+for (const cleanup of cleanups) cleanup();
+console.log(JSON.stringify({ responses, faults }));
