@@ -1,5 +1,4 @@
 import { createWriteStream } from "node:fs";
-import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { type Agent, type AgentOptions, startAgent } from "../kubelet/agent/agent.ts";
 import { systemClock } from "../lib/base/clock.ts";
@@ -10,6 +9,7 @@ import { withDefaults, withFileDefaults } from "../lib/config/defaults.ts";
 import { FeatureGates } from "../lib/config/feature-gates.ts";
 import type { KubeletConfiguration } from "../lib/config/kubelet-configuration.ts";
 import { type LoadedConfiguration, loadConfiguration } from "../lib/config/load.ts";
+import { reachableResolvConf } from "../lib/host/resolver-file.ts";
 import type { PrivateNode } from "../single-node/private-node.ts";
 import { type Binaries, describeMissing, findRequirements } from "../single-node/requirements.ts";
 
@@ -49,11 +49,7 @@ export async function privateConfiguration(
   config.serializeImagePulls = false;
   // The images were built for this node and cannot be pulled again: they are kept even if the host's disk is full.
   config.imageGCHighThresholdPercent = 100;
-  const hasResolvConf = await access("/etc/resolv.conf").then(
-    () => true,
-    () => false,
-  );
-  if (!hasResolvConf) config.resolvConf = "";
+  config.resolvConf = config.resolvConf && (await reachableResolvConf(config.resolvConf));
   return config;
 }
 

@@ -4,6 +4,7 @@ import type { Component } from "../../lib/base/component.ts";
 import { errnoOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { systemIptables } from "../../lib/host/iptables.ts";
+import { hasLoopbackServersOnly } from "../../lib/host/resolver-file.ts";
 import { sysctls } from "../../lib/host/sysctls.ts";
 import { systemCommands } from "../../lib/host/system-commands.ts";
 import { HostSetup } from "../resources/host-setup/host-setup.ts";
@@ -21,6 +22,12 @@ export function hostSetup({ config, clock, logger, host }: AgentOptions): Compon
       sysctls: sysctls(),
       oomScoreAdj: config.oomScoreAdj,
       setOomScoreAdj: (value) => writeFile("/proc/self/oom_score_adj", String(value)),
+      unreachableResolvConf: async () => {
+        const path = config.resolvConf ?? "";
+        // A file that cannot be read is an error of each pod that needs it.
+        const isUnreachable = path !== "" && (await hasLoopbackServersOnly(path).catch(() => false));
+        return isUnreachable ? path : undefined;
+      },
       clock,
       logger,
     }),

@@ -43,6 +43,7 @@ function setUp(over: Partial<HostSetupOptions> = {}, kernel: Record<string, numb
     sysctls,
     oomScoreAdj: -999,
     setOomScoreAdj: async (value) => void scores.push(value),
+    unreachableResolvConf: async () => undefined,
     clock,
     logger,
     ...over,
@@ -98,6 +99,17 @@ describe("host setup", () => {
     });
     const { start, stop } = setUp({ isSwapOn, failSwapOn: false });
     await start();
+    stop.abort();
+  });
+  it("nameservers that pods cannot reach are reported, with the file of systemd-resolved", async () => {
+    const { start, warnings, stop } = setUp({ unreachableResolvConf: async () => "/etc/resolv.conf" });
+    await start();
+    assert.deepEqual(warnings, [
+      [
+        "Nameservers on the loopback network cannot be reached from pods, check resolvConf",
+        ...["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"],
+      ],
+    ]);
     stop.abort();
   });
   it("the OOM score of the agent is set at the start and kept", async () => {

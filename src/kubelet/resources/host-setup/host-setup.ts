@@ -2,6 +2,7 @@ import { type Clock, sleep } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { resolvedServersFile } from "../../../lib/host/resolver-file.ts";
 import type { Sysctls } from "../../../lib/host/sysctls.ts";
 import { ensureKernelTunables, type TunableBehavior } from "./kernel-tunables.ts";
 
@@ -13,6 +14,8 @@ export interface HostSetupOptions {
   readonly oomScoreAdj: number;
   /** Sets oom_score_adj of the agent. */
   readonly setOomScoreAdj: (value: number) => Promise<void>;
+  /** Path of the resolver configuration that pods get, if its servers cannot be reached from pods; otherwise undefined. */
+  readonly unreachableResolvConf: () => Promise<string | undefined>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -43,8 +46,22 @@ export class HostSetup implements Component {
         "running with swap on is not supported, please disable swap or set --fail-swap-on flag to false",
       );
     await ensureKernelTunables(tunables, { sysctls, logger });
+    await this.#checkResolvConf();
     await this.#adjust();
     this.#loop = this.#run(signal);
+  }
+
+  /** The file is used as configured: a CNI plugin may make its servers reachable. */
+  async #checkResolvConf(): Promise<void> {
+    const path = await this.#o.unreachableResolvConf();
+    if (path !== undefined)
+      this.#o.logger.warn(
+        "Nameservers on the loopback network cannot be reached from pods, check resolvConf",
+        {
+          path,
+          withSystemdResolved: resolvedServersFile,
+        },
+      );
   }
 
   async #run(signal: AbortSignal): Promise<void> {
