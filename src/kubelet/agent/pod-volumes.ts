@@ -5,6 +5,7 @@ import { KubeletError } from "../../lib/base/errors.ts";
 import { whenAborted } from "../../lib/base/when-aborted.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
 import { hostMounts, makeMountsShared } from "../../lib/host/mounts.ts";
+import { projectQuotas } from "../../lib/host/project-quotas.ts";
 import { systemCommands } from "../../lib/host/system-commands.ts";
 import { matchesTerms, type NodeTerm } from "../../lib/model/node-selector.ts";
 import type { Pod } from "../../lib/model/pod.ts";
@@ -20,6 +21,8 @@ import type { ServiceAccountTokens } from "../pods/volumes/content/tokens/servic
 import { ClusterTrustBundles } from "../pods/volumes/content/trust-bundles/cluster-trust-bundles.ts";
 import { type CsiVolumes, csiVolumes } from "../pods/volumes/csi/csi-volumes.ts";
 import { kubeSecrets } from "../pods/volumes/csi/kube-secrets.ts";
+import { DiskQuotas } from "../pods/volumes/empty-dir/disk-quotas.ts";
+import { ProjectReservations } from "../pods/volumes/empty-dir/project-reservations.ts";
 import { iscsiPlugin } from "../pods/volumes/iscsi/iscsi-plugin.ts";
 import { scsiDevices } from "../pods/volumes/iscsi/scsi-devices.ts";
 import { runProgram } from "../pods/volumes/local/format-and-mount.ts";
@@ -153,6 +156,13 @@ export function podVolumes(
     metrics,
     allocatableMemory: () => wholeOf(amountsOf(node.info.allocatable), "memory"),
     podLevelResources: node.settings.gates.podLevelResources,
+    ...(gates.enabled("LocalStorageCapacityIsolationFSQuotaMonitoring") && {
+      diskQuotas: new DiskQuotas({
+        quotas: projectQuotas,
+        reservations: new ProjectReservations("/etc", clock),
+        logger,
+      }),
+    }),
     statsMaxAgeMs: config.volumeStatsAggPeriod,
     onAbnormal(uid, volume, message) {
       const pod = desired.get(uid);

@@ -12,6 +12,10 @@ export interface Libc {
   openAt(dirFd: number, path: string, how: OpenHow): Promise<number>;
   makeDirAt(dirFd: number, name: string, mode: number): Promise<void>;
   ioctl(fd: number, request: number, argument: number): number;
+  /** A request whose argument is a structure, which the kernel reads or writes. */
+  ioctlBuffer(fd: number, request: number, argument: Buffer): void;
+  /** A quota command for the file system of an open file (quotactl_fd, Linux 5.14). The kernel reads or writes `argument`. */
+  quotactl(fd: number, command: number, id: number, argument: Buffer): Promise<void>;
   /** A file descriptor that can be read, eight bytes at a time, after the kernel or a write has added to its counter. */
   eventfd(): number;
   /** Takes an exclusive lock without waiting; false if another process has one. */
@@ -44,6 +48,7 @@ export const resolveFlags = { noXdev: 1, noMagicLinks: 2, noSymlinks: 4, beneath
 
 /** The same number on all architectures. */
 const sysOpenat2 = 437;
+const sysQuotactlFd = 443;
 
 const seekEnd = 2; // SEEK_END
 const lockExclusive = 2; // LOCK_EX
@@ -71,6 +76,10 @@ async function load(): Promise<Libc> {
   );
   const mkdirat = library.func("int mkdirat(int dir, const char *path, unsigned int mode)");
   const ioctl = library.func("int ioctl(int fd, unsigned long request, long argument)");
+  const ioctlBuffer = library.func("int ioctl(int fd, unsigned long request, void *argument)");
+  const quotactl = library.func(
+    "long syscall(long number, unsigned int fd, unsigned int command, int id, void *argument)",
+  );
 
   const eventfd = library.func("int eventfd(unsigned int initial, int flags)");
   const flock = library.func("int flock(int fd, int operation)");
@@ -106,6 +115,13 @@ async function load(): Promise<Libc> {
       const result: number = ioctl(fd, request, argument);
       if (result < 0) throw systemError(koffi.errno(), `ioctl 0x${request.toString(16)}`);
       return result;
+    },
+    ioctlBuffer(fd, request, argument) {
+      if (ioctlBuffer(fd, request, argument) < 0)
+        throw systemError(koffi.errno(), `ioctl 0x${request.toString(16)}`);
+    },
+    async quotactl(fd, command, id, argument) {
+      await run(quotactl, "quotactl", sysQuotactlFd, fd, command, id, argument);
     },
     eventfd() {
       const fd: number = eventfd(0, openFlags.closeOnExec);

@@ -1,3 +1,4 @@
+import type { DiskUsage } from "../../../lib/host/disk-usage.ts";
 import type { Pod, PodUid, Volume } from "../../../lib/model/pod.ts";
 
 /** A volume of a pod, with its PersistentVolume if it is a claim. */
@@ -86,6 +87,8 @@ export interface VolumePlugin {
     spec: VolumeSpec | undefined,
     signal: AbortSignal,
   ): Promise<VolumeUsage | undefined>;
+  /** Usage of a directory on the node's disk that is known without reading it; default: none is. */
+  usage?(dir: string): Promise<DiskUsage | undefined>;
   /** Reconstructs from disk after a restart what tearDown needs; default: nothing is needed. */
   reconstruct?(target: PodVolumeTarget): Promise<VolumeSpec | undefined>;
 }

@@ -7,7 +7,7 @@ import { makeDirs } from "../../../lib/host/make-dirs.ts";
 import { hostMounts, type Mounts } from "../../../lib/host/mounts.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
-import { emptyDirPlugin } from "./empty-dir/empty-dir.ts";
+import { type EmptyDirOptions, emptyDirPlugin } from "./empty-dir/empty-dir.ts";
 import { hostPathPlugin } from "./host-path/host-path.ts";
 import { imagePlugin } from "./image/image.ts";
 import { localPlugin } from "./local/local.ts";
@@ -39,6 +39,8 @@ export interface VolumesOptions
   readonly allocatableMemory: () => bigint;
   /** The PodLevelResources gate. */
   readonly podLevelResources?: boolean;
+  /** Undefined without the gate LocalStorageCapacityIsolationFSQuotaMonitoring. */
+  readonly diskQuotas?: EmptyDirOptions["quotas"];
   /** volumeStatsAggPeriod */
   readonly statsMaxAgeMs: number;
   readonly onAbnormal?: VolumeStatsOptions["onAbnormal"];
@@ -83,6 +85,7 @@ export function createVolumes(o: VolumesOptions): Volumes {
         allocatableMemory: o.allocatableMemory,
         podLevelResources: o.podLevelResources,
         applyFsGroup: setOwnership,
+        quotas: o.diskQuotas,
       }),
       hostPathPlugin({ guard }),
       localPlugin({ rootDir, mounts, events, applyFsGroup: setOwnership, guard }),

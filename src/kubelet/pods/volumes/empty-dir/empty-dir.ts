@@ -8,6 +8,7 @@ import { removeTree } from "../../../../lib/host/remove-tree.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
 import type { OwnershipRequest } from "../mounts/ownership.ts";
 import type { PodVolumeTarget, SetUpRequest, VolumePlugin } from "../volume-plugin.ts";
+import type { DiskQuotas } from "./disk-quotas.ts";
 import { isHugePages, pageSizeFor, pageSizeOfMedium, pageSizeOfOptions } from "./huge-pages.ts";
 import { memoryVolumeSize } from "./memory-size.ts";
 
@@ -18,6 +19,8 @@ export interface EmptyDirOptions {
   /** The PodLevelResources gate. */
   readonly podLevelResources?: boolean;
   readonly applyFsGroup: (request: OwnershipRequest) => Promise<void>;
+  /** Undefined if usage is always measured by reading directories. */
+  readonly quotas?: Pick<DiskQuotas, "assign" | "usage" | "release"> | undefined;
 }
 
 const dirMode = 0o777;
@@ -35,12 +38,14 @@ export function emptyDirPlugin(o: EmptyDirOptions): VolumePlugin {
       const mounted = await o.mounts.at(dir);
       if (await isReady(dir)) {
         if (medium === "Memory" && mounted) return;
-        if (medium === "" && (await exists(dir))) return;
+        if (medium === "" && (await exists(dir))) return o.quotas?.assign(dir, pod, { isEmpty: false });
       }
       await createDir(dir, mounted !== undefined);
       if (medium === "Memory") await mountMemory(request, mounted?.fsType);
       else if (isHugePages(medium)) await mountHugePages(request, medium, mounted);
       else if (medium !== "") throw new KubeletError("Volume", `unknown storage medium "${medium}"`);
+      // Before it is ready: an interrupted set-up is repeated, and no container has written to it.
+      if (medium === "") await o.quotas?.assign(dir, pod, { isEmpty: true });
       await o.applyFsGroup({ pod, dir, fsGroup, policy: undefined, readOnly: false, signal });
       await setReady(dir);
     },
@@ -50,8 +55,11 @@ export function emptyDirPlugin(o: EmptyDirOptions): VolumePlugin {
       await removeTree(metaDirOf(dir));
       const mounted = await o.mounts.at(dir);
       if (mounted) await o.mounts.unmount(dir);
+      else await o.quotas?.release(dir);
       await removeTree(dir);
     },
+
+    usage: async (dir) => o.quotas?.usage(dir),
 
     reconstruct: async ({ dir }: PodVolumeTarget) => {
       const name = basename(dir);

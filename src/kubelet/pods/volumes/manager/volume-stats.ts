@@ -120,7 +120,7 @@ export class VolumeStats {
     if (await mounts.at(path))
       return this.#timed("statfs", () => guard.run(path, () => filesystemSpace(path)));
     return this.#timed("du", async () => {
-      const { bytes, inodes: inodesUsed } = await diskUsage(path);
+      const { bytes, inodes: inodesUsed } = (await plugin.usage?.(dir)) ?? (await diskUsage(path));
       return { ...(await filesystemSpace(path)), usedBytes: bytes, inodesUsed };
     });
   }
