@@ -1,4 +1,5 @@
 import type { CpuSet } from "../../../lib/model/cpu-set.ts";
+import { maskOf } from "../../../lib/model/numa-mask.ts";
 import type { TopologyHint } from "../../../lib/model/topology.ts";
 import type { CpuTopology } from "./cpu-topology.ts";
 import { combinations } from "./distribute-cpus.ts";
@@ -20,14 +21,15 @@ export function cpuHints(
   const { count, available, reusable, alignBySocket } = request;
   const nodes = topology.ids("numaNode");
   const free = available.union(reusable);
-  const needed = topology.groupsOf("numaNode", reusable);
+  const needed = [...topology.groupsOf("numaNode", reusable)];
+  const all = countsBy(nodes, (node) => topology.cpusIn("numaNode", node).size);
+  const unused = countsBy(nodes, (node) => topology.cpusIn("numaNode", node).intersection(free).size);
   const found: (readonly number[])[] = [];
   let fewest = nodes.length;
   for (let size = 1; size <= nodes.length; size++)
     for (const set of combinations(nodes, size)) {
-      if (size < fewest && cpusIn(topology, set).size >= count) fewest = size;
-      if (!needed.isSubsetOf(new Set(set))) continue;
-      if (cpusIn(topology, set).intersection(free).size >= count) found.push(set);
+      if (size < fewest && all(set) >= count) fewest = size;
+      if (unused(set) >= count && needed.every((node) => set.includes(node))) found.push(set);
     }
   return found.map((set) => ({
     numaNodes: maskOf(set),
@@ -42,10 +44,12 @@ function isInFewestSockets(topology: CpuTopology, nodes: readonly number[], fewe
   return sockets.size === Math.ceil(fewestNodes / nodesPerSocket);
 }
 
-function cpusIn(topology: CpuTopology, nodes: readonly number[]): Set<number> {
-  return new Set(nodes.flatMap((node) => [...topology.cpusIn("numaNode", node)]));
+/** The sum over a set of nodes: there may be thousands of sets. */
+function countsBy(nodes: readonly number[], of: (node: number) => number) {
+  const counts = new Map(nodes.map((node) => [node, of(node)]));
+  return (set: readonly number[]) => set.reduce((sum, node) => sum + (counts.get(node) ?? 0), 0);
 }
 
-function maskOf(nodes: readonly number[]): bigint {
-  return nodes.reduce((mask, node) => mask | (1n << BigInt(node)), 0n);
+function cpusIn(topology: CpuTopology, nodes: readonly number[]): Set<number> {
+  return new Set(nodes.flatMap((node) => [...topology.cpusIn("numaNode", node)]));
 }
