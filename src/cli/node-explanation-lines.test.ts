@@ -21,6 +21,7 @@ const calm: NodeExplanation = {
     { signal: "imagefs.available", kind: "soft", value: "15%", met: false },
   ],
   lastEviction: null,
+  shutdown: null,
 };
 
 test("a calm node is explained by what is left of each resource", () =>

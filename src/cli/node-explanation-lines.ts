@@ -1,4 +1,4 @@
-import type { NodeExplanation } from "../kubelet/agent/explain-node.ts";
+import type { ExplainedShutdown, NodeExplanation } from "../kubelet/agent/explain-node.ts";
 import { duration } from "./explanation-lines.ts";
 import { printable } from "./pod-table.ts";
 
@@ -18,8 +18,23 @@ export function nodeExplanationLines(o: NodeExplanation): string[] {
     ...(last
       ? [`  last eviction, ${duration(now - Date.parse(last.at))} ago: ${last.pod}: ${last.why}`]
       : []),
+    ...(o.shutdown ? shutdownLines(o.shutdown, now) : []),
     ...thresholdLines(o.thresholds),
   ].map(printable);
+}
+
+function shutdownLines({ periods, problem, active, last }: ExplainedShutdown, now: number): string[] {
+  const ago = (time: string) => `${duration(now - Date.parse(time))} ago`;
+  const order = periods.map(({ priority, seconds }) => `${seconds} s for priority ${priority} and above`);
+  const lines: string[] = [];
+  if (active) {
+    const waits = active.waitsFor.length > 0 ? `, waits for ${active.waitsFor.join(", ")}` : "";
+    lines.push(`shutdown announced ${ago(active.since)}${waits}`);
+  } else if (problem) lines.push(`a shutdown does not wait for pods: ${problem}`);
+  else lines.push(`a shutdown waits for pods: ${order.join(", then ")}`);
+  if (last && !active)
+    lines.push(`last graceful shutdown, ${ago(last.start)}: ${last.end ? "completed" : "not completed"}`);
+  return lines.map((line) => `  ${line}`);
 }
 
 function thresholdLines(thresholds: readonly Threshold[]): string[] {

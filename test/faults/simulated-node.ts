@@ -241,6 +241,8 @@ export class SimulatedAgent {
         "worker-phase": () => workers.wakeWaiting(),
         "pod-rejected": ({ uid, failure }) => workers.reject(uid, failure),
         "pod-evicted": ({ uid, failure, graceSeconds }) => workers.evict(uid, { failure, graceSeconds }),
+        "pod-shutdown": ({ uid, failure, graceSeconds }) =>
+          workers.terminate(uid, { removed: false, failure, graceSeconds }),
         "status-changed": () => {},
         "resize-changed": () => {},
         "api-listed": () => {},

@@ -18,6 +18,7 @@ import type { PodObjects } from "../pods/api-objects/pod-objects.ts";
 import { OomWatcher } from "../resources/oom/oom-watcher.ts";
 import { DesiredPods } from "../state/desired-pods.ts";
 import { NodePressure } from "../state/node-pressure.ts";
+import { NodeShutdownState } from "../state/node-shutdown-state.ts";
 import { type ObservedPod, ObservedPods } from "../state/observed-pods.ts";
 import { ProbeResults } from "../state/probe-results.ts";
 import { ReplacedContainers } from "../state/replaced-containers.ts";
@@ -63,6 +64,7 @@ export interface AgentCore {
   readonly observed: ObservedPods;
   readonly results: ProbeResults;
   readonly pressure: NodePressure;
+  readonly shutdown: NodeShutdownState;
   readonly replaced: ReplacedContainers;
   readonly starting: StartingContainers;
   /** Running pods as users see them: a container whose postStart hook runs does not count yet. */
@@ -138,6 +140,7 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
     observed,
     results,
     pressure: new NodePressure(),
+    shutdown: new NodeShutdownState(),
     replaced: new ReplacedContainers(),
     starting,
     running: {

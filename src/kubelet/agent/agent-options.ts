@@ -77,6 +77,8 @@ export interface AgentOptions {
   tracing?: Tracing | undefined;
   /** Where sysfs is mounted, for CPUs and NUMA nodes; /sys unless set. */
   sysDir?: string;
+  /** Replaces the system bus and the configuration directory of logind. */
+  logind?: { socketPath: string; confDir: string };
   /** Replaces the log of the kernel. */
   kernelLog?: () => Promise<KernelLog>;
   /** Aborts a start that is not complete, which then fails. A started agent is stopped by `Agent.stop`. */

@@ -11,6 +11,7 @@ import { type AgentHandlers, podHandlers } from "./event-handlers.ts";
 import { evictionManager } from "./eviction.ts";
 import { explainer } from "./explain-node.ts";
 import { readNode } from "./node.ts";
+import { nodeShutdown } from "./node-shutdown.ts";
 import { nodeStats } from "./node-stats.ts";
 import { notReadyReasons } from "./not-ready.ts";
 import { orphanCleanup } from "./orphan-cleanup.ts";
@@ -40,7 +41,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const initialSync = new InitialSync({ post, sources: () => sources.map(({ name }) => name) });
   const pods = podParts(core, { initialSync, cluster: () => cluster });
   const { workers, statuses, volumes, pleg, overview } = pods;
-  const notReady = () => notReadyReasons({ connection, volumes, pleg });
+  const notReady = () => notReadyReasons({ connection, volumes, pleg, shutdown: core.shutdown });
   const cluster: Cluster = joinCluster(core, {
     ...{ workers, statuses },
     areSourcesReady: () => initialSync.areSourcesReady(),
@@ -64,12 +65,13 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   });
   const stats = nodeStats(core, { volumes });
   const eviction = evictionManager(core, { ...pods, stats, reclaim, isSynced });
+  const shutdown = nodeShutdown(core, { ...pods, isSynced, isWritten: (uid) => cluster.isWritten(uid) });
   const nodePods = podsApi(core, { workers, statuses });
   const serving = o.certDir === undefined ? undefined : servingCertificate(core, o.certDir);
   const listeners = new PodListeners();
   const endpoints = await agentEndpoints(core, {
     ...{ loop, pleg, overview, statuses, stats, listeners, probeMetrics: pods.probeMetrics },
-    explain: explainer(core, { pods: pods.explanations, eviction, notReady }),
+    explain: explainer(core, { pods: pods.explanations, eviction, shutdown, notReady }),
     components: () => lifecycle.components,
     certificate: serving,
     manifests: routes,
@@ -93,7 +95,12 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const { devices, sources: allocated } = pods.exclusive;
     const sockets = [podResources(core, pods.activePods, allocated), devices.server, ...nodePods.components];
     const pipeline = [loop, pods.probes, workers, pleg, pods.eventStream, podConfig];
-    const cleanUp = [...collectors, eviction, ...(o.terminatesOrphans === false ? [] : [housekeeping])];
+    const cleanUp = [
+      ...collectors,
+      eviction,
+      ...(shutdown ? [shutdown] : []),
+      ...(o.terminatesOrphans === false ? [] : [housekeeping]),
+    ];
     // All components that send requests to the API server need the credentials.
     for (const group of [first, cluster.credentials, [connection], early, serve, sockets, pipeline, cleanUp])
       for (const component of group) await lifecycle.start(component);

@@ -83,6 +83,7 @@ export function clusterNode(
       "csi-node-ready": () => status.wake(),
       "pressure-changed": () => status.wake(),
       "devices-changed": () => status.wake(),
+      "shutdown-changed": () => status.wake(),
       // Status and heartbeats are written by this agent.
       "node-changed": ({ spec }) => {
         if (spec) status.wake();

@@ -144,6 +144,8 @@ export function podHandlers(
       },
       "pod-rejected": ({ uid, failure }) => workers.reject(uid, failure),
       "pod-evicted": ({ uid, failure, graceSeconds }) => workers.evict(uid, { failure, graceSeconds }),
+      "pod-shutdown": ({ uid, failure, graceSeconds }) =>
+        workers.terminate(uid, { removed: false, failure, graceSeconds }),
       "status-changed": ({ uid }) => {
         const pod = workers.get(uid)?.pod;
         const status = statuses.get(uid);

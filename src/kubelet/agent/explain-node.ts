@@ -1,5 +1,6 @@
 import { dateOf, type WallTime } from "../../lib/base/time.ts";
 import type { EvictionReport } from "../resources/eviction/report.ts";
+import type { ShutdownReport } from "../resources/node-shutdown/shutdown-report.ts";
 import type { Explain, PodQuery } from "../server/explain-query.ts";
 import type { AgentCore } from "./agent-core.ts";
 
@@ -13,6 +14,30 @@ export interface NodeExplanation {
   readonly notReady: readonly string[];
   readonly thresholds: EvictionReport["thresholds"];
   readonly lastEviction: { readonly pod: string; readonly why: string; readonly at: string } | null;
+  readonly shutdown: ExplainedShutdown | null;
+}
+
+/** How a shutdown of the machine would proceed, proceeds now and proceeded the last time. */
+export interface ExplainedShutdown {
+  readonly periods: ShutdownReport["periods"];
+  /** Why a shutdown would not wait for pods; null if it would. */
+  readonly problem: string | null;
+  readonly active: {
+    readonly since: string;
+    readonly priority?: number;
+    readonly waitsFor: readonly string[];
+  } | null;
+  readonly last: { readonly start: string; readonly end: string | null } | null;
+}
+
+function explainedShutdown({ periods, problem, active, last }: ShutdownReport): ExplainedShutdown {
+  const text = (time: WallTime) => dateOf(time).toISOString();
+  return {
+    periods,
+    problem: problem ?? null,
+    active: active ? { ...active, since: text(active.since) } : null,
+    last: last ? { start: text(last.start), end: last.end === undefined ? null : text(last.end) } : null,
+  };
 }
 
 function explainNode(o: {
@@ -20,6 +45,7 @@ function explainNode(o: {
   readonly now: WallTime;
   readonly notReady: readonly string[];
   readonly eviction: EvictionReport;
+  readonly shutdown: ShutdownReport | undefined;
 }): NodeExplanation {
   const { conditions, cause, thresholds, lastEviction } = o.eviction;
   const types = conditions.map(({ type }) => type).join(", ");
@@ -33,6 +59,7 @@ function explainNode(o: {
     notReady: o.notReady,
     thresholds,
     lastEviction: lastEviction ? { ...lastEviction, at: dateOf(lastEviction.at).toISOString() } : null,
+    shutdown: o.shutdown ? explainedShutdown(o.shutdown) : null,
   };
 }
 
@@ -42,13 +69,15 @@ export function explainer(
   parts: {
     readonly pods: { explain(query: PodQuery): object | undefined };
     readonly eviction: { report(): EvictionReport };
+    /** Undefined if shutdowns are not delayed. */
+    readonly shutdown: { report(): ShutdownReport } | undefined;
     readonly notReady: () => readonly string[];
   },
 ): Explain {
-  const { pods, eviction, notReady } = parts;
+  const { pods, eviction, shutdown, notReady } = parts;
   return (query) => {
     if (!("node" in query)) return pods.explain(query);
-    const state = { notReady: notReady(), eviction: eviction.report() };
+    const state = { notReady: notReady(), eviction: eviction.report(), shutdown: shutdown?.report() };
     return explainNode({ node: node.name, now: clock.wall(), ...state });
   };
 }

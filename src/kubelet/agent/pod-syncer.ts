@@ -36,6 +36,7 @@ export function nodeAdmission(
     declaredFeatures: declaredFeatures((gate) => core.options.gates.enabled(gate)),
     runtime: core.features,
     pressure: core.pressure,
+    shutdown: core.shutdown,
     runs: (uid) => runningContainers(observed.get(uid)).length > 0,
   });
 }

@@ -25,6 +25,7 @@ const expected: Record<EventKind, string> = {
   "pod-failed": "podEvents",
   "pod-rejected": "workers",
   "pod-evicted": "workers",
+  "pod-shutdown": "workers",
   "pod-released": "statusWriter podsApi",
   "worker-gone":
     "logFollowers explanations probes status allocation exclusiveResources evictedPods startupLatency statusWriter mirrors podsApi overview volumes",
@@ -43,6 +44,7 @@ const expected: Record<EventKind, string> = {
   "oom-kill": "pleg explanations nodeEvents",
   "pressure-changed": "nodeStatus",
   "devices-changed": "status nodeStatus",
+  "shutdown-changed": "nodeStatus",
   tick: "",
 };
 
@@ -71,6 +73,7 @@ const anEvent: { [K in EventKind]: KubeletEvent & { kind: K } } = {
   "pod-failed": { kind: "pod-failed", uid, pod, failure },
   "pod-rejected": { kind: "pod-rejected", uid, failure },
   "pod-evicted": { kind: "pod-evicted", uid, failure },
+  "pod-shutdown": { kind: "pod-shutdown", uid, failure, graceSeconds: 5 },
   "pod-released": { kind: "pod-released", uid },
   "worker-gone": { kind: "worker-gone", uid, worker: {} as never },
   "status-changed": { kind: "status-changed", uid },
@@ -93,6 +96,7 @@ const anEvent: { [K in EventKind]: KubeletEvent & { kind: K } } = {
   },
   "pressure-changed": { kind: "pressure-changed" },
   "devices-changed": { kind: "devices-changed", pods: [] },
+  "shutdown-changed": { kind: "shutdown-changed" },
   tick: { kind: "tick" },
 };
 

@@ -34,6 +34,7 @@ export const eventTable = {
   "pod-failed": ["podEvents"],
   "pod-rejected": ["workers"],
   "pod-evicted": ["workers"],
+  "pod-shutdown": ["workers"],
   // A pod is deleted in the API only after this.
   "pod-released": ["statusWriter", "podsApi"],
   // The explanation comes before probes and status are deleted: it is built from them.
@@ -71,6 +72,7 @@ export const eventTable = {
   "oom-kill": ["pleg", "explanations", "nodeEvents"],
   "pressure-changed": ["nodeStatus"],
   "devices-changed": ["status", "nodeStatus"],
+  "shutdown-changed": ["nodeStatus"],
 
   tick: [],
 } as const satisfies { readonly [K in EventKind]: readonly string[] };

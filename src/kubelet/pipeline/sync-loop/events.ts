@@ -52,6 +52,14 @@ export type KubeletEvent =
       /** At most; undefined for the pod's own. */
       readonly graceSeconds?: number | undefined;
     }
+  /** The kubelet terminates the pod because the machine shuts down. After the reboot it may run again. */
+  | {
+      readonly kind: "pod-shutdown";
+      readonly uid: PodUid;
+      readonly failure: PodFailure;
+      /** At most. */
+      readonly graceSeconds: number;
+    }
   /** Volumes and cgroup of a terminated pod are removed. */
   | { readonly kind: "pod-released"; readonly uid: PodUid }
   | { readonly kind: "worker-gone"; readonly uid: PodUid; readonly worker: PodSyncStatus }
@@ -81,6 +89,8 @@ export type KubeletEvent =
   | { readonly kind: "pressure-changed" }
   /** Device plugins have listed other devices, or are gone; the health of devices of these pods has changed. */
   | { readonly kind: "devices-changed"; readonly pods: readonly PodUid[] }
+  /** A shutdown of the machine was announced or canceled. */
+  | { readonly kind: "shutdown-changed" }
   | { readonly kind: "tick" };
 
 export type EventKind = KubeletEvent["kind"];

@@ -81,6 +81,7 @@ test("an error affects one handler of one event, and is logged with both", async
       "csi-node-ready": () => {},
       "pressure-changed": () => {},
       "devices-changed": () => {},
+      "shutdown-changed": () => {},
       "node-changed": () => {},
     },
     pleg: { "runtime-state": ({ state }) => calls.push(`pleg ${state}`), "oom-kill": () => {} },

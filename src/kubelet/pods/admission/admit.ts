@@ -1,3 +1,4 @@
+import { dateOf, type WallTime } from "../../../lib/base/time.ts";
 import { isCritical } from "../../../lib/model/critical-pod.ts";
 import { isStatic, type Pod, podRef } from "../../../lib/model/pod.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
@@ -18,6 +19,8 @@ export interface AdmissionContext extends FitContext {
   readonly sysctls: SysctlAllowlist;
   /** The conditions of the node, and in one line what caused them. */
   readonly pressure?: { readonly conditions: readonly string[]; readonly cause: string } | undefined;
+  /** When a shutdown of the machine was announced; undefined if there is none. */
+  readonly shutdown?: { readonly since: WallTime | undefined } | undefined;
   /** True if the runtime supports supplementalGroupsPolicy: Strict. */
   readonly supplementalGroupsPolicy: boolean;
   /** The declared features of the node; undefined if it declares none, and then none are required. */
@@ -60,6 +63,11 @@ function rejectionOf(pod: Pod, ctx: AdmissionContext): Rejection | undefined {
   if (hasPodLevelResources(pod) && !ctx.podLevelResources) {
     const message = "PodLevelResources feature gate is disabled";
     return { reason: "PodLevelResourcesNotSupported", message };
+  }
+  const since = ctx.shutdown?.since;
+  if (since !== undefined) {
+    const message = "Pod was rejected as the node is shutting down.";
+    return { reason: "NodeShutdown", message, detail: `shutdown since ${dateOf(since).toISOString()}` };
   }
   return undefined;
 }

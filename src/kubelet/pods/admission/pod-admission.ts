@@ -29,6 +29,8 @@ export interface PodAdmissionOptions extends CriticalPodsOptions {
   runtime: { supplementalGroupsPolicy(): boolean | undefined };
   /** Which resources of the node are low. */
   pressure?: AdmissionContext["pressure"];
+  /** Whether the machine is about to shut down. */
+  shutdown?: AdmissionContext["shutdown"];
   /** All desired pods that have not terminated, perhaps including this one. */
   activePods: () => readonly Pod[];
 }
@@ -64,6 +66,7 @@ export function podAdmission(o: PodAdmissionOptions): PodAdmission {
     const { labels, taints } = o.labelsAndTaints?.() ?? { labels: {}, taints: [] };
     return {
       pressure: o.pressure,
+      shutdown: o.shutdown,
       node: { name: o.nodeName, labels: { ...defaultLabels(o.nodeName), ...labels } },
       taints,
       sysctls,
@@ -83,7 +86,7 @@ export function podAdmission(o: PodAdmissionOptions): PodAdmission {
     admitted = new Set(running.map((other) => other.metadata.uid));
     const others = [...running, ...reserved];
     // A pod that runs already was admitted before, by a previous agent.
-    const context = { ...contextOf(uid, others), ...(o.runs(uid) && { pressure: undefined }) };
+    const context = { ...contextOf(uid, others), ...(o.runs(uid) && { pressure: undefined, shutdown: undefined }) };
     const failure = admitPod(pod, context);
     if (failure) {
       const staying = others.filter((other) => !o.isTerminating(other.metadata.uid));

@@ -16,6 +16,8 @@ export interface SignalMatch {
   readonly path?: string;
   readonly interface?: string;
   readonly member?: string;
+  /** The first argument, a string. */
+  readonly arg0?: string;
 }
 
 export interface SignalHandler {
@@ -140,7 +142,7 @@ export class DBusClient {
       const matches = (["path", "interface", "member"] as const).every(
         (key) => match[key] === undefined || match[key] === message[key],
       );
-      if (matches) onSignal(message.body);
+      if (matches && (match.arg0 === undefined || match.arg0 === message.body[0])) onSignal(message.body);
     }
   }
 }

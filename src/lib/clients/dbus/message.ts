@@ -16,6 +16,8 @@ export interface Message {
   readonly replySerial?: number;
   readonly destination?: string;
   readonly sender?: string;
+  /** How many file descriptors come with the message. */
+  readonly unixFds?: number;
   /** "" for no body. */
   readonly signature: string;
   readonly body: readonly DBusValue[];
@@ -30,6 +32,7 @@ const fieldCodes = [
   ["replySerial", 5, "u"],
   ["destination", 6, "s"],
   ["sender", 7, "s"],
+  ["unixFds", 9, "u"],
 ] as const;
 const signatureField = 8;
 

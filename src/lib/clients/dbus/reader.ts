@@ -68,6 +68,7 @@ export class DBusReader {
           ? this.#buffer.readInt32LE(this.#take(4))
           : this.#buffer.readInt32BE(this.#take(4));
       case "u":
+      case "h":
         return this.#uint32();
       case "x":
         return this.#little

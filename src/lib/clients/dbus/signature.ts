@@ -1,8 +1,8 @@
 import { KubeletError } from "../../base/errors.ts";
 
-export type BasicCode = "y" | "b" | "n" | "q" | "i" | "u" | "x" | "t" | "d" | "s" | "o" | "g";
+export type BasicCode = "y" | "b" | "n" | "q" | "i" | "u" | "x" | "t" | "d" | "s" | "o" | "g" | "h";
 
-/** One complete type of a signature. File descriptors ("h") are not supported. */
+/** One complete type of a signature. A file descriptor ("h") is its position in the list that comes with the message. */
 export type DBusType =
   | { readonly code: BasicCode | "v" }
   | { readonly code: "a"; readonly element: DBusType }
@@ -10,7 +10,7 @@ export type DBusType =
   /** An entry of a dictionary; only as the element of an array. */
   | { readonly code: "{"; readonly fields: readonly [DBusType, DBusType] };
 
-const basic = new Set("ybnqiuxtdsog");
+const basic = new Set("ybnqiuxtdsogh");
 const maxLength = 255;
 /** Of arrays, and of structs: the limit of the specification for each. */
 const maxDepth = 32;
@@ -89,6 +89,7 @@ export function alignmentOf({ code }: DBusType): 1 | 2 | 4 | 8 {
     case "s":
     case "o":
     case "a":
+    case "h":
       return 4;
     default:
       return 8;

@@ -161,6 +161,7 @@ const ranges = {
   q: [2, 0, 0xffff],
   i: [4, -0x80000000, 0x7fffffff],
   u: [4, 0, 0xffffffff],
+  h: [4, 0, 0xffffffff],
 } as const;
 
 function isObjectPath(text: string): boolean {

@@ -1,0 +1,104 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+import type { Metrics } from "../../../lib/base/metrics.ts";
+import { dateOf, epochMs, type WallTime, wallTime } from "../../../lib/base/time.ts";
+import { replaceDurably } from "../../../lib/host/durable-file.ts";
+
+/** The last graceful shutdown of this node. */
+export interface LastShutdown {
+  readonly start: WallTime;
+  /** Undefined while it is in progress, or if it was not completed. */
+  readonly end?: WallTime | undefined;
+}
+
+/** A time that is not set, as the reference writes it. */
+const unset = "0001-01-01T00:00:00Z";
+
+/** When the last shutdown began and ended: a file, so that it is known after the reboot, and two metrics. */
+export class ShutdownRecord {
+  readonly #path: string;
+  readonly #logger: Logger;
+  readonly #start: { set(value: number): void };
+  readonly #end: { set(value: number): void };
+  #last: LastShutdown | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(o: { readonly rootDir: string; readonly logger: Logger; readonly metrics: Metrics }) {
+    this.#path = join(o.rootDir, "graceful_node_shutdown_state");
+    this.#logger = o.logger;
+    this.#start = o.metrics.gauge({
+      name: "kubelet_graceful_shutdown_start_time_seconds",
+      help: "Last graceful shutdown start time since unix epoch in seconds",
+    });
+    this.#end = o.metrics.gauge({
+      name: "kubelet_graceful_shutdown_end_time_seconds",
+      help: "Last graceful shutdown end time since unix epoch in seconds",
+    });
+  }
+
+  get last(): LastShutdown | undefined {
+    return this.#last;
+  }
+
+  /** Nothing depends on the previous shutdown: a file that cannot be read is only logged. */
+  async load(): Promise<void> {
+    try {
+      this.#publish(decodeShutdown(await readFile(this.#path, "utf8")));
+    } catch (error) {
+      if (errnoOf(error) === "ENOENT") return;
+      this.#logger.error("Failed to load graceful shutdown state", {
+        path: this.#path,
+        err: messageOf(error),
+      });
+    }
+  }
+
+  /** Never rejects: a shutdown does not depend on its record. */
+  store(shutdown: LastShutdown): Promise<void> {
+    this.#publish(shutdown);
+    this.#writing = this.#writing.then(() => this.#write(shutdown));
+    return this.#writing;
+  }
+
+  async #write(shutdown: LastShutdown): Promise<void> {
+    try {
+      await replaceDurably(this.#path, encodeShutdown(shutdown), 0o644);
+    } catch (error) {
+      this.#logger.error("Failed to store graceful shutdown state", {
+        path: this.#path,
+        err: messageOf(error),
+      });
+    }
+  }
+
+  #publish(shutdown: LastShutdown | undefined): void {
+    this.#last = shutdown;
+    this.#start.set(secondsOf(shutdown?.start));
+    this.#end.set(secondsOf(shutdown?.end));
+  }
+}
+
+function secondsOf(time: WallTime | undefined): number {
+  return time === undefined ? 0 : Math.floor(epochMs(time) / 1000);
+}
+
+export function encodeShutdown({ start, end }: LastShutdown): string {
+  const text = (time: WallTime | undefined) => (time === undefined ? unset : dateOf(time).toISOString());
+  return JSON.stringify({ startTime: text(start), endTime: text(end) });
+}
+
+/** Undefined if the file has no start. Throws if it is invalid, with the reason. */
+export function decodeShutdown(text: string): LastShutdown | undefined {
+  const { startTime, endTime } = (JSON.parse(text) ?? {}) as { startTime?: unknown; endTime?: unknown };
+  const start = timeOf("startTime", startTime);
+  return start === undefined ? undefined : { start, end: timeOf("endTime", endTime) };
+}
+
+function timeOf(field: string, value: unknown): WallTime | undefined {
+  if (value === undefined || value === unset) return undefined;
+  const time = typeof value === "string" ? wallTime(value) : undefined;
+  if (time === undefined || Number.isNaN(epochMs(time))) throw new Error(`${field}: not a time`);
+  return time;
+}

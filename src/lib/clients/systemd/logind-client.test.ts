@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { after, afterEach, before, beforeEach, describe, it } from "node:test";
+import { systemClock } from "../../base/clock.ts";
+import { FakeLogind, noBus, TestBus } from "./fake-logind.ts";
+import { LogindClient } from "./logind-client.ts";
+
+describe("logind on a bus", { skip: noBus }, () => {
+  const bus = new TestBus();
+  let logind: FakeLogind;
+  let client: LogindClient;
+  let events: string[];
+
+  const until = async (isDone: () => boolean) => {
+    while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  const connect = () =>
+    new LogindClient({
+      clock: systemClock,
+      socketPath: bus.socketPath,
+      onPrepareForShutdown: (isActive) => events.push(`shutdown ${isActive}`),
+      onLost: () => events.push("lost"),
+    });
+  const descriptors = () => readdirSync("/proc/self/fd").length;
+
+  before(() => bus.start());
+  after(() => bus.remove());
+  beforeEach(async () => {
+    events = [];
+    logind = new FakeLogind(bus.socketPath);
+    await logind.start();
+    client = connect();
+  });
+  afterEach(async () => {
+    client.close();
+    await logind.stop();
+  });
+
+  it("a lock is held until it is released, and leaves no descriptor behind", async () => {
+    await client.inhibitDelayMs();
+    const opened = descriptors();
+    const lock = await client.inhibit("kubelet", "because");
+    assert.deepEqual(logind.locks[0]?.args, ["shutdown", "kubelet", "because", "delay"]);
+    assert.equal(logind.held, 1);
+    lock.release();
+    lock.release();
+    await until(() => logind.held === 0);
+    await until(() => descriptors() <= opened);
+  });
+
+  it("a lock survives the connection of its call, and that of the client", async () => {
+    const lock = await client.inhibit("kubelet", "because");
+    await client.inhibitDelayMs();
+    client.close();
+    const other = connect();
+    const second = await other.inhibit("other", "too");
+    other.close();
+    assert.equal(logind.held, 2);
+    lock.release();
+    second.release();
+    await until(() => logind.held === 0);
+  });
+
+  it("a lock is refused during a shutdown, with the message of logind", async () => {
+    logind.isPreparing = true;
+    assert.equal(await client.isPreparing(), true);
+    await assert.rejects(
+      client.inhibit("kubelet", "because"),
+      /inhibition has been requested for is already running/,
+    );
+  });
+
+  it("the delay is read in milliseconds, and logind is reloaded by its unit", async () => {
+    logind.onReload = () => (logind.delayMs = 30_000);
+    assert.equal(await client.inhibitDelayMs(), 5000);
+    await client.reload();
+    assert.equal(await client.inhibitDelayMs(), 30_000);
+  });
+
+  it("announcements and cancellations are received in order", async () => {
+    await client.isPreparing();
+    logind.prepare(true);
+    logind.prepare(false);
+    logind.prepare(true);
+    await until(() => events.length === 3);
+    assert.deepEqual(events, ["shutdown true", "shutdown false", "shutdown true"]);
+  });
+
+  it("a logind that is restarted is reported, and works on the same connection", async () => {
+    await client.isPreparing();
+    await logind.stop();
+    await until(() => events.includes("lost"));
+    await assert.rejects(client.isPreparing());
+    await logind.start();
+    assert.equal(await client.isPreparing(), false);
+    logind.prepare(true);
+    await until(() => events.includes("shutdown true"));
+  });
+
+  it("a bus that is restarted is reported, and the next call connects again", async () => {
+    await client.isPreparing();
+    await bus.stop();
+    await until(() => events.includes("lost"));
+    await assert.rejects(client.inhibit("kubelet", "because"), /connect .*bus/);
+    await bus.start();
+    await logind.start();
+    const lock = await client.inhibit("kubelet", "because");
+    assert.equal(logind.held, 1);
+    lock.release();
+    await until(() => logind.held === 0);
+  });
+
+  it("a call ends with its signal, if the bus does not respond", async () => {
+    const silent = createServer(() => {});
+    const socketPath = join(bus.dir, "silent");
+    silent.listen(socketPath);
+    await once(silent, "listening");
+    const stop = new AbortController();
+    const other = new LogindClient({
+      clock: systemClock,
+      socketPath,
+      onPrepareForShutdown() {},
+      onLost() {},
+    });
+    const failed = assert.rejects(other.inhibit("kubelet", "because", stop.signal), { name: "AbortError" });
+    setImmediate(() => stop.abort());
+    await failed;
+    other.close();
+    silent.close();
+  });
+});
