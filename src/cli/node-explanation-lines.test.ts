@@ -50,6 +50,48 @@ test("a node under pressure is explained by its cause, the end of its conditions
   ]);
 });
 
+const periods = [
+  { priority: 0, seconds: 20 },
+  { priority: 2_000_000_000, seconds: 10 },
+];
+const shutdowns: [title: string, shutdown: NodeExplanation["shutdown"], lines: string[]][] = [
+  [
+    "what a shutdown waits for",
+    { periods, problem: null, active: null, last: null },
+    ["a shutdown waits for pods: 20 s for priority 0 and above, then 10 s for priority 2000000000 and above"],
+  ],
+  [
+    "why a shutdown does not wait",
+    { periods, problem: "connect to D-Bus: no such file", active: null, last: null },
+    ["a shutdown does not wait for pods: connect to D-Bus: no such file"],
+  ],
+  [
+    "the shutdown in progress",
+    {
+      ...{ periods, problem: null, last: { start: "2026-11-16T12:59:50.000Z", end: null } },
+      active: { since: "2026-11-16T12:59:50.000Z", priority: 0, waitsFor: ["default/a", "default/b"] },
+    },
+    ["shutdown announced 10 s ago, waits for default/a, default/b"],
+  ],
+  [
+    "the last shutdown",
+    {
+      ...{ periods: [periods[0]!], problem: null, active: null },
+      last: { start: "2026-11-16T12:58:00.000Z", end: "2026-11-16T12:58:20.000Z" },
+    },
+    [
+      "a shutdown waits for pods: 20 s for priority 0 and above",
+      "last graceful shutdown, 2m00s ago: completed",
+    ],
+  ],
+];
+for (const [title, shutdown, lines] of shutdowns)
+  test(`a node is explained with ${title}`, () =>
+    assert.deepEqual(
+      nodeExplanationLines({ ...calm, shutdown }).slice(1, -3),
+      lines.map((line) => `  ${line}`),
+    ));
+
 test("a node without thresholds is explained, too", () =>
   assert.deepEqual(nodeExplanationLines({ ...calm, thresholds: [] }), [
     "vm  nothing is low, and the node is ready",

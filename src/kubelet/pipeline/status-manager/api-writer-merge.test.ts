@@ -19,6 +19,7 @@ interface Case {
   api: PodStatus;
   own: PodStatus;
   couldHaveRunningContainers?: boolean;
+  isMirror?: boolean;
   merged: object;
 }
 
@@ -84,6 +85,14 @@ const cases: Case[] = [
     },
   },
   {
+    rule: "a static pod that runs again after its node was shut down is running in its mirror, too",
+    api: { phase: "Failed", reason: "Terminated", message: "m", conditions: [is("Ready", "False")] },
+    own: { phase: "Running", conditions: [is("Ready")] },
+    couldHaveRunningContainers: true,
+    isMirror: true,
+    merged: { phase: "Running", conditions: [is("Ready")] },
+  },
+  {
     rule: "Succeeded does not become Failed",
     api: { phase: "Succeeded", conditions: [] },
     own: { phase: "Failed", reason: "Evicted", conditions: [] },
@@ -105,7 +114,10 @@ const cases: Case[] = [
   },
 ];
 
-for (const { rule, api, own, couldHaveRunningContainers = false, merged } of cases)
+for (const { rule, api, own, couldHaveRunningContainers = false, isMirror = false, merged } of cases)
   test(`merged status: ${rule}`, () => {
-    assert.deepEqual(mergeStatus(api, own, { couldHaveRunningContainers, now: wallTime(now) }), merged);
+    assert.deepEqual(
+      mergeStatus(api, own, { couldHaveRunningContainers, isMirror, now: wallTime(now) }),
+      merged,
+    );
   });

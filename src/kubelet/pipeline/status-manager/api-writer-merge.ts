@@ -16,6 +16,8 @@ const externalFields = [
 export interface MergeInfo {
   /** A container of the pod could still run: until none can, a final phase is not written. */
   couldHaveRunningContainers: boolean;
+  /** The pod in the API is the mirror of a static pod, which may run again after a restart of the kubelet. */
+  isMirror?: boolean;
   now: WallTime;
 }
 
@@ -23,7 +25,7 @@ export interface MergeInfo {
 export function mergeStatus(
   api: PodStatus,
   own: PodStatus,
-  { couldHaveRunningContainers, now }: MergeInfo,
+  { couldHaveRunningContainers, isMirror = false, now }: MergeInfo,
 ): PodStatus {
   const terminates = !isFinal(api.phase) && isFinal(own.phase);
   const merged: PodStatus = {
@@ -33,7 +35,8 @@ export function mergeStatus(
   for (const field of externalFields) copyField(field, api, merged);
   // Other clients may fail a pod too (pod garbage collection does): a final phase stays.
   const keepsPhase =
-    (terminates && couldHaveRunningContainers) || (isFinal(api.phase) && api.phase !== own.phase);
+    (terminates && couldHaveRunningContainers) ||
+    (isFinal(api.phase) && api.phase !== own.phase && !isMirror);
   if (keepsPhase) for (const field of ["phase", "reason", "message"]) copyField(field, api, merged);
   if ((api.observedGeneration ?? 0) > (own.observedGeneration ?? 0))
     copyField("observedGeneration", api, merged);

@@ -33,7 +33,8 @@ export function planWrite({
   ignoredPatch,
 }: WriteInfo): WriteStep {
   if (!api) return { kind: "get" };
-  const patch = statusPatch(api, mergeStatus(api.status ?? {}, own, { couldHaveRunningContainers, now }));
+  const merge = { couldHaveRunningContainers, isMirror: isMirror(api), now };
+  const patch = statusPatch(api, mergeStatus(api.status ?? {}, own, merge));
   if (patch && JSON.stringify(patch.status) !== ignoredPatch) return { kind: "patch", patch };
   // Watchers see the final status before the pod is gone. Mirrors are not deleted when their containers have terminated.
   const toDelete = api.metadata.deletionTimestamp !== undefined && !isMirror(api);

@@ -4,7 +4,7 @@ import { aPod } from "../../../../test/builders/pods.ts";
 import { groupPods, shutdownGraceSeconds, shutdownPeriods, totalMs } from "./shutdown-groups.ts";
 
 const critical = 2_000_000_000;
-const none = {
+const none: Required<Config> = {
   shutdownGracePeriod: 0,
   shutdownGracePeriodCriticalPods: 0,
   shutdownGracePeriodByPodPriority: [],
@@ -15,12 +15,12 @@ const listed = [
   { priority: 100, shutdownGracePeriodSeconds: 10 },
 ];
 
-type Row = [
-  title: string,
-  config: Partial<typeof none> & { shutdownGracePeriodByPodPriority?: typeof listed },
-  isByPriority: boolean,
-  periods: [number, number][],
-];
+interface Config {
+  shutdownGracePeriod?: number;
+  shutdownGracePeriodCriticalPods?: number;
+  shutdownGracePeriodByPodPriority?: typeof listed;
+}
+type Row = [title: string, config: Config, isByPriority: boolean, periods: [number, number][]];
 const configurations: Row[] = [
   ["nothing is configured", {}, true, []],
   [

@@ -84,13 +84,13 @@ function secondsOf(time: WallTime | undefined): number {
   return time === undefined ? 0 : Math.floor(epochMs(time) / 1000);
 }
 
-export function encodeShutdown({ start, end }: LastShutdown): string {
+function encodeShutdown({ start, end }: LastShutdown): string {
   const text = (time: WallTime | undefined) => (time === undefined ? unset : dateOf(time).toISOString());
   return JSON.stringify({ startTime: text(start), endTime: text(end) });
 }
 
 /** Undefined if the file has no start. Throws if it is invalid, with the reason. */
-export function decodeShutdown(text: string): LastShutdown | undefined {
+function decodeShutdown(text: string): LastShutdown | undefined {
   const { startTime, endTime } = (JSON.parse(text) ?? {}) as { startTime?: unknown; endTime?: unknown };
   const start = timeOf("startTime", startTime);
   return start === undefined ? undefined : { start, end: timeOf("endTime", endTime) };
