@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { wallTime } from "../../../lib/base/time.ts";
 import { type FakePodParts, fakePod } from "../../../lib/model/fake-pod.ts";
 import { annotationSource } from "../../../lib/model/pod.ts";
 import { type AdmissionContext, admitPod } from "./admit.ts";
@@ -76,6 +77,13 @@ describe("admitPod", () => {
       { metadata: staticPod },
       under("DiskPressure", "PIDPressure"),
     ],
+    [
+      "any pod while the node shuts down",
+      ["NodeShutdown", "Pod was rejected as the node is shutting down."],
+      { spec: { priority: 2_000_000_000 } },
+      { shutdown: { since: wallTime(0) } },
+    ],
+    ["no shutdown", undefined, {}, { shutdown: { since: undefined } }],
     [
       "pressure before anything else",
       low("DiskPressure"),
