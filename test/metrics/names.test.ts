@@ -22,6 +22,7 @@ import { timedCgroups } from "../../src/kubelet/resources/cgroups/cgroup-times.t
 import { noAssignments } from "../../src/kubelet/resources/cpu/cpu-assignments.ts";
 import { createCpuMetrics } from "../../src/kubelet/resources/cpu/cpu-metrics.ts";
 import { memoryMetrics } from "../../src/kubelet/resources/memory/memory-metrics.ts";
+import { ShutdownRecord } from "../../src/kubelet/resources/node-shutdown/shutdown-record.ts";
 import { topologyMetrics } from "../../src/kubelet/resources/topology/topology-metrics.ts";
 import { requestMetrics } from "../../src/kubelet/server/https/request-metrics.ts";
 import { fakeMetricsOptions } from "../../src/kubelet/server/metrics/fake-metrics.ts";
@@ -29,6 +30,7 @@ import { metricsRoutes } from "../../src/kubelet/server/metrics/routes.ts";
 import { droppedEvents } from "../../src/kubelet/server/pods-api/dropped-events.ts";
 import type { Exchange } from "../../src/kubelet/server/route.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
+import { silentLogger } from "../../src/lib/base/logger.ts";
 import { createMetrics, type Metrics } from "../../src/lib/base/metrics.ts";
 import { wallTime } from "../../src/lib/base/time.ts";
 import { createOperationMetrics } from "../../src/lib/clients/cri/operation-metrics.ts";
@@ -63,6 +65,7 @@ function agentMetrics(): Metrics {
   topologyMetrics(metrics);
   createCpuMetrics(metrics, undefined, () => noAssignments);
   memoryMetrics(metrics);
+  new ShutdownRecord({ rootDir: "/nonexistent", logger: silentLogger, metrics });
   requestMetrics({ metrics, clock: systemClock, serverType: "readwrite", known: new Set() });
   return metrics;
 }
