@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { generateKey, makeRequest, privateKeyPem } from "../../src/lib/base/x509/x509.ts";
+import { generateKey, makeRequest, pemBlocks, privateKeyPem } from "../../src/lib/base/x509/x509.ts";
 import { rows } from "./kubectl.ts";
 import type { KubectlSetup } from "./kubectl-suite.ts";
 
@@ -48,6 +48,42 @@ export function signing(setup: KubectlSetup): void {
         ["jane", ["developers", "system:authenticated"]],
       );
       assert.match(await jane.fails(["get", "pods"]), /User "jane" cannot list resource "pods"/);
+    });
+
+    test("a request for a certificate of a pod shows its state, which a signer writes", async () => {
+      const k = setup.kubectl;
+      const [block] = pemBlocks(
+        makeRequest({ subject: { commonName: "", organizations: [] }, key: generateKey().privateKey }),
+      );
+      const input = {
+        apiVersion: "certificates.k8s.io/v1beta1",
+        kind: "PodCertificateRequest",
+        metadata: { name: "of-a-pod" },
+        spec: {
+          ...{ signerName: "example.com/signer", podName: "p", podUID: "1", nodeName: "n", nodeUID: "2" },
+          ...{ serviceAccountName: "default", serviceAccountUID: "3" },
+          stubPKCS10Request: block?.der.toString("base64"),
+        },
+      };
+      await k.ok(["create", "-f", "-"], { input });
+      const state = async () => {
+        const [row] = rows(await k.ok(["get", "podcertificaterequests", "of-a-pod"]));
+        return [row?.PODNAME, row?.SERVICEACCOUNTNAME, row?.NODENAME, row?.SIGNERNAME, row?.STATE];
+      };
+      assert.deepEqual(await state(), ["p", "default", "n", "example.com/signer", "Pending"]);
+      const lastTransitionTime = new Date().toISOString();
+      const conditions = [
+        { type: "Denied", status: "True", reason: "No", message: "no", lastTransitionTime },
+      ];
+      const patch = JSON.stringify({ status: { conditions } });
+      const name = ["podcertificaterequest", "of-a-pod"];
+      await k.ok(["patch", ...name, "--subresource=status", "--type=merge", "-p", patch]);
+      assert.equal((await state()).at(-1), "Denied");
+      assert.match(
+        await k.fails(["patch", ...name, "--type=merge", "-p", '{"spec":{"podName":"other"}}']),
+        /spec: Invalid value: [\s\S]*: field is immutable/,
+      );
+      await k.ok(["delete", ...name]);
     });
 
     test("a request that is denied gets no certificate", async () => {

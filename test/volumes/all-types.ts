@@ -12,7 +12,12 @@ import { reserveHugePages, scratch } from "./scratch.ts";
 import { figures, openServer } from "./volume-metrics.ts";
 import { VolumeNode } from "./volume-node.ts";
 
-const gates = { ClusterTrustBundle: true, ClusterTrustBundleProjection: true, PodCertificateRequest: true };
+const gates = {
+  ClusterTrustBundle: true,
+  ClusterTrustBundleProjection: true,
+  PodCertificateRequest: true,
+  LocalStorageCapacityIsolationFSQuotaMonitoring: true,
+};
 
 /** All types of volumes, side by side on one node of this version. */
 export function volumesOfPods(version: ContainerdVersion): void {
