@@ -12,11 +12,25 @@ function kubelet(...args: string[]) {
 
 test("help and version need neither a configuration file nor valid fields", () => {
   const broken = ["--config=/nowhere", "--max-pods=-1"];
-  for (const flag of ["--version", "--version=raw"])
-    assert.deepEqual(kubelet(flag, ...broken), { status: 0, stdout: `Kubernetes ${version}\n`, stderr: "" });
+  const onlyDeprecated = /^Flag --max-pods has been deprecated, [^\n]+\n$/;
+  for (const flag of ["--version", "--version=raw"]) {
+    const { status, stdout, stderr } = kubelet(flag, ...broken);
+    assert.deepEqual([status, stdout], [0, `Kubernetes ${version}\n`]);
+    assert.match(stderr, onlyDeprecated);
+  }
   const { status, stdout, stderr } = kubelet("--help", ...broken);
-  assert.deepEqual([status, stderr], [0, ""]);
+  assert.equal(status, 0);
+  assert.match(stderr, onlyDeprecated);
   assert.match(stdout, /^ +--max-pods int32 /m);
+});
+
+test("each use of a deprecated flag is reported on standard error, before anything else", () => {
+  const { status, stdout, stderr } = kubelet("--max-pods=5", "--version", "--cloud-config=/x");
+  assert.deepEqual([status, stdout], [0, `Kubernetes ${version}\n`]);
+  assert.match(
+    stderr,
+    /^Flag --max-pods has been deprecated, This parameter [^\n]+\nFlag --cloud-config has been deprecated, will [^\n]+\n$/,
+  );
 });
 
 test("an unknown flag together with --version is an error", () => {

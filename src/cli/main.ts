@@ -47,7 +47,8 @@ async function main(args: readonly string[]): Promise<number> {
 
 /** The version and the help need the flags only, not the agent. As upstream: a configuration file is not read for them. */
 async function agentWith(args: readonly string[]): Promise<number> {
-  const { flags } = parseFlags(args);
+  const { flags, deprecations } = parseFlags(args);
+  for (const line of deprecations) process.stderr.write(`${line}\n`);
   if (flags.help) return (await import("./help-command.ts")).helpCommand(process.stdout);
   if (flags.version === "true" || flags.version === "raw") {
     process.stdout.write(`Kubernetes ${version}\n`);

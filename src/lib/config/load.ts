@@ -38,7 +38,7 @@ export interface LoadedConfiguration {
  * a Usage error for a bad command line and a Config error for everything else, a line for each problem.
  */
 export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): Promise<LoadedConfiguration> {
-  const { flags, configOverrides, given } = parseFlags(args);
+  const { flags, configOverrides, given, warnings } = parseFlags(args);
   const files = await readFiles(flags);
   // A file that can be read but has invalid fields is still checked further, to report all problems together.
   if (files.unreadable) throw configError(files.problems);
@@ -80,7 +80,12 @@ export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): P
     leaves(raw),
   );
   const ignored = notImplemented(given, setFields);
-  return { config, flags, gates, warnings: [...(ignored ? [ignored] : []), ...gates.warnings()] };
+  return {
+    config,
+    flags,
+    gates,
+    warnings: [...warnings, ...(ignored ? [ignored] : []), ...gates.warnings()],
+  };
 }
 
 interface ConfigFile {

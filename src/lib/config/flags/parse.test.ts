@@ -60,6 +60,85 @@ for (const [name, type] of listed) {
   });
 }
 
+test("the flags that a real kubelet does not deprecate are not deprecated, all others are", () => {
+  const current = [
+    ...[
+      "bootstrap-kubeconfig",
+      "cert-dir",
+      "cloud-provider",
+      "config",
+      "config-dir",
+      "exit-on-lock-contention",
+    ],
+    ...[
+      "fail-cgroupv1",
+      "help",
+      "hostname-override",
+      "housekeeping-interval",
+      "image-credential-provider-bin-dir",
+    ],
+    ...["image-credential-provider-config", "kubeconfig", "lock-file", "log-flush-frequency", "node-ip"],
+    ...[
+      "node-labels",
+      "provider-id",
+      "root-dir",
+      "runtime-cgroups",
+      "seccomp-default",
+      "v",
+      "version",
+      "vmodule",
+    ],
+  ];
+  for (const [name] of listed)
+    assert.equal(flagTable.get(name)?.deprecated === undefined, current.includes(name), name);
+});
+
+const configFile =
+  "This parameter should be set via the config file specified by the Kubelet's --config flag. See https://kubernetes.io/docs/tasks/administer-cluster/kubelet-config-file/ for more information.";
+const deprecated: [args: string[], ...lines: string[]][] = [
+  [["--config=/c", "-v4", "--seccomp-default"]],
+  [
+    ["--max_pods=1", "--v=2", "--max-pods", "2"],
+    `Flag --max-pods has been deprecated, ${configFile}`,
+    `Flag --max-pods has been deprecated, ${configFile}`,
+  ],
+  [
+    ["--maximum-dead-containers=1"],
+    "Flag --maximum-dead-containers has been deprecated, Use --eviction-hard or --eviction-soft instead. Will be removed in a future version.",
+  ],
+  [
+    ["--boot_id_file=/x"],
+    "Flag --boot-id-file has been deprecated, This is a cadvisor flag that was mistakenly registered with the Kubelet. Due to legacy concerns, it will follow the standard CLI deprecation timeline before being removed.",
+  ],
+  [
+    ["--cloud-config=", "--register-schedulable"],
+    "Flag --cloud-config has been deprecated, will be removed in 1.25 or later, in favor of removing cloud provider code from Kubelet.",
+    "Flag --register-schedulable has been deprecated, will be removed in a future version",
+  ],
+];
+for (const [args, ...lines] of deprecated) {
+  test(`${args.join(" ")} is reported as deprecated ${lines.length} times`, () => {
+    assert.deepEqual(parseFlags(args).deprecations, lines);
+  });
+}
+
+test("the flag for the sandbox image, which kubeadm v1.34 writes, is accepted, reported and has no effect", () => {
+  const { given, configOverrides, deprecations, warnings, flags } = parseFlags([
+    "--container-runtime-endpoint=unix:///run/containerd/containerd.sock",
+    "--pod-infra-container-image=registry.k8s.io/pause:3.10",
+  ]);
+  assert.deepEqual(given, ["container-runtime-endpoint"]);
+  assert.equal(configOverrides.length, 1);
+  assert.deepEqual(flags, parseFlags([]).flags);
+  assert.equal(
+    deprecations[1],
+    "Flag --pod-infra-container-image has been deprecated, will be removed in 1.35. Image garbage collector will get sandbox image information from CRI.",
+  );
+  assert.deepEqual(warnings, [
+    "--pod-infra-container-image will not be pruned by the image garbage collector in kubelet and should also be set in the remote runtime",
+  ]);
+});
+
 test("every flag that sets a configuration field names one that exists", () => {
   for (const { name, target } of flagTable.values()) {
     if (target.in !== "config") continue;

@@ -1,6 +1,7 @@
 import { KubeletError, messageOf } from "../../base/errors.ts";
 import { defaultFlags, type KubeletFlags } from "./kubelet-flags.ts";
 import { nodeLabelProblem } from "./node-labels.ts";
+import { removedFlags } from "./removed-flags.ts";
 import type { FlagSpec } from "./spec.ts";
 import { flagTable } from "./table.ts";
 import { readerOf } from "./values.ts";
@@ -17,6 +18,10 @@ export interface ParsedFlags {
   readonly configOverrides: readonly ConfigOverride[];
   /** Names of the flags on the command line, normalized, each once. */
   readonly given: readonly string[];
+  /** A line for each use of a deprecated flag, in the order of the command line. */
+  readonly deprecations: readonly string[];
+  /** What the log has to state about flags of older versions. */
+  readonly warnings: readonly string[];
 }
 
 const shorthands = new Map(
@@ -27,6 +32,7 @@ const shorthands = new Map(
 export function parseFlags(args: readonly string[]): ParsedFlags {
   const values = new Map<FlagSpec, unknown>();
   const problems: string[] = [];
+  const deprecations: string[] = [];
   const rest = [...args];
   // Not a command: the argument after an unknown flag is most likely its value.
   const skipValue = () => {
@@ -46,16 +52,17 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
   }
 
   if (problems.length === 0) {
-    const labelProblem = nodeLabelProblem(collect(values).flags.nodeLabels);
+    const labelProblem = nodeLabelProblem(collect(values, []).flags.nodeLabels);
     if (labelProblem) problems.push(`--node-labels: ${labelProblem}`);
   }
   if (problems.length > 0) throw new KubeletError("Usage", problems.join("\n"));
-  return collect(values);
+  return collect(values, deprecations);
 
   function long(arg: string) {
     const equals = arg.indexOf("=");
     const spelled = equals < 0 ? arg.slice(2) : arg.slice(2, equals);
-    const flag = flagTable.get(spelled.replaceAll("_", "-"));
+    const name = spelled.replaceAll("_", "-");
+    const flag = flagTable.get(name) ?? removedFlags.get(name);
     if (!flag) {
       problems.push(/^[-=]|^$/.test(spelled) ? `bad flag syntax: ${arg}` : `unknown flag: --${spelled}`);
       if (equals < 0) skipValue();
@@ -91,6 +98,7 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
     }
     try {
       values.set(flag, reader.read(text, values.get(flag)));
+      if (flag.deprecated) deprecations.push(`Flag --${flag.name} has been deprecated, ${flag.deprecated}`);
     } catch (error) {
       problems.push(`${shown}: ${JSON.stringify(text)} ${messageOf(error)}`);
     }
@@ -101,7 +109,7 @@ function unknownCommand(arg: string): string {
   return `unknown command: ${arg}`;
 }
 
-function collect(values: ReadonlyMap<FlagSpec, unknown>): ParsedFlags {
+function collect(values: ReadonlyMap<FlagSpec, unknown>, deprecations: readonly string[]): ParsedFlags {
   const configOverrides: ConfigOverride[] = [];
   const own: Partial<Record<keyof KubeletFlags, unknown>> = {};
   for (const [{ name, target }, value] of values) {
@@ -109,9 +117,12 @@ function collect(values: ReadonlyMap<FlagSpec, unknown>): ParsedFlags {
     if (target.in === "config") configOverrides.push({ flag: name, path: target.path, value });
     if (target.in === "flags") own[target.key] = value;
   }
+  const names = [...values.keys()].map(({ name }) => name);
   return {
     flags: { ...defaultFlags(), ...own } as KubeletFlags,
     configOverrides,
-    given: [...values.keys()].map(({ name }) => name),
+    given: names.filter((name) => flagTable.has(name)),
+    deprecations,
+    warnings: names.flatMap((name) => removedFlags.get(name)?.log ?? []),
   };
 }

@@ -1,4 +1,7 @@
-import { type FlagGroup, field, flagOnly } from "./spec.ts";
+import { deprecated, type FlagGroup, field, flagOnly } from "./spec.ts";
+
+const containersAreEvicted =
+  "Use --eviction-hard or --eviction-soft instead. Will be removed in a future version.";
 
 /** Flags about pods: where they come from, their images, containers and volumes. */
 export const podFlags: readonly FlagGroup[] = [
@@ -116,23 +119,32 @@ export const podFlags: readonly FlagGroup[] = [
         "maxParallelStarts",
         "maximum sandboxes and containers created in parallel, 0 to size by CPUs (kubelet-ts only)",
       ),
-      flagOnly(
-        "minimum-container-ttl-duration",
-        "duration",
-        "minimumContainerTTLDuration",
-        "minimum age of a dead container before it is garbage collected",
+      deprecated(
+        flagOnly(
+          "minimum-container-ttl-duration",
+          "duration",
+          "minimumContainerTTLDuration",
+          "minimum age of a dead container before it is garbage collected",
+        ),
+        containersAreEvicted,
       ),
-      flagOnly(
-        "maximum-dead-containers",
-        "int32",
-        "maximumDeadContainers",
-        "maximum number of dead containers to retain, -1 for no limit",
+      deprecated(
+        flagOnly(
+          "maximum-dead-containers",
+          "int32",
+          "maximumDeadContainers",
+          "maximum number of dead containers to retain, -1 for no limit",
+        ),
+        containersAreEvicted,
       ),
-      flagOnly(
-        "maximum-dead-containers-per-container",
-        "int32",
-        "maximumDeadContainersPerContainer",
-        "maximum number of dead instances to retain per container",
+      deprecated(
+        flagOnly(
+          "maximum-dead-containers-per-container",
+          "int32",
+          "maximumDeadContainersPerContainer",
+          "maximum number of dead instances to retain per container",
+        ),
+        containersAreEvicted,
       ),
       field(
         "container-log-max-size",
@@ -182,11 +194,14 @@ export const podFlags: readonly FlagGroup[] = [
         "localStorageCapacityIsolation",
         "enforce local ephemeral storage limits",
       ),
-      flagOnly(
-        "experimental-mounter-path",
-        "string",
-        "experimentalMounterPath",
-        "path of the mounter binary",
+      deprecated(
+        flagOnly(
+          "experimental-mounter-path",
+          "string",
+          "experimentalMounterPath",
+          "path of the mounter binary",
+        ),
+        "will be removed in 1.25 or later. in favor of using CSI.",
       ),
     ],
   },

@@ -1,4 +1,4 @@
-import { type FlagGroup, field, flagOnly } from "./spec.ts";
+import { deprecated, type FlagGroup, field, flagOnly } from "./spec.ts";
 
 /** Flags about cgroups, CPUs, memory and eviction. */
 export const resourceFlags: readonly FlagGroup[] = [
@@ -147,11 +147,14 @@ export const resourceFlags: readonly FlagGroup[] = [
         "kernelMemcgNotification",
         "use memcg notifications of the kernel for memory eviction thresholds",
       ),
-      flagOnly(
-        "experimental-allocatable-ignore-eviction",
-        "bool",
-        "experimentalAllocatableIgnoreEviction",
-        "ignore hard eviction thresholds in node allocatable",
+      deprecated(
+        flagOnly(
+          "experimental-allocatable-ignore-eviction",
+          "bool",
+          "experimentalAllocatableIgnoreEviction",
+          "ignore hard eviction thresholds in node allocatable",
+        ),
+        "will be removed in 1.25 or later.",
       ),
     ],
   },
