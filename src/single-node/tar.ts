@@ -7,11 +7,11 @@ export type TarEntry =
 const block = 512;
 const typeFlags = { file: "0", symlink: "2", dir: "5" } as const;
 
-/** A ustar archive, owned by root and without timestamps: the same entries result in the same bytes. */
-export function tar(entries: readonly TarEntry[]): Buffer {
+/** A ustar archive, owned by root, with one timestamp (Unix time) for all entries: the same entries result in the same bytes. */
+export function tar(entries: readonly TarEntry[], modified = 0): Buffer {
   const parts: Buffer[] = [];
   for (const entry of entries) {
-    parts.push(header(entry));
+    parts.push(header(entry, modified));
     if (entry.type !== "file") continue;
     const padding = (block - (entry.data.length % block)) % block;
     parts.push(Buffer.from(entry.data), Buffer.alloc(padding));
@@ -19,7 +19,7 @@ export function tar(entries: readonly TarEntry[]): Buffer {
   return Buffer.concat([...parts, Buffer.alloc(2 * block)]);
 }
 
-function header(entry: TarEntry): Buffer {
+function header(entry: TarEntry, modified: number): Buffer {
   const b = Buffer.alloc(block);
   const text = (value: string, at: number, length: number) => {
     if (Buffer.byteLength(value) > length) throw new RangeError(`"${value}" does not fit a tar header`);
@@ -27,12 +27,14 @@ function header(entry: TarEntry): Buffer {
   };
   const octal = (value: number, at: number, length: number) =>
     text(value.toString(8).padStart(length - 1, "0"), at, length - 1);
-  text(entry.type === "dir" ? `${entry.name}/` : entry.name, 0, 100);
+  const { name, prefix } = splitName(entry.type === "dir" ? `${entry.name}/` : entry.name);
+  text(name, 0, 100);
+  text(prefix, 345, 155);
   octal(modeOf(entry), 100, 8);
   octal(0, 108, 8); // uid
   octal(0, 116, 8); // gid
   octal(entry.type === "file" ? entry.data.length : 0, 124, 12);
-  octal(0, 136, 12); // mtime
+  octal(modified, 136, 12);
   b.fill(" ", 148, 156); // the checksum is computed over spaces
   text(typeFlags[entry.type], 156, 1);
   if (entry.type === "symlink") text(entry.target, 157, 100);
@@ -41,6 +43,15 @@ function header(entry: TarEntry): Buffer {
   const sum = b.reduce((total, byte) => total + byte, 0);
   b.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
   return b;
+}
+
+/** A name of more than 100 bytes is split at a slash: its first directories are in a field of their own. */
+function splitName(path: string): { name: string; prefix: string } {
+  if (Buffer.byteLength(path) <= 100) return { name: path, prefix: "" };
+  const at = path.indexOf("/", path.length - 101);
+  return at < 0 || at === path.length - 1
+    ? { name: path, prefix: "" }
+    : { name: path.slice(at + 1), prefix: path.slice(0, at) };
 }
 
 function modeOf(entry: TarEntry): number {
