@@ -1,6 +1,8 @@
 import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { kubeconfig } from "../../src/apiserver/auth/identity/kubeconfig.ts";
+import { bootstrapToken } from "../../src/apiserver/auth/tokens/fixtures.ts";
 import { type EmbeddedApi, startEmbeddedApi } from "../../src/apiserver/embedded-api.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
@@ -9,6 +11,7 @@ import { loadKubeconfig } from "../../src/lib/clients/kube/kubeconfig.ts";
 import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import type { Pod } from "../../src/lib/model/pod.ts";
 import { type PodSpecInit, podManifest } from "../e2e/manifests.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { removeDir } from "../node/remove-dir.ts";
 
 const clock = systemClock;
@@ -45,19 +48,31 @@ export class GuestApi {
 
   static async start(host: string, node: string): Promise<GuestApi> {
     const dir = await mkdtemp(join(tmpdir(), "guest-api-"));
-    const kubeconfig = join(dir, "kubeconfig");
+    const adminFile = join(dir, "kubeconfig");
     const server = await startEmbeddedApi({
-      ...{ dir, host, kubeconfig, clock, logger },
+      ...{ dir, host, kubeconfig: adminFile, clock, logger },
       port: 6443,
       node: { name: node, kubeconfig: join(dir, "kubelet.kubeconfig") },
     });
-    const access = await loadKubeconfig(kubeconfig);
+    const access = await loadKubeconfig(adminFile);
     const admin = new HttpKubeTransport({ access, userAgent: "admin", qps: 0, burst: 0, clock, logger });
     return new GuestApi(server, dir, admin, node);
   }
 
   nodeKubeconfig(): Promise<string> {
     return readFile(join(this.#dir, "kubelet.kubeconfig"), "utf8");
+  }
+
+  /** A kubeconfig with a new bootstrap token. */
+  async bootstrapKubeconfig(): Promise<string> {
+    const { token, secret } = bootstrapToken({});
+    // The namespace is created soon after the API has started.
+    await waitFor(() =>
+      this.#admin.request({ method: "POST", path: "/api/v1/namespaces/kube-system/secrets", body: secret }),
+    );
+    const [, ca = ""] = /certificate-authority-data"?: "?([\w+/=]+)/.exec(await this.nodeKubeconfig()) ?? [];
+    const user = { user: "joining", credential: { token } };
+    return kubeconfig({ server: this.#server.address, ca: Buffer.from(ca, "base64").toString(), ...user });
   }
 
   get<T>(path: string): Promise<T> {

@@ -1,15 +1,14 @@
 import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
 import { messageOf } from "../../src/lib/base/errors.ts";
-import { busyboxImage, type OciImage, pauseImage, pauseImageName } from "../../src/single-node/oci-image.ts";
-import { findProgram } from "../../src/single-node/requirements.ts";
+import type { OciImage } from "../../src/single-node/oci-image.ts";
 import { repoDir } from "../e2e/agent-process.ts";
-import { busyboxName } from "../node/test-node.ts";
 import { patience } from "../patience.ts";
 import { GuestApi } from "./guest-api.ts";
-import { containerdToml, kubeletUnit, networkConflist } from "./guest-files.ts";
+import { kubeletUnit } from "./guest-files.ts";
+import { type GuestCgroupDriver, importImage, startRuntime } from "./guest-runtime.ts";
 import { Machine, type MachineOptions } from "./machine.ts";
 
-export type GuestCgroupDriver = "cgroupfs" | "systemd";
+export type { GuestCgroupDriver } from "./guest-runtime.ts";
 
 export interface GuestNodeOptions extends MachineOptions {
   /** Of containerd and of the agent. */
@@ -57,8 +56,9 @@ export class GuestNode {
     const node = new GuestNode(machine, options.driver);
     try {
       await options.prepare?.(machine);
-      await node.#podNetwork();
-      await node.#runtime(options.images ?? []);
+      await machine.sh(`mkdir -p ${guestPaths.manifests}`);
+      await machine.mountHost(repoDir, guestPaths.project);
+      await startRuntime(machine, options.driver, options.images);
       if (options.withApi) await node.#startApi();
       await node.configure(options.config, options.flags);
       await node.startAgent();
@@ -140,10 +140,8 @@ export class GuestNode {
     return this.machine.sh(`ctr --namespace k8s.io ${args}`);
   }
 
-  async importImage(image: OciImage): Promise<void> {
-    const file = `/run/image-${image.digest.slice(-12)}.tar`;
-    await this.machine.write(file, image.archive);
-    await this.ctr(`images import ${file} >/dev/null && rm ${file}`);
+  importImage(image: OciImage): Promise<void> {
+    return importImage(this.machine, image);
   }
 
   /** The log of the agent and of containerd, for the message of a failed test. */
@@ -173,22 +171,8 @@ export class GuestNode {
     await this.machine.powerOff();
   }
 
-  async #podNetwork(): Promise<void> {
-    await this.machine.sh(`modprobe -a overlay bridge veth br_netfilter && mkdir -p ${guestPaths.manifests}`);
-    await this.machine.write("/etc/cni/net.d/10-bridge.conflist", networkConflist);
-  }
-
   async #startApi(): Promise<void> {
     this.#api = await GuestApi.start(this.machine.network.hostAddress, guestNodeName);
     await this.machine.write(guestPaths.kubeconfig, await this.#api.nodeKubeconfig());
-  }
-
-  async #runtime(images: readonly OciImage[]): Promise<void> {
-    const config = containerdToml({ systemdCgroup: this.driver === "systemd", pauseImage: pauseImageName });
-    await this.machine.write("/etc/containerd/config.toml", config);
-    await this.machine.mountHost(repoDir, guestPaths.project);
-    await this.machine.sh("systemctl start containerd");
-    const busybox = busyboxImage({ busybox: findProgram("busybox")!, names: [busyboxName] });
-    for (const image of [pauseImage(), busybox, ...images]) await this.importImage(image);
   }
 }
