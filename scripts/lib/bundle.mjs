@@ -11,10 +11,14 @@ import { print, seconds } from "./print.mjs";
 const stampFile = `${root}dist/.built-from`;
 
 // A separate first file: code is looked up in the cache when it is loaded, so the cache must be on before the bundles.
-const launcher = `"use strict";
-require("node:module").enableCompileCache(require("node:path").join(__dirname, ".compile-cache"));
+/** dist/kubelet.cjs. The cache is beside it, unless it is the file of a package that has another place for it. */
+export function launcher(cacheDir) {
+  const dir = cacheDir ? JSON.stringify(cacheDir) : 'require("node:path").join(__dirname, ".compile-cache")';
+  return `"use strict";
+require("node:module").enableCompileCache(${dir});
 require("./main.cjs");
 `;
+}
 
 export async function buildIfStale() {
   const stamp = fingerprint();
@@ -81,7 +85,7 @@ export async function build() {
       throw new Error(`${file} is not ASCII, escape it in the source: ${text.slice(at - 40, at + 40)}`);
     writeFileSync(root + file.replace(/\.cjs$/, ".log-sites.json"), JSON.stringify(logSites(text, map)));
   }
-  writeFileSync(`${root}dist/kubelet.cjs`, launcher);
+  writeFileSync(`${root}dist/kubelet.cjs`, launcher());
   print(`Built dist/kubelet.cjs in ${seconds(started)}`);
 }
 

@@ -40,6 +40,11 @@ export const allowed = [
     why: "upstream's errors",
   },
   { text: /\bword list\b|\bwords to avoid\b|check-words/, why: "this list" },
+  {
+    text: /COMP_WORDS|\$words\b|shift words/,
+    files: /^scripts\/lib\/package\//,
+    why: "variables of bash and zsh",
+  },
   { text: /nobody:x:|^["']nobody["']$/, why: "the user and group of the operating system" },
   { text: /^#?words?$/, why: "a machine word, or a word of a text that is parsed" },
   {

@@ -20,7 +20,7 @@ export interface ParsedFlags {
   readonly given: readonly string[];
   /** A line for each use of a deprecated flag, in the order of the command line. */
   readonly deprecations: readonly string[];
-  /** What the log has to state about flags of older versions. */
+  /** Lines for the log about flags of older versions. */
   readonly warnings: readonly string[];
 }
 

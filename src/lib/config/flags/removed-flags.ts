@@ -3,7 +3,7 @@ import type { FlagSpec } from "./spec.ts";
 /** A flag that v1.36 no longer has, and that kubelets up to three minor versions older accepted with a warning. */
 interface RemovedFlag extends FlagSpec {
   readonly deprecated: string;
-  /** What the older kubelet logged in addition. */
+  /** The line that the older kubelet logged in addition. */
   readonly log?: string;
 }
 

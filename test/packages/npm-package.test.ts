@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { repoDir } from "../e2e/agent-process.ts";
+import { long } from "../long.ts";
+import { removeDir } from "../node/remove-dir.ts";
+import { ProjectCopy } from "./project-copy.ts";
+
+const run = promisify(execFile);
+
+test(long("npm install -g of the package makes a kubelet that runs, offline too"), async (t) => {
+  const copy = await ProjectCopy.create("project");
+  t.after(() => copy.remove());
+  const { dir, names } = await copy.makePackages(`--arch=${process.arch}`, "--format=npm");
+  const packed = join(dir, names.find((name) => name.endsWith(".tgz"))!);
+  const prefix = await mkdtemp(join(tmpdir(), "npm-prefix-"));
+  t.after(() => removeDir(prefix));
+  // Node is a package of its own, which npm would load from the registry: here it is the one of this project.
+  const node = join(repoDir, `node_modules/node-linux-${process.arch}`);
+  const args = ["install", "-g", "--offline", "--no-audit", "--no-fund", "--prefix", prefix, packed, node];
+  await run("npm", args, { env: { ...process.env, npm_config_cache: join(prefix, "cache") } });
+
+  const kubelet = join(prefix, "bin/kubelet");
+  const { stdout } = await run(kubelet, ["--version"], { env: { PATH: "/usr/bin:/bin" } });
+  assert.equal(stdout, "Kubernetes v1.36.4\n");
+  // The agent loads native code before it reads its configuration.
+  await assert.rejects(run(kubelet, ["--config=/nowhere.yaml"], { env: { PATH: "/usr/bin:/bin" } }), {
+    code: 1,
+    stderr: /^kubelet: \/nowhere\.yaml: cannot be read: ENOENT[^\n]*\n$/,
+  });
+});
