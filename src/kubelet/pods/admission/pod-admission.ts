@@ -86,7 +86,10 @@ export function podAdmission(o: PodAdmissionOptions): PodAdmission {
     admitted = new Set(running.map((other) => other.metadata.uid));
     const others = [...running, ...reserved];
     // A pod that runs already was admitted before, by a previous agent.
-    const context = { ...contextOf(uid, others), ...(o.runs(uid) && { pressure: undefined, shutdown: undefined }) };
+    const context = {
+      ...contextOf(uid, others),
+      ...(o.runs(uid) && { pressure: undefined, shutdown: undefined }),
+    };
     const failure = admitPod(pod, context);
     if (failure) {
       const staying = others.filter((other) => !o.isTerminating(other.metadata.uid));
