@@ -83,8 +83,8 @@ class TestDevicePlugin {
     if (identity === "" || identity === this.#registeredAt) return;
     this.#registeredAt = identity;
     await this.#listen();
-    await this.#register().catch((error: Error) => {
-      process.stderr.write(`register: ${error.message}\n`);
+    await this.#register().catch(async ({ message }: Error) => {
+      await this.#record("Register", { failed: message });
       this.#registeredAt = "";
       setTimeout(() => void this.#follow(), 200);
     });

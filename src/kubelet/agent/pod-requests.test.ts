@@ -54,6 +54,44 @@ test("a sandbox gets the DNS configuration of its policy, and the pod's cgroup",
   assert.ok(cluster.dnsConfig?.searches?.includes("default.svc.cluster.local"));
 });
 
+test("a container gets what device plugins respond, before its own volumes and environment", async (t) => {
+  const volumes = {
+    mountsFor: async () => [{ containerPath: "/data", hostPath: "/volumes/data" }],
+    devicesFor: async () => [{ containerPath: "/dev/block", hostPath: "/dev/loop0", permissions: "rw" }],
+  };
+  const devicesFor = async () => ({
+    env: new Map([
+      ["IDS", "a"],
+      ["MODE", "plugin"],
+    ]),
+    mounts: [{ containerPath: "/plugin", hostPath: "/opt", readonly: true }],
+    devices: [{ containerPath: "/dev/gpu", hostPath: "/dev/null", permissions: "rw" }],
+    annotations: { "plugin.test/ids": "a" },
+    cdiDevices: ["v.example/gpu=a"],
+  });
+  const { requests } = await setUp(t, undefined, { volumes, devices: { devicesFor } });
+  const spec = aContainer("a", {
+    env: [{ name: "MODE", value: "own" }],
+    volumeMounts: [{ name: "data", mountPath: "/data" }],
+  });
+  const input = { attempt: 0, image, podIPs: [], signal: never };
+  const config = await requests.container(aPod({ containers: [spec] }), spec, input);
+  assert.deepEqual(
+    config.envs?.slice(0, 2).map(({ key, value }) => `${key}=${Buffer.from(value ?? [])}`),
+    ["IDS=a", "MODE=own"],
+  );
+  assert.deepEqual(
+    config.mounts?.slice(0, 2).map(({ containerPath }) => containerPath),
+    ["/plugin", "/data"],
+  );
+  assert.deepEqual(
+    config.devices?.map(({ containerPath }) => containerPath),
+    ["/dev/gpu", "/dev/block"],
+  );
+  assert.deepEqual(config.CDIDevices, [{ name: "v.example/gpu=a" }]);
+  assert.equal(config.annotations?.["plugin.test/ids"], "a");
+});
+
 test("the failed pull of an image volume is reported as that of a container image, with the time of the next pull", async (t) => {
   const failure = new KubeletError("ImagePullBackOff", 'Back-off pulling image "i"', {
     retryAt: monotonicTime(5),

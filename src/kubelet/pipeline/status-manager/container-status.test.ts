@@ -376,6 +376,26 @@ test("an ephemeral container has a status, and is neither ready nor started", ()
   assert.equal(status.conditions?.find((c) => c.type === "Ready")?.status, "True");
 });
 
+test("a container has the health of its devices; after the pod has terminated, the last one", () => {
+  const health = (state: "Healthy" | "Unhealthy") => [
+    { name: "v.example/gpu", resources: [{ resourceID: "a", health: state }] },
+  ];
+  const pod = aPod({ initContainers: [aContainer("i")] });
+  const observed = anObservedPod([run()]);
+  const status = statusOf(pod, observed, {
+    resourceHealth: (name) => (name === "a" ? health("Healthy") : []),
+  });
+  assert.deepEqual(status.containerStatuses?.[0]?.allocatedResourcesStatus, health("Healthy"));
+  assert.equal("allocatedResourcesStatus" in (status.initContainerStatuses?.[0] ?? {}), false);
+  const changed = statusOf(pod, observed, { previous: status, resourceHealth: () => health("Unhealthy") });
+  assert.deepEqual(changed.containerStatuses?.[0]?.allocatedResourcesStatus, health("Unhealthy"));
+  const released = { previous: changed, resourceHealth: () => [] };
+  const ended = statusOf(pod, observed, { ...released, workerPhase: "terminated" });
+  assert.deepEqual(ended.containerStatuses?.[0]?.allocatedResourcesStatus, health("Unhealthy"));
+  const without = statusOf(pod, observed, released);
+  assert.equal("allocatedResourcesStatus" in (without.containerStatuses?.[0] ?? {}), false);
+});
+
 // Probes
 const probes = { startupProbe: {}, readinessProbe: {} };
 const probedTable: [

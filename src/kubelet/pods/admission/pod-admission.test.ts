@@ -54,6 +54,27 @@ test("a pod is checked against the others, and never against itself", () => {
   });
 });
 
+test("a pod is checked against the devices of the moment, and the rejection describes them", () => {
+  const gpu = "v.example/gpu";
+  const withGpus = (uid: string, count: string) =>
+    fromApi(uid, "0", { containers: [aContainer("a", { resources: { requests: { [gpu]: count } } })] });
+  let amounts: Record<string, string> = {};
+  const devices = {
+    allocatableFor: () => amounts,
+    describe: (name: string) => `${name}: 1 of 2 devices healthy`,
+  };
+  const admit = failureOf({ ...options, devices });
+  assert.equal(admit(withGpus("c", "5")), undefined, "no plugin has such a resource");
+  amounts = { [gpu]: "1" };
+  assert.equal(admit(withGpus("d", "1")), undefined);
+  assert.deepEqual(admit(withGpus("e", "2")), {
+    phase: "Failed",
+    reason: `OutOf${gpu}`,
+    message: `Pod was rejected: Node didn't have enough resource: ${gpu}, requested: 2, used: 0, capacity: 1`,
+    detail: `${gpu}: 1 of 2 devices healthy`,
+  });
+});
+
 test("only admitted pods count against the next one", () => {
   const [a, b, c] = ["a", "b", "c"].map((uid) => fromApi(uid, "1500m")) as [Pod, Pod, Pod];
   let desired = [a, b];
