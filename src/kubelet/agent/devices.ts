@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Component } from "../../lib/base/component.ts";
 import { openPlugin } from "../../lib/clients/plugin-rpc/plugin-channel.ts";
-import { podRef } from "../../lib/model/pod.ts";
+import { type PodUid, podRef } from "../../lib/model/pod.ts";
 import type { PluginHandler } from "../plugins/plugin-handler.ts";
 import { DeviceManager } from "../resources/devices/device-manager.ts";
 import { DeviceRegistrationServer } from "../server/device-registration/device-registration-server.ts";
@@ -17,7 +17,10 @@ export interface NodeDevices {
 }
 
 /** Device plugins and the devices of containers. */
-export function nodeDevices(core: AgentCore): NodeDevices {
+export function nodeDevices(
+  core: AgentCore,
+  parts: { readonly isTerminating: (uid: PodUid) => boolean },
+): NodeDevices {
   const { options, node, observed, desired, clock, logger, metrics, post } = core;
   const dir = join(options.rootDir, "device-plugins");
   const manager = new DeviceManager({
@@ -28,6 +31,7 @@ export function nodeDevices(core: AgentCore): NodeDevices {
       const pod = observed.get(uid);
       return readySandbox(pod) !== undefined || runningContainers(pod).length > 0;
     },
+    isTerminating: parts.isTerminating,
     nameOf: (uid) => {
       const pod = desired.get(uid);
       return pod ? podRef(pod) : `pod ${uid}`;

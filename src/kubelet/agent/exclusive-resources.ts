@@ -36,11 +36,13 @@ export function exclusiveResources(
     /** False for a pod that no source has any more, and that is not being terminated by this agent. */
     readonly isKnown: (uid: PodUid) => boolean;
     readonly activePods: () => readonly Pod[];
+    /** The pod's containers are being stopped, or are about to be. */
+    readonly isTerminating: (uid: PodUid) => boolean;
   },
 ): ExclusiveResources {
   const { options, config, node, observed, metrics, clock, logger } = core;
   const { numaNodes } = node.topology;
-  const devices = nodeDevices(core);
+  const devices = nodeDevices(core, parts);
   const { manager: cpus, reconciler } = cpuManager(core, parts.activePods);
   const memory = new MemoryManager({
     ...{ rootDir: options.rootDir, numaNodes, reserved: node.reserved, metrics, logger },

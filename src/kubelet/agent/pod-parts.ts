@@ -61,6 +61,7 @@ export function podParts(
     isSynced: () => initialSync.isComplete(),
     isKnown: (uid) => desired.get(uid) !== undefined || workers.get(uid)?.pod !== undefined,
     activePods,
+    isTerminating: (uid) => desired.get(uid) === undefined || workers.get(uid)?.phase === "terminating",
   });
   const { pleg, eventStream } = runtimeObserver(core);
   const run = podRuntime(core, {

@@ -19,6 +19,9 @@ import { type ResourceState, resourceText, unusable } from "./resource-state.ts"
 /** Plugins have this long to register again after the agent was started; pods that need them wait. */
 const registrationWindowMs = 60_000;
 
+/** Whether a pod that has devices is being terminated may change without an event. */
+const recheckMs = 1_000;
+
 export interface DeviceAllocatorOptions {
   readonly inventory: DeviceInventory;
   readonly allocated: AllocatedDevices;
@@ -28,6 +31,8 @@ export interface DeviceAllocatorOptions {
   readonly numaNodes: readonly number[];
   /** True if the runtime has a sandbox of the pod: it keeps its devices, whatever their plugin does. */
   readonly isLive: (uid: PodUid) => boolean;
+  /** True if the containers of the pod are being stopped. */
+  readonly isTerminating: (uid: PodUid) => boolean;
   /** The name of a pod, for explanations. */
   readonly nameOf: (uid: PodUid) => string;
   readonly clock: Clock;
@@ -62,11 +67,15 @@ export class DeviceAllocator implements ResourceAllocator {
     return this.#o.inventory.isUnlisted(resource) && msUntil(this.#o.clock, this.#windowEnd) > 0;
   }
 
+  /** A pod also waits for its plugins after a restart of the agent, and for devices of pods that are being terminated. */
   async lock(pod: Pod, signal: AbortSignal): Promise<() => void> {
     const resources = resourcesOf(pod).filter((resource) => this.isKnown(resource));
-    const { uid } = pod.metadata;
-    if (!this.#o.isLive(uid)) for (const resource of resources) await this.#listed(resource, pod, signal);
-    return this.#locks.acquire(resources, signal);
+    for (;;) {
+      if (!this.#o.isLive(pod.metadata.uid)) await this.#decidable(pod, resources, signal);
+      const release = await this.#locks.acquire(resources, signal);
+      if (this.#o.isLive(pod.metadata.uid) || !this.#mustWait(pod, resources)) return release;
+      release();
+    }
   }
 
   /** In one line, what the pod needs before it is admitted. */
@@ -78,7 +87,7 @@ export class DeviceAllocator implements ResourceAllocator {
     return `waiting for devices, ${resources.map((resource) => this.describe(resource)).join("; ")}`;
   }
 
-  /** Devices were listed, or a plugin is gone. */
+  /** Devices were listed or released, or a plugin is gone. */
   changed(): void {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
@@ -127,6 +136,7 @@ export class DeviceAllocator implements ResourceAllocator {
 
   release(uid: PodUid): void {
     if (!this.#o.allocated.delete(uid)) return;
+    this.changed();
     void this.#o.save().catch((error: unknown) => {
       this.#o.logger.error("Failed to write device checkpoint", { err: messageOf(error) });
     });
@@ -275,16 +285,36 @@ export class DeviceAllocator implements ResourceAllocator {
     };
   }
 
-  async #listed(resource: string, pod: Pod, signal: AbortSignal): Promise<void> {
+  /** Resolves when the pod can be decided: its devices are free, or will not become free by themselves. */
+  async #decidable(pod: Pod, resources: readonly string[], signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#o;
-    if (this.isAwaited(resource))
-      logger.info("Waiting for device plugin to register", { pod: podRef(pod), resource });
-    while (this.isAwaited(resource)) {
+    const text = this.#mustWait(pod, resources) ? this.waitsFor(pod) : undefined;
+    if (text !== undefined)
+      logger.info("Pod waits for devices", { pod: podRef(pod), podUID: pod.metadata.uid, reason: text });
+    while (this.#mustWait(pod, resources)) {
       const waited = new AbortController();
       const both = AbortSignal.any([signal, waited.signal]);
-      const timeout = sleep(clock, Math.max(0, msUntil(clock, this.#windowEnd)), both).catch(() => {});
-      await orAborted(Promise.race([this.#changed.promise, timeout]), signal).finally(() => waited.abort());
+      const recheck = sleep(clock, recheckMs, both).catch(() => {});
+      await orAborted(Promise.race([this.#changed.promise, recheck]), signal).finally(() => waited.abort());
     }
+  }
+
+  #mustWait(pod: Pod, resources: readonly string[]): boolean {
+    if (resources.some((resource) => this.isAwaited(resource))) return true;
+    return podDeviceRequests(pod).some(({ resource, count }) => this.#isLeaving(pod, resource, count));
+  }
+
+  /** True if the pod lacks devices that pods have which are being terminated. */
+  #isLeaving({ metadata: { uid } }: Pod, resource: string, count: number): boolean {
+    const { inventory, allocated, isTerminating } = this.#o;
+    const owners = allocated.owners(resource);
+    const missing = count - allocated.ofPod(uid, resource).size - this.#available(resource).length;
+    if (missing <= 0) return false;
+    const leaving = inventory.healthy(resource).filter((id) => {
+      const owner = owners.get(id);
+      return owner !== undefined && owner.uid !== uid && isTerminating(owner.uid);
+    });
+    return leaving.length >= missing;
   }
 }
 

@@ -290,6 +290,27 @@ describe("allocation", () => {
     assert.deepEqual(stuck.calls, ["Allocate a"], "the second one was never sent");
   });
 
+  it("a pod waits for devices of pods that are being terminated, if these are enough", async () => {
+    const terminating = new Set<PodUid>();
+    const { manager } = start(dir, plugins, { terminating });
+    await register(manager, new FakeDevicePlugin(["a", "b"]));
+    await admit(manager, gpuPod("x", 1));
+    await admit(manager, gpuPod("y", 1));
+    terminating.add("x" as PodUid);
+    await rejects(admit(manager, gpuPod("large", 2)), /Requested: 2, Available: 0/);
+    let isAdmitted = false;
+    const next = gpuPod("z", 1);
+    const waiting = admit(manager, next).then(() => {
+      isAdmitted = true;
+    });
+    await settle();
+    assert.equal(isAdmitted, false);
+    assert.match(manager.allocator.waitsFor(next) ?? "", /2 in use by default\/x, default\/y/);
+    manager.allocator.release("x" as PodUid);
+    await waiting;
+    assert.deepEqual(idsOf(manager, next, "c0"), ["a"]);
+  });
+
   it("a resource that no plugin has is not allocated; once it has one, before the container starts", async () => {
     const { manager } = start(dir, plugins);
     const pod = gpuPod("x", 1);

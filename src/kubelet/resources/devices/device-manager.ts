@@ -26,6 +26,8 @@ export interface DeviceManagerOptions {
   readonly numaNodes: readonly number[];
   /** True if the runtime has a sandbox of the pod. */
   readonly isLive: (uid: PodUid) => boolean;
+  /** True if the containers of the pod are being stopped. */
+  readonly isTerminating: (uid: PodUid) => boolean;
   /** The name of a pod, for explanations. */
   readonly nameOf: (uid: PodUid) => string;
   /** Capacity or allocatable may have changed; `pods` have devices whose health has changed. */
@@ -59,7 +61,7 @@ export class DeviceManager {
   #isNewNode = false;
 
   constructor(options: DeviceManagerOptions) {
-    const { dir, clock, logger, open, isLive, nameOf, numaNodes } = options;
+    const { dir, clock, logger, open, isLive, isTerminating, nameOf, numaNodes } = options;
     this.#o = options;
     this.#inventory = new DeviceInventory(clock);
     const [inventory, allocated] = [this.#inventory, this.#allocated];
@@ -73,7 +75,7 @@ export class DeviceManager {
       ),
     }));
     this.#allocator = new DeviceAllocator({
-      ...{ inventory, allocated, numaNodes, isLive, nameOf, clock, logger, metrics },
+      ...{ inventory, allocated, numaNodes, isLive, isTerminating, nameOf, clock, logger, metrics },
       save: () => this.#file.save(),
     });
     this.plugins = new PluginConnections({

@@ -33,7 +33,7 @@ export function devices(count: number, resource = gpu): FakeContainer {
 export function managerIn(
   dir: string,
   plugins: ReadonlyMap<string, FakeDevicePlugin>,
-  more: Partial<DeviceManagerOptions> & { live?: Set<PodUid> } = {},
+  more: Partial<DeviceManagerOptions> & { live?: Set<PodUid>; terminating?: Set<PodUid> } = {},
 ) {
   const clock = more.clock ?? new FakeClock();
   const metrics = createMetrics();
@@ -47,6 +47,7 @@ export function managerIn(
     },
     numaNodes: [0, 1],
     isLive: (uid) => more.live?.has(uid) ?? false,
+    isTerminating: (uid) => more.terminating?.has(uid) ?? false,
     nameOf: (uid) => `default/${uid}`,
     onChange: (pods) => changes.push(pods),
     clock,
