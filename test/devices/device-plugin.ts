@@ -73,7 +73,7 @@ class TestDevicePlugin {
     if (registrationSocket) return this.#listen();
     await mkdir(dir, { recursive: true });
     this.#watchers.push(watch(dir, (_, name) => name === "kubelet.sock" && void this.#follow()));
-    await this.#follow();
+    void this.#follow();
   }
 
   /** Serves and registers again if the kubelet has another socket than before: it has removed all others. */

@@ -99,7 +99,7 @@ function killRounds(version: ContainerdVersion, count: number): void {
     await plugin.configure({ faults: { [method]: "hang" } });
     if (desired.size > 0 && (free() === 0 || random.below(2) === 0))
       remove([...desired.keys()][random.below(desired.size)] ?? "");
-    if (!plugin.isRunning) void plugin.start();
+    if (!plugin.isRunning) await plugin.start();
     add(1 + random.below(Math.max(1, Math.min(2, free()))));
     await waitFor(async () =>
       assert.ok((await plugin.calls(method)).length > calls, `${method} was not called`),
@@ -186,7 +186,7 @@ function nameOf({ name }: PodRow): string {
   return name.slice(0, -hostname().length - 1);
 }
 
-for (const sizes of rounds("DEVICE_ROUNDS", 4, 30))
+for (const sizes of rounds("DEVICE_ROUNDS", 4, 15))
   describeOnContainerd(
     "device plugins that are killed",
     (version) => killRounds(version, sizes.count),
