@@ -76,8 +76,11 @@ describe("a node that shuts down", { skip: noBus }, () => {
         ["Failed", "NodeShutdown", "Pod was rejected: Pod was rejected as the node is shutting down."],
       ),
     );
-    await shown.waitForPod("late", ({ cause }) =>
-      assert.match(cause ?? "", /^NodeShutdown: Pod was rejected: .* shutting down\.: shutdown since 20/),
+    await shown.waitForPod(
+      "late",
+      ({ cause }) =>
+        assert.match(cause ?? "", /^NodeShutdown: Pod was rejected: .* shutting down\.: shutdown since 20/),
+      60_000,
     );
     assert.deepEqual(cluster.events("late", "NodeShutdown"), [
       "Pod was rejected as the node is shutting down.",
@@ -104,11 +107,14 @@ describe("a node that shuts down", { skip: noBus }, () => {
     );
     assert.ok(endOf(web!) < endOf(last!), "critical pods terminate last");
     await waitFor(() => assert.equal(logind.held, 0));
-    await shown.waitForPod("web", ({ cause }) =>
-      assert.match(
-        cause ?? "",
-        /^Terminated: .* shutdown\.: node shutdown at 20.*, 40 s for pods of priority 0 and above$/,
-      ),
+    await shown.waitForPod(
+      "web",
+      ({ cause }) =>
+        assert.match(
+          cause ?? "",
+          /^Terminated: .* shutdown\.: node shutdown at 20.*, 40 s for pods of priority 0 and above$/,
+        ),
+      60_000,
     );
     assert.deepEqual(
       cluster.api

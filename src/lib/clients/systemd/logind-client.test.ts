@@ -15,7 +15,10 @@ describe("logind on a bus", { skip: noBus }, () => {
   let events: string[];
 
   const until = async (isDone: () => boolean) => {
-    while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 5));
+    for (const deadline = Date.now() + 60_000; !isDone(); ) {
+      assert.ok(Date.now() < deadline, `${isDone}: ${events.join(", ")}`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
   };
   const connect = () =>
     new LogindClient({
