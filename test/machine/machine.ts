@@ -37,25 +37,22 @@ const commandTimeoutMs = 120_000;
 export class Machine {
   /** Only the host and the guest are in it. */
   readonly network: MachineNetwork;
-  readonly #kernel: ChildProcess;
-  readonly #line: Duplex;
   readonly #dir: string;
-  readonly #exited: Promise<void>;
+  readonly #start: () => ChildProcess;
+  #kernel: ChildProcess;
+  #line: Duplex;
+  #exited: Promise<void>;
   readonly #waiting = new Map<string, (code: number) => void>();
   #commands = 0;
   #isPoweredOff = false;
 
-  private constructor(kernel: ChildProcess, dir: string, network: MachineNetwork) {
+  private constructor(start: () => ChildProcess, dir: string, network: MachineNetwork) {
     this.network = network;
-    this.#kernel = kernel;
     this.#dir = dir;
-    this.#line = kernel.stdio[3] as Duplex;
-    // The guest closes its end when it powers off.
-    this.#line.on("error", () => {});
-    this.#exited = new Promise((resolve) => {
-      kernel.once("error", () => resolve());
-      kernel.once("exit", () => resolve());
-    });
+    this.#start = start;
+    this.#kernel = start();
+    this.#line = lineOf(this.#kernel);
+    this.#exited = exitOf(this.#kernel);
   }
 
   /** Resolves when the guest runs commands, which is before systemd has started everything. */
@@ -63,7 +60,6 @@ export class Machine {
     const { kernel: program, disk } = await machineFiles();
     removeAbandoned();
     const dir = mkdtempSync(join(tmpdir(), `machine-${process.pid}-`));
-    const console = openSync(join(dir, "console.log"), "w");
     const network = createNetwork();
     const memory = options.memoryMb ?? 2048;
     const args = [
@@ -76,14 +72,18 @@ export class Machine {
       `machine.exchange=${dir}`,
       ...["systemd.show_status=0", `systemd.unified_cgroup_hierarchy=${options.cgroupVersion === 1 ? 0 : 1}`],
     ];
-    const kernel = spawn(program, args, {
-      // All processes of the guest are in this group.
-      detached: true,
-      stdio: ["ignore", console, console, "pipe"],
-      env: { PATH: process.env.PATH, HOME: dir, TMPDIR: memoryDir(memory) },
-    });
-    closeSync(console);
-    const machine = new Machine(kernel, dir, network);
+    const start = () => {
+      const console = openSync(join(dir, "console.log"), "a");
+      const kernel = spawn(program, args, {
+        // All processes of the guest are in this group.
+        detached: true,
+        stdio: ["ignore", console, console, "pipe"],
+        env: { PATH: process.env.PATH, HOME: dir, TMPDIR: memoryDir(memory) },
+      });
+      closeSync(console);
+      return kernel;
+    };
+    const machine = new Machine(start, dir, network);
     try {
       await machine.#untilReady();
       await machine.#configureNetwork();
@@ -150,14 +150,34 @@ export class Machine {
     return stdout;
   }
 
+  /**
+   * Runs a script that shuts the guest down, and starts it again on the same disk. Resolves when it runs commands, which is before systemd has
+   * started everything. Mounts of the host and the network are set up by the guest itself, if at all.
+   */
+  async restart(script = "systemctl poweroff"): Promise<void> {
+    // Otherwise the end of the service that runs commands powers the guest off at once. The next boot does not have this file.
+    const unit = "/run/systemd/system/machine-commands.service.d/restart.conf";
+    await this.write(unit, "[Unit]\nSuccessAction=none\nFailureAction=none\n");
+    await this.sh("systemctl daemon-reload");
+    const ended = this.run(script, { timeoutMs: bootTimeoutMs }).catch(() => {});
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => reject(new Error(`"${script}" does not end the guest`)), bootTimeoutMs);
+    await Promise.race([this.#exited, late]).finally(() => clearTimeout(timer));
+    await ended;
+    await this.#untilEnded();
+    this.#waiting.clear();
+    this.#kernel = this.#start();
+    this.#line = lineOf(this.#kernel);
+    this.#exited = exitOf(this.#kernel);
+    await this.#untilReady();
+  }
+
   /** Ends the guest at once: an orderly shutdown would take seconds, and its disk is discarded. */
   async powerOff(): Promise<void> {
     if (this.#isPoweredOff) return;
     this.#isPoweredOff = true;
     this.#end();
-    await this.#exited;
-    // The processes of the guest end a moment after its kernel.
-    while (this.#end()) await new Promise((resolve) => setTimeout(resolve, 20));
+    await this.#untilEnded();
     removeNetwork(this.network);
     rmSync(this.#dir, { recursive: true, force: true });
   }
@@ -166,6 +186,12 @@ export class Machine {
     const { guestAddress, hostAddress, bits } = this.network;
     await this.sh(`ip link set lo up && ip address add ${guestAddress}/${bits} dev vec0 &&
       ip link set vec0 up && ip route add default via ${hostAddress}`);
+  }
+
+  /** The processes of the guest end a moment after its kernel. */
+  async #untilEnded(): Promise<void> {
+    await this.#exited;
+    while (this.#end()) await new Promise((resolve) => setTimeout(resolve, 20));
   }
 
   /** False if no process of the guest is left. */
@@ -205,6 +231,18 @@ export class Machine {
       clearTimeout(timer);
     }
   }
+}
+
+/** The guest closes its end when it powers off. */
+function lineOf(kernel: ChildProcess): Duplex {
+  return (kernel.stdio[3] as Duplex).on("error", () => {});
+}
+
+function exitOf(kernel: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    kernel.once("error", () => resolve());
+    kernel.once("exit", () => resolve());
+  });
 }
 
 /** Removes the files of guests whose test process was killed. */
