@@ -167,7 +167,7 @@ test("the checkpoint is that of the reference, and one of another policy or mach
   rmSync(path);
   await cpuManager(dir, { machine: "core-4" }).start();
   await assert.rejects(cpuManager(dir, { machine: "vm-2" }).start(), {
-    message: /current set of available CPUs "0-1" doesn't match with CPUs in state "0-7"/,
+    message: `start cpu manager error: current set of available CPUs "0-1" doesn't match with CPUs in state "0-7", ${advice}`,
   });
   await assert.rejects(cpuManager(dir, { machine: "core-4", options: ["strict-cpu-reservation"] }).start(), {
     message: /some of strictly reserved cpus: "0" are present in defaultCpuSet: "0-7"/,

@@ -66,10 +66,7 @@ export class CpuManager implements ResourceAllocator {
       try {
         checkAssignments(policy, restored);
       } catch (error) {
-        throw startError(
-          `${messageOf(error)}, invalid state, please drain node and remove policy state file`,
-          error,
-        );
+        throw this.#unusable(messageOf(error), error);
       }
       this.#set(restored);
     } else this.#set(policy ? initialAssignments(policy) : restored);
@@ -91,11 +88,13 @@ export class CpuManager implements ResourceAllocator {
       const text = await this.#file.read();
       return text === undefined ? noAssignments : decodeCheckpoint(this.#policyName, text);
     } catch (error) {
-      throw startError(
-        `could not restore state from checkpoint: ${messageOf(error)}, please drain this node and delete the CPU manager checkpoint file ${JSON.stringify(this.#file.path)} before restarting Kubelet`,
-        error,
-      );
+      throw this.#unusable(`could not restore state from checkpoint: ${messageOf(error)}`, error);
     }
+  }
+
+  #unusable(problem: string, cause: unknown): KubeletError {
+    const advice = `please drain this node and delete the CPU manager checkpoint file ${JSON.stringify(this.#file.path)} before restarting Kubelet`;
+    return new KubeletError("CpuManager", `start cpu manager error: ${problem}, ${advice}`, { cause });
   }
 
   get #policyName() {
@@ -232,8 +231,4 @@ export class CpuManager implements ResourceAllocator {
     }
     return reusable;
   }
-}
-
-function startError(message: string, cause: unknown): KubeletError {
-  return new KubeletError("CpuManager", `start cpu manager error: ${message}`, { cause });
 }
