@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { ResourceRequirements } from "../../src/lib/model/pod.ts";
+import { sleeper } from "../e2e/manifests.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
+import { busyboxName } from "../node/test-node.ts";
+import { explained } from "./explained.ts";
 import { NodeWithApi } from "./node-with-api.ts";
 import { ResizedPod } from "./resized-pod.ts";
 
@@ -91,7 +94,10 @@ describeOnContainerd("a resize of a running pod", (version) => {
     );
     await node.agent.end("SIGKILL");
     node.startAgent();
-    await waitFor(async () => assert.ok(await node.agent.pods()));
+    await explained(node.node.rootDir).waitForPod("resized", ({ ready, cause }) => {
+      assert.equal(ready, true);
+      assert.match(cause ?? "", /^resize is deferred: Node didn't have enough resource: cpu/);
+    });
     assert.equal((await pod.events("ResizeDeferred")).length, 1);
     await node.deletePod(blocker.name);
     await pod.settled(wanted);
@@ -119,6 +125,42 @@ describeOnContainerd("a resize of a running pod", (version) => {
     await used.settled(large);
     await node.deletePod("used");
     await node.isGone("used");
+  });
+
+  test("of a sidecar, and of the pod as a whole, changes their cgroups too", async () => {
+    const whole = (cpu: number): ResourceRequirements => ({
+      limits: { cpu: `${cpu}m`, memory: "128Mi" },
+      requests: { cpu: "20m", memory: "64Mi" },
+    });
+    const sidecar = { name: "side", image: busyboxName, imagePullPolicy: "Never", command: sleeper };
+    const initContainers = [
+      { ...sidecar, restartPolicy: "Always" as const, resources: { limits: { memory: "32Mi" } } },
+    ];
+    const both = await ResizedPod.start(node, "both", {}, { resources: whole(200), initContainers });
+    const containers = await node.containersOf("both");
+    const { pod: podCgroup } = await both.cgroups();
+    await both.patch({
+      resources: whole(600),
+      initContainers: [
+        { name: "side", resources: { limits: { memory: "48Mi" }, requests: { memory: "48Mi" } } },
+      ],
+    });
+    await waitFor(async () => {
+      assert.deepEqual(await both.conditions(), {});
+      const { status } = await both.get();
+      assert.deepEqual((status as { resources?: ResourceRequirements }).resources?.limits, whole(600).limits);
+      assert.equal(status?.initContainerStatuses?.[0]?.resources?.limits?.memory, "48Mi");
+    });
+    const limits = await both.limits();
+    assert.deepEqual([limits.get(podCgroup)?.cpuQuotaUs, limits.size], [60_000n, 3]);
+    const memory = [...limits]
+      .filter(([path]) => path !== podCgroup)
+      .map(([, { memoryLimit }]) => memoryLimit);
+    assert.deepEqual(memory.sort(), [BigInt(128 << 20), BigInt(48 << 20)]);
+    const ids = (of: typeof containers) => of.map(({ id }) => id).sort();
+    assert.deepEqual(ids(await node.containersOf("both")), ids(containers), "none was restarted");
+    await node.deletePod("both");
+    await node.isGone("both");
   });
 
   test("is kept by a restarted agent and a restarted container", async () => {

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { decodeCheckpoint } from "../../src/kubelet/resources/allocation/checkpoint.ts";
 import { type CgroupLayout, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
-import { limitsReader } from "../../src/lib/host/cgroups/limits-reader.ts";
+import { type CgroupLimits, limitsReader } from "../../src/lib/host/cgroups/limits-reader.ts";
 import type { Container, Pod, PodCondition, PodSpec, ResourceRequirements } from "../../src/lib/model/pod.ts";
 import {
   amountsOf,
@@ -47,12 +47,25 @@ export class ResizedPod {
     return this.#node.pod(this.name);
   }
 
-  async resize(resources: ResourceRequirements, container = "c"): Promise<Pod> {
+  /** Of its container. */
+  resize(resources: ResourceRequirements): Promise<Pod> {
+    return this.patch({ containers: [{ name: "c", resources }] });
+  }
+
+  patch(spec: object): Promise<Pod> {
     return this.#node.admin.request<Pod>({
       ...{ method: "PATCH", path: `${podsPath}/${this.name}/resize` },
       contentType: "application/strategic-merge-patch+json",
-      body: { spec: { containers: [{ name: container, resources }] } },
+      body: { spec },
     });
+  }
+
+  /** The limits of the pod's cgroup and of those of its containers. */
+  async limits(): Promise<Map<string, CgroupLimits>> {
+    const { pod } = await this.cgroups();
+    const containers = await this.#node.containersOf(this.name);
+    const paths = [pod, ...containers.map(({ id }) => `${pod}/${id}`)];
+    return new Map(paths.map((path) => [path, this.#read(path)]));
   }
 
   async conditions(): Promise<Conditions> {

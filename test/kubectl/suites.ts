@@ -16,6 +16,7 @@ import { logging } from "./logging.ts";
 import { measuring } from "./measuring.ts";
 import { nodes } from "./nodes.ts";
 import { rejecting } from "./rejecting.ts";
+import { resizing } from "./resizing.ts";
 import { running } from "./running.ts";
 import { signing } from "./signing.ts";
 import { waiting } from "./waiting.ts";
@@ -30,6 +31,7 @@ export const suites = [
   applying,
   applyingServerSide,
   changing,
+  resizing,
   waiting,
   events,
   explaining,

@@ -9,7 +9,7 @@ import { silentLogger } from "../../src/lib/base/logger.ts";
 import { KubeApiError } from "../../src/lib/clients/kube/api-error.ts";
 import { loadKubeconfig } from "../../src/lib/clients/kube/kubeconfig.ts";
 import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
-import type { Pod } from "../../src/lib/model/pod.ts";
+import type { Pod, ResourceRequirements } from "../../src/lib/model/pod.ts";
 import { type PodSpecInit, podManifest } from "../e2e/manifests.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { removeDir } from "../node/remove-dir.ts";
@@ -83,6 +83,14 @@ export class GuestApi {
   addPod(name: string, spec: PodSpecInit): Promise<Pod> {
     const body = JSON.parse(podManifest(name, { nodeName: this.#node, ...spec })) as object;
     return this.#admin.request<Pod>({ method: "POST", path: podsPath, body });
+  }
+
+  async resize(name: string, container: string, resources: ResourceRequirements): Promise<void> {
+    await this.#admin.request({
+      ...{ method: "PATCH", path: `${podsPath}/${name}/resize` },
+      contentType: "application/strategic-merge-patch+json",
+      body: { spec: { containers: [{ name: container, resources }] } },
+    });
   }
 
   /** Undefined if it does not exist. */

@@ -78,7 +78,32 @@ const oomKilled = (more: Pick<OomKill, "cgroup" | "usage">) =>
 const probeFailure = { kind: "readiness", container: "a", text: "503", at: now, times: 2 };
 const hook = { kind: "hook", container: "a", error: "no registry", atS: 15 } as const;
 
+const resizing = (type: string, reason: string): PodStatus => ({
+  phase: "Running",
+  conditions: [{ type, status: "True", reason, message: "no room" }],
+});
+
 const table: [rule: string, info: PodInfo, cause: string | null][] = [
+  [
+    "a ready pod whose resize waits",
+    info([], { isReady: true, status: resizing("PodResizePending", "Deferred") }),
+    "resize is deferred: no room",
+  ],
+  [
+    "a ready pod whose resize fails",
+    info([], { isReady: true, status: resizing("PodResizeInProgress", "Error") }),
+    "resize failed, retrying: no room",
+  ],
+  [
+    "a ready pod whose resize is in progress",
+    info([], { isReady: true, status: resizing("PodResizeInProgress", "") }),
+    null,
+  ],
+  [
+    "a pod that is not ready, and whose resize waits too",
+    info([{ kind: "image", text: "pulling" }], { status: resizing("PodResizePending", "Deferred") }),
+    "pulling",
+  ],
   ["a failure with its detail", info([], { failure }), "NodeAffinity: Pod was rejected: m: disk=ssd"],
   [
     "a failure takes precedence over the exit codes of containers",

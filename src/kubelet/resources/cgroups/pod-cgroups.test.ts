@@ -102,6 +102,24 @@ describe("pod cgroups", () => {
       [],
     );
   });
+  it("lose containers that the runtime does not know, with either driver's names, and nothing else", async () => {
+    const { driver, cgroups } = setUp();
+    await cgroups.ensure(burstable);
+    const [known, stray, other] = ["a", "b", "c"].map((digit) => digit.repeat(64)) as [
+      string,
+      string,
+      string,
+    ];
+    const base = "/kubepods/burstable/podu-1";
+    for (const name of [known, stray, `cri-containerd-${other}.scope`, "own"])
+      await driver.create(`${base}/${name}`, {});
+    assert.deepEqual(await cgroups.removeUnknown(burstable, new Set([known])), [
+      stray,
+      `cri-containerd-${other}.scope`,
+    ]);
+    assert.deepEqual(await driver.children(base), [known, "own"]);
+    assert.deepEqual(await cgroups.removeUnknown(burstable, new Set([known])), []);
+  });
   it("share the CPU between the tiers by what runs", async () => {
     const { driver, cgroups } = setUp();
     await cgroups.start();
