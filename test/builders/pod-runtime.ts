@@ -6,6 +6,7 @@ import { Pleg } from "../../src/kubelet/pipeline/pleg/pleg.ts";
 import type { Hooks } from "../../src/kubelet/pipeline/pod-runtime/kill.ts";
 import { PodFiles } from "../../src/kubelet/pipeline/pod-runtime/pod-files.ts";
 import { PodRuntime } from "../../src/kubelet/pipeline/pod-runtime/pod-runtime.ts";
+import type { PodResizing } from "../../src/kubelet/pipeline/pod-runtime/resize-pod.ts";
 import { ImageManager } from "../../src/kubelet/pods/images/image-manager.ts";
 import { ObservedPods } from "../../src/kubelet/state/observed-pods.ts";
 import { ProbeResults } from "../../src/kubelet/state/probe-results.ts";
@@ -28,7 +29,7 @@ import { plainRequests } from "./requests.ts";
 /** PodRuntime with its dependencies, on the fake runtime behind a real socket. */
 export async function podRuntimeOnFake(
   t: TestContext,
-  options: { registry?: Record<string, RegistryEntry>; hooks?: Hooks } = {},
+  options: { registry?: Record<string, RegistryEntry>; hooks?: Hooks; resizing?: PodResizing } = {},
 ) {
   const dir = await mkdtemp(join(tmpdir(), "pod-runtime-"));
   const clock = new FakeClock();
@@ -82,9 +83,18 @@ export async function podRuntimeOnFake(
       cgroups: {
         ensure: async (pod) => void cgroups.push(`make ${pod.metadata.uid}`),
         remove: async (uid) => void cgroups.push(`remove ${uid}`),
+        removeUnknown: async (_pod, knownIds) => {
+          cgroups.push(`keep ${knownIds.size}`);
+          return [];
+        },
       },
+      ...(options.resizing && { resizing: options.resizing }),
       files,
-      observe: { get: (uid) => observed.get(uid), refresh: (uid) => pleg.refresh(uid) },
+      observe: {
+        get: (uid) => observed.get(uid),
+        refresh: (uid) => pleg.refresh(uid),
+        changed: (uid) => pleg.changed(uid),
+      },
       gate: new ConcurrencyGate(4),
       clock,
       logger: silentLogger,

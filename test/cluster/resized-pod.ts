@@ -115,8 +115,8 @@ export class ResizedPod {
     }
   }
 
-  settled(resources: ResourceRequirements): Promise<void> {
-    return waitFor(() => this.has(resources), 120_000);
+  settled(resources: ResourceRequirements, withinMs = 120_000): Promise<void> {
+    return waitFor(() => this.has(resources), withinMs);
   }
 }
 

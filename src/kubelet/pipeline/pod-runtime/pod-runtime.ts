@@ -261,7 +261,10 @@ export class PodRuntime {
       wall: clock.wall(),
       hashOf: (container) => requests.hashOf(container),
       restartAt: (container, exited) =>
-        this.#restarts.restartAt(restartKey(pod, container), exited, requests.hashOf(container)),
+        // It was stopped for its resize, perhaps by a previous agent.
+        this.#o.resizing?.actionFor(pod, container, false) === "restart"
+          ? undefined
+          : this.#restarts.restartAt(restartKey(pod, container), exited, requests.hashOf(container)),
       probe: (kind, id) => this.#o.probes.get(kind, id),
       replaced: (container) => this.#o.replaced.has(pod.metadata.uid, container),
       resize: this.#resizeNeeds(pod),
