@@ -173,7 +173,10 @@ export function podHandlers(
       "worker-phase": ({ uid, phase }) => {
         if (phase === "terminated") exclusive.topology.release(uid);
       },
-      "worker-gone": ({ uid }) => exclusive.topology.release(uid),
+      "worker-gone": ({ uid }) => {
+        // A pod that was added again has a new worker, which may have been admitted already.
+        if (!workers.get(uid)) exclusive.topology.release(uid);
+      },
     },
     resizes: {
       "pods-changed": ({ change: { op, pods: changed } }) => {
