@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { KubeletConfiguration } from "../../src/lib/config/kubelet-configuration.ts";
+import { writeFakeSysfs } from "../../src/lib/host/fake-sysfs.ts";
 import type { Pod } from "../../src/lib/model/pod.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { container, TestCluster } from "./cluster-node.ts";
@@ -32,7 +33,7 @@ async function startCluster(t: Parameters<typeof TestCluster.start>[0]) {
     reservedMemory: [{ numaNode: 0, limits: { memory: "128Mi" } }],
   };
   return {
-    cluster,
+    ...{ cluster, sysDir },
     start: (more: Partial<KubeletConfiguration> = {}) =>
       cluster.startAgent({ sysDir, config: { ...config, ...more } }),
   };
@@ -40,9 +41,9 @@ async function startCluster(t: Parameters<typeof TestCluster.start>[0]) {
 
 const order = (a: string, b: string) => (a < b ? -1 : 1);
 
-/** A Guaranteed pod with this much memory. */
-const withMemory = (memory: string) => {
-  const amounts = { cpu: "1m", memory };
+/** A Guaranteed pod with this much memory, and a small part of a CPU unless set. */
+const withMemory = (memory: string, cpu = "1m") => {
+  const amounts = { cpu, memory };
   return { containers: [container({ resources: { requests: amounts, limits: amounts } })] };
 };
 
@@ -126,4 +127,27 @@ test("an agent with allocations of another policy does not start", async (t) => 
     /the total amount "0" of type "memory" is not equal to the value "128Mi"/,
   );
   await start();
+});
+
+test("CPUs and memory of a container are on the same NUMA node", async (t) => {
+  const { cluster, start, sysDir } = await startCluster(t);
+  const cpu = (core: number, node: number) => ({ core, socket: node, node });
+  writeFakeSysfs(sysDir, "0-3", { 0: cpu(0, 0), 1: cpu(1, 0), 2: cpu(0, 1), 3: cpu(1, 1) });
+  await start({
+    topologyManagerPolicy: "restricted",
+    cpuManagerPolicy: "static",
+    systemReserved: { cpu: "100m" },
+  });
+  const low = cluster.addPod("low", withMemory("300Mi"));
+  await cluster.runs("low", withinMs);
+  // CPU 0 is reserved and CPU 1 is free, but there is not enough memory beside it.
+  const whole = cluster.addPod("whole", withMemory("300Mi", "1"));
+  await cluster.runs("whole", withinMs);
+  const cpusets = [low, whole].map(({ metadata }) =>
+    cluster.runningOf(metadata.uid).map(({ config }) => {
+      const { cpusetCpus, cpusetMems } = config.linux?.resources ?? {};
+      return `${cpusetCpus} on ${cpusetMems}`;
+    }),
+  );
+  assert.deepEqual(cpusets, [["0-3 on 0"], ["2 on 1"]]);
 });
