@@ -116,7 +116,7 @@ describeOnMachine("the Debian package", () => {
     assert.match(await machine.sh("cat /etc/kubernetes/kubelet.yaml"), /^cgroupDriver: systemd$/m);
   });
 
-  test("leaves nothing after apt purge, and what others wrote", async () => {
+  test("leaves only the files of others after apt purge", async () => {
     await machine.sh("rm /etc/kubernetes/manifests/web.yaml");
     await eventually(async () =>
       assert.equal(await machine.sh("ctr --namespace k8s.io containers list -q"), ""),

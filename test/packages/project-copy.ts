@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -28,7 +29,8 @@ export class ProjectCopy {
     // In the project, so that the packages can be hard links.
     const cache = join(repoDir, ".cache");
     await mkdir(join(cache, "npm-packages"), { recursive: true });
-    const parent = await mkdtemp(join(cache, "copy-"));
+    await removeAbandoned(cache);
+    const parent = await mkdtemp(join(cache, `copy-${process.pid}-`));
     const copy = new ProjectCopy(parent, join(parent, name));
     try {
       for (const input of inputs)
@@ -57,5 +59,13 @@ export class ProjectCopy {
 
   remove(): Promise<void> {
     return removeDir(this.#parent);
+  }
+}
+
+/** Removes the copies of test processes that were killed. */
+async function removeAbandoned(cache: string): Promise<void> {
+  for (const name of await readdir(cache)) {
+    const owner = /^copy-(\d+)-/.exec(name)?.[1];
+    if (owner && !existsSync(`/proc/${owner}`)) await removeDir(join(cache, name));
   }
 }
