@@ -20,6 +20,13 @@ export const machinePackages = [
   "procps",
   "curl",
   "e2fsprogs",
+  // Servers and clients of network volumes, and profiles for the kernel.
+  "nfs-common",
+  "nfs-ganesha",
+  "nfs-ganesha-vfs",
+  "open-iscsi",
+  "tgt",
+  "apparmor",
 ];
 
 /** Units that cost time at boot and that no test needs. */
@@ -45,5 +52,15 @@ export const maskedUnits = [
   "systemd-update-utmp-runlevel.service",
 ];
 
-/** A test starts containerd with the configuration that it needs. */
-export const disabledUnits = ["containerd.service"];
+/** A test starts what it needs, with its own configuration. */
+export const disabledUnits = [
+  "containerd.service",
+  "nfs-ganesha.service",
+  "nfs-client.target",
+  "rpcbind.service",
+  "rpcbind.socket",
+  "open-iscsi.service",
+  "iscsid.socket",
+  "tgt.service",
+  "apparmor.service",
+];

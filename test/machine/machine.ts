@@ -28,6 +28,8 @@ export interface MachineOptions {
   readonly memoryMb?: number;
   /** 1: with the unified hierarchy beside it, as systemd mounts them (hybrid). */
   readonly cgroupVersion?: 1 | 2;
+  /** Enables AppArmor in the kernel. The runtime then loads a profile for each container, which takes time. */
+  readonly appArmor?: boolean;
 }
 
 const bootTimeoutMs = 180_000;
@@ -68,6 +70,7 @@ export class Machine {
       `ubd0=${join(dir, "changes.img")},${disk}`,
       ...["root=/dev/ubda", "rw", "con=null", "con0=null,fd:1", "ssl0=fd:3"],
       `vec0:transport=tap,ifname=${network.link},depth=64,gro=0`,
+      ...(options.appArmor ? ["apparmor=1", "security=apparmor"] : []),
       `uml_dir=${dir}`,
       `machine.exchange=${dir}`,
       ...["systemd.show_status=0", `systemd.unified_cgroup_hierarchy=${options.cgroupVersion === 1 ? 0 : 1}`],
