@@ -17,7 +17,10 @@ describeOnMachine("a test process that is killed", () => {
     const [line] = (await once(createInterface(child.stdout), "line")) as [string];
     const guest = () => processesOf(`ifname=${line},`);
     assert.notDeepEqual(guest(), []);
+    const exited = once(child, "exit");
     child.kill("SIGKILL");
+    // Until then its directory in /proc exists, by which the next one finds the owner of a link.
+    await exited;
     await waitFor(() => assert.deepEqual(guest(), []), 120_000);
     removeNetwork(createNetwork());
     assert.equal(readdirSync("/sys/class/net").includes(line), false);
