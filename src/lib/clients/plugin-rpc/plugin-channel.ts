@@ -7,7 +7,7 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from "@bufbuild/protobuf";
-import { type Client, Metadata } from "@grpc/grpc-js";
+import { type Client, connectivityState, Metadata } from "@grpc/grpc-js";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { abortError } from "../../base/errors.ts";
 import { toCriError } from "../cri/cri-error.ts";
@@ -44,8 +44,40 @@ export interface StreamingPluginChannel extends PluginChannel {
   ): Promise<void>;
 }
 
+/** A connection that is kept open. */
+export interface WatchedPluginChannel extends StreamingPluginChannel {
+  /** Keeps the connection open, and reports when it is established and when it breaks, until `close`. */
+  watch(onChange: (isConnected: boolean) => void): void;
+}
+
 export function openPlugin(endpoint: string, clock: Clock = systemClock): StreamingPluginChannel {
-  const channel = openChannel(endpoint.replace(/^unix:(\/\/)?/, ""));
+  return channelOf(openClient(endpoint), clock);
+}
+
+export function openWatchedPlugin(endpoint: string, clock: Clock): WatchedPluginChannel {
+  const channel = openClient(endpoint);
+  return {
+    ...channelOf(channel, clock),
+    watch(onChange) {
+      let wasConnected = false;
+      const follow = () => {
+        const state = channel.getChannel().getConnectivityState(true);
+        const isConnected = state === connectivityState.READY;
+        if (isConnected !== wasConnected) onChange(isConnected);
+        wasConnected = isConnected;
+        if (state === connectivityState.SHUTDOWN) return;
+        channel.getChannel().watchConnectivityState(state, Number.POSITIVE_INFINITY, follow);
+      };
+      follow();
+    },
+  };
+}
+
+function openClient(endpoint: string): Client {
+  return openChannel(endpoint.replace(/^unix:(\/\/)?/, ""));
+}
+
+function channelOf(channel: Client, clock: Clock): StreamingPluginChannel {
   return {
     async call(method, request, { timeoutMs, signal }) {
       try {
