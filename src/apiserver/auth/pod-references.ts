@@ -42,6 +42,15 @@ export function claimNames(pod: Pod): Set<string> {
   return given((pod.spec.volumes ?? []).map((volume) => claimName(pod, volume)));
 }
 
+/** The resource claims of a pod, including those that were created for it. */
+export function resourceClaimNames({ spec, status }: Pod): Set<string> {
+  return given([
+    ...(spec.resourceClaims ?? []).map(({ resourceClaimName }) => resourceClaimName),
+    ...(status?.resourceClaimStatuses ?? []).map(({ resourceClaimName }) => resourceClaimName),
+    status?.extendedResourceClaimStatus?.resourceClaimName,
+  ]);
+}
+
 export function claimName(pod: Pod, volume: Volume): string | undefined {
   if (volume.persistentVolumeClaim) return volume.persistentVolumeClaim.claimName;
   return volume.ephemeral ? `${pod.metadata.name}-${volume.name}` : undefined;

@@ -4,6 +4,7 @@ import { clusterTrustBundles } from "./cluster-trust-bundles.ts";
 import { configMaps } from "./config-maps.ts";
 import { csiDrivers } from "./csi-drivers.ts";
 import { csiNodes } from "./csi-nodes.ts";
+import { deviceClasses } from "./device-classes.ts";
 import { endpointSlices } from "./endpoint-slices.ts";
 import { endpoints } from "./endpoints.ts";
 import { events } from "./events.ts";
@@ -14,6 +15,8 @@ import { persistentVolumeClaims } from "./persistent-volume-claims.ts";
 import { persistentVolumes } from "./persistent-volumes.ts";
 import { podCertificateRequests } from "./pod-certificate-requests.ts";
 import { priorityClasses } from "./priority-classes.ts";
+import { resourceClaims, resourceClaimTemplates } from "./resource-claims.ts";
+import { resourceSlices } from "./resource-slices.ts";
 import { runtimeClasses } from "./runtime-classes.ts";
 import { secrets } from "./secrets.ts";
 import { serviceAccounts } from "./service-accounts.ts";
@@ -64,6 +67,10 @@ export function definitions(parts: KindParts): readonly ResourceDefinition[] {
     endpointSlices,
     runtimeClasses,
     priorityClasses,
+    deviceClasses,
+    resourceClaims,
+    resourceClaimTemplates,
+    resourceSlices,
     csiDrivers,
     csiNodes,
     storageClasses,

@@ -27,6 +27,7 @@ discovery.k8s.io/v1 EndpointSlice
 events.k8s.io/v1 Event
 node.k8s.io/v1 RuntimeClass
 policy/v1 Eviction
+resource.k8s.io/v1 DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice
 scheduling.k8s.io/v1 PriorityClass
 storage.k8s.io/v1 CSIDriver CSINode StorageClass VolumeAttachment`;
 

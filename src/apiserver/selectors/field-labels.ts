@@ -59,6 +59,10 @@ const kinds: Readonly<Record<string, KindFields>> = {
     (event) => text(at(event, "source.component")) || text(at(event, "reportingComponent")),
   ),
   "events.k8s.io/v1/Event": events("regarding", "reportingController", () => ""),
+  "resource.k8s.io/v1/ResourceSlice": {
+    namespaced: false,
+    fields: { "spec.nodeName": "spec.nodeName", "spec.driver": "spec.driver" },
+  },
   "certificates.k8s.io/v1/CertificateSigningRequest": {
     namespaced: false,
     fields: { "spec.signerName": "spec.signerName" },

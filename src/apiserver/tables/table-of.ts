@@ -12,6 +12,7 @@ import { eventTable } from "./events.ts";
 import { nodeMetricsTable, podMetricsTable } from "./metrics.ts";
 import { nodeTable } from "./nodes.ts";
 import { podTable } from "./pods.ts";
+import { resourceClaimTable, resourceSliceTable } from "./resources.ts";
 import { serviceTable } from "./services.ts";
 import { simpleTable } from "./simple.ts";
 import type { Cell, ColumnDefinition, RowCondition, TableDefinition } from "./table-definition.ts";
@@ -40,6 +41,8 @@ const tableDefinitions: ReadonlyMap<string, TableDefinition> = new Map(
     "leases.coordination.k8s.io": leaseTable,
     "runtimeclasses.node.k8s.io": runtimeClassTable,
     "priorityclasses.scheduling.k8s.io": priorityClassTable,
+    "resourceclaims.resource.k8s.io": resourceClaimTable,
+    "resourceslices.resource.k8s.io": resourceSliceTable,
     "csidrivers.storage.k8s.io": csiDriverTable,
     "csinodes.storage.k8s.io": csiNodeTable,
     "volumeattachments.storage.k8s.io": volumeAttachmentTable,

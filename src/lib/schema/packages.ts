@@ -11,13 +11,14 @@ import { events } from "./types/events.ts";
 import { meta } from "./types/meta.ts";
 import { node } from "./types/node.ts";
 import { policy } from "./types/policy.ts";
+import { resource } from "./types/resource.ts";
 import { scheduling } from "./types/scheduling.ts";
 import { storage } from "./types/storage.ts";
 
 /** All packages. Code that needs one package only imports its table. */
 export const packages: readonly TypePackage[] = [
   ...[core, meta, authentication, authorization, certificates, certificatesBeta, coordination],
-  ...[discovery, events, node, policy, scheduling, storage],
+  ...[discovery, events, node, policy, resource, scheduling, storage],
 ];
 
 /** The type of a kind, undefined if the tables do not have it. DeleteOptions and similar kinds are in every group. */

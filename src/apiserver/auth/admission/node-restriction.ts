@@ -37,6 +37,8 @@ export class NodeRestriction implements Admission {
       case "csinodes.storage.k8s.io":
         if (nameOf(request) === node) return;
         throw forbidden(request, "can only access CSINode with the same name as the requesting node");
+      case "resourceslices.resource.k8s.io":
+        return restrictSlice(node, request);
       case "certificatesigningrequests.certificates.k8s.io":
         return restrictRequest(node, request);
       case "podcertificaterequests.certificates.k8s.io":
@@ -55,6 +57,15 @@ function restrictLease(node: string, request: AdmissionRequest): void {
     throw forbidden(request, 'can only access leases in the "kube-node-lease" system namespace');
   if (nameOf(request) !== node)
     throw forbidden(request, "can only access node lease with the same name as the requesting node");
+}
+
+/** Changes of existing slices are restricted by the authorizer. */
+function restrictSlice(node: string, request: AdmissionRequest): void {
+  const nodeOf = (slice: unknown) => (slice as { spec?: { nodeName?: string } } | undefined)?.spec?.nodeName;
+  if (request.operation === "CREATE" && nodeOf(request.object) !== node)
+    throw forbidden(request, "can only create ResourceSlice with the same NodeName as the requesting node");
+  if (request.operation === "DELETE" && nodeOf(request.oldObject) !== node)
+    throw forbidden(request, "can only delete ResourceSlice with the same NodeName as the requesting node");
 }
 
 /** After expanding a file system, a node reports it in the claim's status, and changes nothing else. */

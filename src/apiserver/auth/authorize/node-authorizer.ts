@@ -58,6 +58,10 @@ export function decideForNode(node: string, attributes: Attributes): NodeDecisio
       return getOne("persistentvolumes", attributes);
     case "volumeattachments.storage.k8s.io":
       return getOne("volumeattachments", attributes);
+    case "resourceclaims.resource.k8s.io":
+      return getOne("resourceclaims", attributes);
+    case "resourceslices.resource.k8s.io":
+      return resourceSlice(node, attributes);
     case "serviceaccounts":
       return serviceAccount(attributes);
     case "leases.coordination.k8s.io":
@@ -160,6 +164,30 @@ function pod(node: string, attributes: Attributes): NodeDecision {
       return allowed;
     default:
       return denied();
+  }
+}
+
+/** Creation is left to NodeRestriction, which sees the object. */
+function resourceSlice(node: string, attributes: Attributes): NodeDecision {
+  if (attributes.subresource) return denied("cannot authorize ResourceSlice subresources");
+  switch (attributes.verb) {
+    case "create":
+      return allowed;
+    case "get":
+    case "update":
+    case "patch":
+    case "delete":
+      return ifRelated("resourceslices", attributes);
+    case "watch":
+    case "list":
+    case "deletecollection":
+      return selectsNode(node, attributes.fieldSelector, "resource.k8s.io/v1", "ResourceSlice")
+        ? allowed
+        : denied("can only list/watch/deletecollection resourceslices with nodeName field selector");
+    default:
+      return denied(
+        "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection",
+      );
   }
 }
 

@@ -10,6 +10,12 @@ import type { ApiObject } from "../../storage/object.ts";
 import { NodeGraph, type RelatedResource } from "./node-graph.ts";
 
 const attachments = "volumeattachments.storage.k8s.io";
+const slices = "resourceslices.resource.k8s.io";
+/** Objects that name their node. */
+const onNode = new Map<string, "volumeattachments" | "resourceslices">([
+  [attachments, "volumeattachments"],
+  [slices, "resourceslices"],
+]);
 
 /**
  * Decides whether an object is related to a node, from a graph that watches keep current. Before it denies, it reads the
@@ -28,7 +34,7 @@ export class NodeGraphPopulator implements Component {
   }
 
   start(signal: AbortSignal): Promise<void> {
-    const loops = ["pods", "persistentvolumes", attachments].map((resource) =>
+    const loops = ["pods", "persistentvolumes", ...onNode.keys()].map((resource) =>
       runPeriodically(() => this.#watch(resource, signal), {
         clock: this.#o.clock,
         everyMs: 1000,
@@ -52,7 +58,7 @@ export class NodeGraphPopulator implements Component {
 
   async #watch(resource: string, signal: AbortSignal): Promise<void> {
     // After an interruption deletions may have been missed.
-    this.#graph.clear(resource === attachments ? "volumeattachments" : (resource as RelatedResource));
+    this.#graph.clear(onNode.get(resource) ?? (resource as RelatedResource));
     for await (const { type, object } of this.#o.objects().listAndWatch(resource, signal))
       add(this.#graph, resource, object, type === "DELETED");
   }
@@ -67,6 +73,9 @@ export class NodeGraphPopulator implements Component {
       case "volumeattachments":
         addAll(attachments, [await objects.get({ resource: attachments, namespace: "", name })]);
         break;
+      case "resourceslices":
+        addAll(slices, [await objects.get({ resource: slices, namespace: "", name })]);
+        break;
       case "pods":
         addAll("pods", [await objects.get({ resource: "pods", namespace, name })]);
         break;
@@ -79,6 +88,7 @@ export class NodeGraphPopulator implements Component {
       case "configmaps":
       case "serviceaccounts":
       case "persistentvolumeclaims":
+      case "resourceclaims":
         addAll("pods", await objects.list("pods", namespace));
         break;
       default:
@@ -96,9 +106,8 @@ function add(graph: NodeGraph, resource: string, object: ApiObject, deleted: boo
   } else if (resource === "persistentvolumes") {
     if (deleted) graph.dropVolume(name);
     else graph.setVolume(object as unknown as PersistentVolume);
-  } else if (deleted) graph.dropAttachment(name);
-  else {
+  } else {
     const { nodeName = "" } = (object.spec ?? {}) as { nodeName?: string };
-    graph.setAttachment(name, nodeName);
+    graph.setOnNode(onNode.get(resource)!, name, deleted ? "" : nodeName);
   }
 }

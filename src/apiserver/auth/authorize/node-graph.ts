@@ -1,7 +1,7 @@
 import type { PersistentVolume } from "../../../lib/gen/kubernetes/core.d.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { mirrorAnnotation } from "../admission/mirror-pod.ts";
-import { claimNames, configMapNames, secretNames } from "../pod-references.ts";
+import { claimNames, configMapNames, resourceClaimNames, secretNames } from "../pod-references.ts";
 import { volumeSecrets } from "./volume-secrets.ts";
 
 export type RelatedResource =
@@ -11,7 +11,9 @@ export type RelatedResource =
   | "serviceaccounts"
   | "persistentvolumeclaims"
   | "persistentvolumes"
-  | "volumeattachments";
+  | "volumeattachments"
+  | "resourceclaims"
+  | "resourceslices";
 
 type Vertex = string;
 const vertex = (kind: RelatedResource | "nodes", namespace: string, name: string): Vertex =>
@@ -40,6 +42,7 @@ export class NodeGraph {
       uses("secrets", secretNames(pod.spec));
       uses("configmaps", configMapNames(pod.spec));
       uses("persistentvolumeclaims", claimNames(pod));
+      uses("resourceclaims", resourceClaimNames(pod));
     }
     this.#replace(self, edges);
   }
@@ -64,13 +67,10 @@ export class NodeGraph {
     this.#replace(vertex("persistentvolumes", "", name), []);
   }
 
-  setAttachment(name: string, nodeName: string): void {
-    const self = vertex("volumeattachments", "", name);
+  /** An object that belongs to one node; "" for none. */
+  setOnNode(kind: "volumeattachments" | "resourceslices", name: string, nodeName: string): void {
+    const self = vertex(kind, "", name);
     this.#replace(self, nodeName ? [[self, vertex("nodes", "", nodeName)]] : []);
-  }
-
-  dropAttachment(name: string): void {
-    this.setAttachment(name, "");
   }
 
   /** Drops the edges of all objects of this kind. */
