@@ -7,6 +7,7 @@ import { type BuiltInOptions, builtIns } from "../kinds/built-ins.ts";
 import { resourceOf } from "../kinds/definitions.ts";
 import { bindPod } from "../kinds/pods/binding.ts";
 import { BuiltInReconciler } from "./built-in-reconciler.ts";
+import { assignClaims, claimWatches } from "./claims/claims.ts";
 import { createDefaults } from "./create-defaults.ts";
 import { expireEvents } from "./event-expiry.ts";
 import { EventRecorder } from "./event-recorder.ts";
@@ -108,8 +109,11 @@ export function controllers(options: ControllerOptions): Component[] {
     // No batching: pods wait for the scheduler.
     reconciler(
       "scheduler",
-      ["pods", "nodes", ...claims],
-      (signal) => schedulePods({ ...scheduler, bind: bindWith(objects, clock, signal) }),
+      ["pods", "nodes", ...claims, ...claimWatches],
+      async (signal) => {
+        const blocked = await assignClaims({ ...dependencies, recorder: scheduler.recorder });
+        await schedulePods({ ...scheduler, bind: bindWith(objects, clock, signal), blocked });
+      },
       0,
     ),
     reconciler("volumes", ["pods", "storageclasses.storage.k8s.io", ...claims], async () => {

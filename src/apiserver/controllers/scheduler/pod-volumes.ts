@@ -7,6 +7,9 @@ import { read } from "../typed.ts";
 export interface VolumeLookup {
   claim(namespace: string, name: string): ApiObject | undefined;
   volume(name: string): ApiObject | undefined;
+  resourceClaim?(namespace: string, name: string): ApiObject | undefined;
+  /** Why the pod waits for its resource claims. */
+  blocked?(pod: Pod): string | undefined;
 }
 
 export type PodVolumes =
@@ -24,8 +27,20 @@ export function claimNames(pod: Pod): string[] {
   );
 }
 
+/** The nodes that have the devices of the pod's resource claims. */
+function deviceTerms({ spec, status, metadata }: Pod, lookup: VolumeLookup): (readonly NodeTerm[])[] {
+  return (spec.resourceClaims ?? []).flatMap(({ name, resourceClaimName }) => {
+    const generated = status?.resourceClaimStatuses?.find((one) => one.name === name)?.resourceClaimName;
+    const claim = lookup.resourceClaim?.(metadata.namespace, resourceClaimName ?? generated ?? "");
+    const selector = claim && read(claim).status?.allocation?.nodeSelector;
+    return selector ? [selector.nodeSelectorTerms ?? []] : [];
+  });
+}
+
 export function podVolumes(pod: Pod, lookup: VolumeLookup): PodVolumes {
-  const nodeTerms: (readonly NodeTerm[])[] = [];
+  const blocked = lookup.blocked?.(pod);
+  if (blocked !== undefined) return { ready: false, reason: blocked };
+  const nodeTerms = deviceTerms(pod, lookup);
   for (const name of claimNames(pod)) {
     const found = lookup.claim(pod.metadata.namespace, name);
     if (found === undefined) return { ready: false, reason: `persistentvolumeclaim "${name}" not found` };

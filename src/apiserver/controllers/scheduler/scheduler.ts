@@ -16,6 +16,8 @@ export interface SchedulerOptions {
   readonly recorder: EventRecorder;
   /** Binds a pod to a node; throws a StatusError. */
   readonly bind: (pod: ObjectRef, uid: string, node: string) => Promise<void>;
+  /** Pods that wait for their resource claims, by UID, with the reason. */
+  readonly blocked?: ReadonlyMap<string, string>;
 }
 
 /** Binds pending pods that fit, and records the reason for the others. */
@@ -24,6 +26,9 @@ export async function schedulePods(options: SchedulerOptions): Promise<void> {
   const steps = planScheduling(cache.all("pods"), cache.all("nodes"), {
     claim: (namespace, name) => cache.get({ resource: "persistentvolumeclaims", namespace, name }),
     volume: (name) => cache.get({ resource: "persistentvolumes", namespace: "", name }),
+    resourceClaim: (namespace, name) =>
+      cache.get({ resource: "resourceclaims.resource.k8s.io", namespace, name }),
+    blocked: (pod) => options.blocked?.get(pod.metadata.uid),
   });
   // In parallel: the store commits pending writes in one transaction.
   await Promise.all(steps.map((step) => execute(step, options)));

@@ -1,0 +1,340 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type {
+  AllocationResult,
+  Device,
+  DeviceRequest,
+  ResourceClaim,
+  ResourceSlice,
+} from "../../../lib/gen/kubernetes/resource.d.ts";
+import { fakePod } from "../../../lib/model/fake-pod.ts";
+import type { Pod, PodUid } from "../../../lib/model/pod.ts";
+import { type ClaimStep, type ClaimWorld, planClaims, podClaimAnnotation } from "./claim-plan.ts";
+
+const node = { name: "n1", labels: {} };
+const slice = (devices: (string | Device)[], more: Partial<ResourceSlice["spec"]> = {}): ResourceSlice => ({
+  spec: {
+    ...{ driver: "d", nodeName: "n1", pool: { name: "p", generation: 1, resourceSliceCount: 1 } },
+    devices: devices.map((device) => (typeof device === "string" ? { name: device } : device)),
+    ...more,
+  },
+});
+const classOf = (expression?: string) => ({
+  metadata: { name: "gpu" },
+  spec: expression === undefined ? {} : { selectors: [{ cel: { expression } }] },
+});
+const claim = (
+  name: string,
+  requests: DeviceRequest[],
+  more: Partial<ResourceClaim> = {},
+): ResourceClaim => ({
+  metadata: { name, namespace: "default", uid: `uid-${name}` },
+  spec: { devices: { requests } },
+  ...more,
+});
+const exactly = (more: object = {}): DeviceRequest => ({
+  name: "r",
+  exactly: { deviceClassName: "gpu", allocationMode: "ExactCount", count: 1, ...more },
+});
+const pod = (uid: string, claims: string[], more: Partial<Pod> = {}): Pod =>
+  fakePod({
+    ...more,
+    metadata: { name: uid, namespace: "default", uid: uid as PodUid, ...more.metadata },
+    spec: {
+      containers: [{ name: "c" }],
+      resourceClaims: claims.map((name) => ({ name, resourceClaimName: name })),
+      ...more.spec,
+    },
+  });
+const allocation = (...devices: string[]): AllocationResult => ({
+  devices: { results: devices.map((device) => ({ request: "r", driver: "d", pool: "p", device })) },
+});
+const reserved = (uid: string) => ({ resource: "pods", name: uid, uid });
+const plan = (world: Partial<ClaimWorld>) =>
+  planClaims({
+    ...{
+      pods: [],
+      nodes: [node],
+      claims: [],
+      templates: [],
+      classes: [classOf()],
+      slices: [slice(["a", "b"])],
+    },
+    ...world,
+  });
+/** A step in one line. */
+const line = (step: ClaimStep) => {
+  switch (step.do) {
+    case "allocate":
+      return `allocate ${step.claim.metadata?.name} ${step.allocation.devices?.results?.map(({ device, adminAccess }) => device + (adminAccess ? "!" : "")).join()} for ${step.pod.metadata.uid}`;
+    case "reserve":
+      return `reserve ${step.claim.metadata?.name} for ${step.pod.metadata.uid}`;
+    case "release":
+      return `release ${step.claim.metadata?.name} to ${step.consumers.join() || "none"}`;
+    case "create":
+      return `create ${step.podClaim} from ${step.template.metadata?.name}`;
+    case "name":
+      return `name ${step.podClaim} ${step.claim}`;
+    case "delete":
+    case "refuse":
+      return `${step.do} ${step.claim.metadata?.name}`;
+    default:
+      return step satisfies never;
+  }
+};
+
+describe("the allocation of a claim", () => {
+  const cases: {
+    rule: string;
+    request?: DeviceRequest;
+    world?: Partial<ClaimWorld>;
+    devices?: string;
+    blocked?: RegExp;
+  }[] = [
+    { rule: "takes one device", devices: "a" },
+    { rule: "takes as many as requested", request: exactly({ count: 2 }), devices: "a,b" },
+    {
+      rule: "waits if there are too few",
+      request: exactly({ count: 3 }),
+      blocked: /ResourceClaim x: request r: needs 3 devices of class gpu, 2 available/,
+    },
+    {
+      rule: "takes no device that another claim has",
+      world: { claims: [claim("y", [], { status: { allocation: allocation("a"), reservedFor: [] } })] },
+      devices: "b",
+    },
+    {
+      rule: "takes a used device with admin access",
+      request: exactly({ adminAccess: true }),
+      world: { claims: [claim("y", [], { status: { allocation: allocation("a"), reservedFor: [] } })] },
+      devices: "a!",
+    },
+    {
+      rule: "takes all devices",
+      request: exactly({ allocationMode: "All", count: undefined }),
+      devices: "a,b",
+    },
+    {
+      rule: "waits for all devices",
+      request: exactly({ allocationMode: "All", count: undefined }),
+      world: { claims: [claim("y", [], { status: { allocation: allocation("a"), reservedFor: [] } })] },
+      blocked: /1 of 2 devices are available, needs all/,
+    },
+    {
+      rule: "takes devices of the driver that the class selects",
+      world: {
+        classes: [classOf('device.driver == "e"')],
+        slices: [slice(["a"]), slice(["z"], { driver: "e" })],
+      },
+      devices: "z",
+    },
+    {
+      rule: "is refused with another selector",
+      request: exactly({ selectors: [{ cel: { expression: "true" } }] }),
+      blocked: /not supported by this API server: selectors of request r/,
+    },
+    {
+      rule: "is refused with alternatives",
+      request: { name: "r", firstAvailable: [{ name: "s", deviceClassName: "gpu" }] },
+      blocked: /not supported by this API server: firstAvailable of request r/,
+    },
+    { rule: "waits for its class", world: { classes: [] }, blocked: /device class gpu does not exist/ },
+    {
+      rule: "uses no slices of other nodes",
+      world: { slices: [slice(["a"], { nodeName: "n2" })] },
+      blocked: /0 available/,
+    },
+    {
+      rule: "uses slices of all nodes",
+      world: {
+        slices: [
+          {
+            spec: {
+              ...{ driver: "d", allNodes: true, devices: [{ name: "net" }] },
+              pool: { name: "p", generation: 1, resourceSliceCount: 1 },
+            },
+          },
+        ],
+      },
+      devices: "net",
+    },
+    {
+      rule: "uses the newest generation of a pool",
+      world: {
+        slices: [
+          slice(["old"]),
+          slice(["new"], { pool: { name: "p", generation: 2, resourceSliceCount: 1 } }),
+        ],
+      },
+      devices: "new",
+    },
+    {
+      rule: "waits until a pool is complete",
+      world: { slices: [slice(["a"], { pool: { name: "p", generation: 1, resourceSliceCount: 2 } })] },
+      blocked: /0 available/,
+    },
+    {
+      rule: "uses no tainted devices",
+      world: { slices: [slice([{ name: "a", taints: [{ key: "bad", effect: "NoSchedule" }] }, "b"])] },
+      devices: "b",
+    },
+  ];
+  for (const { rule, request = exactly(), world = {}, devices, blocked } of cases)
+    it(rule, () => {
+      const found = plan({
+        pods: [pod("u1", ["x"])],
+        ...world,
+        claims: [claim("x", [request]), ...(world.claims ?? [])],
+      });
+      const steps = found.steps.map(line).filter((step) => !step.startsWith("refuse"));
+      assert.deepEqual(steps, devices === undefined ? [] : [`allocate x ${devices} for u1`]);
+      assert.match(found.blocked.get("u1") ?? "", blocked ?? /waiting for resourceclaims to be allocated/);
+    });
+
+  it("reports what is not supported on the claim", () => {
+    const { steps } = plan({
+      pods: [pod("u1", ["x"])],
+      claims: [claim("x", [exactly({ capacity: { requests: { memory: "1Gi" } } })])],
+    });
+    assert.deepEqual(steps.map(line), ["refuse x"]);
+  });
+
+  it("gives the claims of two pods different devices, and all claims of a pod or none", () => {
+    const both = plan({
+      pods: [pod("u1", ["x"]), pod("u2", ["y"])],
+      claims: [claim("x", [exactly()]), claim("y", [exactly()])],
+    });
+    assert.deepEqual(both.steps.map(line), ["allocate x a for u1", "allocate y b for u2"]);
+    const tooMany = plan({
+      pods: [pod("u1", ["x", "y"])],
+      claims: [claim("x", [exactly()]), claim("y", [exactly({ count: 2 })])],
+    });
+    assert.deepEqual(tooMany.steps, []);
+  });
+
+  it("copies the configuration of class and claim", () => {
+    const opaque = (driver: string) => ({ opaque: { driver, parameters: { size: 1 } } });
+    const { steps } = plan({
+      pods: [pod("u1", ["x"])],
+      classes: [{ metadata: { name: "gpu" }, spec: { config: [opaque("one")] } }],
+      claims: [
+        {
+          ...claim("x", []),
+          spec: { devices: { requests: [exactly()], config: [{ requests: ["r"], ...opaque("two") }] } },
+        },
+      ],
+    });
+    const [step] = steps;
+    assert.ok(step?.do === "allocate");
+    assert.deepEqual(step.allocation.devices?.config, [
+      { source: "FromClass", requests: ["r"], ...opaque("one") },
+      { source: "FromClaim", requests: ["r"], ...opaque("two") },
+    ]);
+  });
+});
+
+describe("the claims of pods", () => {
+  const template = { metadata: { name: "t", namespace: "default" }, spec: { spec: {} } };
+  const templated = (more: Partial<Pod> = {}) =>
+    pod("u1", [], {
+      ...more,
+      spec: {
+        containers: [{ name: "c" }],
+        resourceClaims: [{ name: "dev", resourceClaimTemplateName: "t" }],
+      },
+    });
+  const generated = claim("u1-dev-1", [], {
+    metadata: {
+      ...{ name: "u1-dev-1", namespace: "default", uid: "g", annotations: { [podClaimAnnotation]: "dev" } },
+      ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "u1", uid: "u1", controller: true }],
+    },
+  });
+  const held = (uids: string[], more: Partial<ResourceClaim["metadata"]> = {}) => ({
+    ...claim("x", [], { status: { allocation: allocation("a"), reservedFor: uids.map(reserved) } }),
+    metadata: { name: "x", namespace: "default", uid: "uid-x", ...more },
+  });
+  const cases: { rule: string; world: Partial<ClaimWorld>; steps: string[]; blocked?: RegExp }[] = [
+    {
+      rule: "are created from a template",
+      world: { pods: [templated()], templates: [template] },
+      steps: ["create dev from t"],
+      blocked: /to be created/,
+    },
+    {
+      rule: "wait for their template",
+      world: { pods: [templated()] },
+      steps: [],
+      blocked: /resourceclaimtemplate "t" not found/,
+    },
+    {
+      rule: "are named in the pod's status, once created",
+      world: { pods: [templated()], templates: [template], claims: [generated] },
+      steps: ["name dev u1-dev-1"],
+      blocked: /to be created/,
+    },
+    {
+      rule: "wait for a claim that does not exist",
+      world: { pods: [pod("u1", ["x"])] },
+      steps: [],
+      blocked: /resourceclaim "x" not found/,
+    },
+    {
+      rule: "are reserved for another pod",
+      world: { pods: [pod("u1", ["x"]), pod("u2", ["x"])], claims: [held(["u1"])] },
+      steps: ["reserve x for u2"],
+    },
+    {
+      rule: "do not block a pod that has them",
+      world: { pods: [pod("u1", ["x"])], claims: [held(["u1"])] },
+      steps: [],
+    },
+    {
+      rule: "are released when one of their pods is done",
+      world: {
+        pods: [pod("u1", ["x"], { status: { phase: "Succeeded" } }), pod("u2", ["x"])],
+        claims: [held(["u1", "u2"])],
+      },
+      steps: ["release x to u2"],
+    },
+    {
+      rule: "are deallocated when their last pod is gone",
+      world: { claims: [held(["u1"])] },
+      steps: ["release x to none"],
+    },
+    {
+      rule: "lose their protection when they are deleted without a pod",
+      world: { claims: [held([], { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["f"] })] },
+      steps: ["release x to none"],
+    },
+    {
+      rule: "that were generated are deleted when their pod is done",
+      world: { pods: [templated({ status: { phase: "Failed" } })], claims: [generated] },
+      steps: ["delete u1-dev-1"],
+    },
+    {
+      rule: "stay while a deleted pod still terminates",
+      world: {
+        pods: [
+          pod("u1", ["x"], {
+            metadata: {
+              name: "u1",
+              namespace: "default",
+              uid: "u1" as PodUid,
+              deletionTimestamp: "2026-01-01T00:00:00Z",
+            },
+            spec: { nodeName: "n1", containers: [], resourceClaims: [{ name: "x", resourceClaimName: "x" }] },
+          }),
+        ],
+        claims: [held(["u1"])],
+      },
+      steps: [],
+    },
+  ];
+  for (const { rule, world, steps, blocked } of cases)
+    it(rule, () => {
+      const found = plan(world);
+      assert.deepEqual(found.steps.map(line), steps);
+      if (blocked) assert.match(found.blocked.get("u1") ?? "", blocked);
+      else assert.equal(found.blocked.get("u1"), undefined);
+    });
+});
