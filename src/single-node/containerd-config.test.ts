@@ -23,13 +23,13 @@ const settings = {
 
 for (const major of [1, 2]) {
   const text = containerdConfig(major, settings);
-  test(`containerd ${major}: no path is outside of the node, but for programs and plugins`, () => {
+  test(`containerd ${major}: no path is outside of the node, but for programs, plugins and devices`, () => {
     const paths = [...text.matchAll(/"(\/[^"]*)"/g)].map((match) => match[1]!);
     const ours = (path: string) =>
       path.startsWith("/var/lib/kubelet-ts/demo/") || path.startsWith("/run/kubelet-ts/demo/");
     assert.deepEqual(
       new Set(paths.filter((path) => !ours(path))),
-      new Set(["/usr/sbin/runc", "/usr/lib/cni"]),
+      new Set(["/usr/sbin/runc", "/usr/lib/cni", ...(major === 2 ? ["/etc/cdi", "/var/run/cdi"] : [])]),
     );
   });
   test(`containerd ${major}: oom scores are restricted, network namespaces are in the state directory, cgroups by cgroupfs`, () => {

@@ -22,6 +22,8 @@ export interface NodeFiles {
     readonly opt: string;
     readonly certs: string;
     readonly runcRoot: string;
+    /** CDI specifications of devices, besides those of the host. */
+    readonly cdi: string;
     readonly socket: string;
     readonly log: string;
   };
@@ -78,6 +80,7 @@ export function nodeFiles(name: string, baseDir = defaultBaseDir, runDir = defau
       opt: join(base, "containerd-opt"),
       certs: join(base, "containerd-certs"),
       runcRoot: join(run, "runc"),
+      cdi: join(run, "cdi"),
       socket,
       log: join(base, "log", "containerd.log"),
     },
