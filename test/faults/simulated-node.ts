@@ -223,6 +223,7 @@ export class SimulatedAgent {
         "probe-result": ({ uid }) => this.#refreshStatus(uid),
         "worker-changed": ({ uid }) => this.#refreshStatus(uid),
         "resize-changed": () => {},
+        "device-health-changed": ({ uid }) => this.#refreshStatus(uid),
         "worker-gone": ({ uid }) => {
           this.statuses.forget(uid);
           this.#statusInputs.delete(uid);
@@ -246,6 +247,7 @@ export class SimulatedAgent {
         "status-changed": () => {},
         "resize-changed": () => {},
         "api-listed": () => {},
+        "dra-driver-connected": () => {},
       },
     };
   }

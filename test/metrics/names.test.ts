@@ -21,6 +21,7 @@ import type { CgroupManager } from "../../src/kubelet/resources/cgroups/cgroup-m
 import { timedCgroups } from "../../src/kubelet/resources/cgroups/cgroup-times.ts";
 import { noAssignments } from "../../src/kubelet/resources/cpu/cpu-assignments.ts";
 import { createCpuMetrics } from "../../src/kubelet/resources/cpu/cpu-metrics.ts";
+import { draMetrics } from "../../src/kubelet/resources/dra/dra-metrics.ts";
 import { memoryMetrics } from "../../src/kubelet/resources/memory/memory-metrics.ts";
 import { ShutdownRecord } from "../../src/kubelet/resources/node-shutdown/shutdown-record.ts";
 import { topologyMetrics } from "../../src/kubelet/resources/topology/topology-metrics.ts";
@@ -66,6 +67,7 @@ function agentMetrics(): Metrics {
   createCpuMetrics(metrics, undefined, () => noAssignments);
   memoryMetrics(metrics);
   new ShutdownRecord({ rootDir: "/nonexistent", logger: silentLogger, metrics });
+  draMetrics(metrics, systemClock, () => []);
   requestMetrics({ metrics, clock: systemClock, serverType: "readwrite", known: new Set() });
   return metrics;
 }

@@ -59,7 +59,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const { housekeeping, collectors, reclaim } = orphanCleanup(core, {
     ...pods,
     volumes: volumes.manager,
-    records: [pods.allocation, pods.evictedPods, pods.exclusive.topology],
+    records: pods.recordsOfPods,
     isSynced,
     refresh: (uid) => pleg.refresh(uid),
   });
@@ -92,8 +92,9 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const first = [...(core.tracing ? [core.tracing.component] : []), ...endpoints.first];
     const early = [...core.components, ...pods.components, ...cluster.components];
     const serve = [...(serving ? [serving] : []), ...endpoints.serving];
-    const { devices, sources: allocated } = pods.exclusive;
-    const sockets = [podResources(core, pods.activePods, allocated), devices.server, ...nodePods.components];
+    const { activePods, allocated, exclusive } = pods;
+    const { server } = exclusive.devices;
+    const sockets = [podResources(core, activePods, allocated), server, ...nodePods.components];
     const pipeline = [loop, pods.probes, workers, pleg, pods.eventStream, podConfig];
     const cleanUp = [
       ...collectors,

@@ -102,6 +102,7 @@ export function podHandlers(
       "probe-result": ({ uid }) => workerStatuses.refresh(uid),
       "worker-changed": ({ uid }) => workerStatuses.refresh(uid),
       "resize-changed": ({ uid }) => workerStatuses.refresh(uid),
+      "device-health-changed": ({ uid }) => workerStatuses.refresh(uid),
       "worker-gone": ({ uid }) => statuses.forget(uid),
       "devices-changed": ({ pods: changed }) => {
         for (const uid of changed) workerStatuses.refresh(uid);
@@ -154,6 +155,10 @@ export function podHandlers(
         workers.readiness(uid, isReady, why);
       },
       "api-listed": () => workers.wakeAll(),
+      // Claims that could not be prepared or unprepared are retried immediately.
+      "dra-driver-connected": () => {
+        for (const { id, pod } of workers.all()) if (pod?.spec.resourceClaims?.length) workers.wake(id.uid);
+      },
     },
     pleg: {
       "runtime-state": ({ state }) => {

@@ -300,6 +300,30 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
     "no runtime for x",
   ],
   [
+    "a driver that does not respond, with the claim that it prepares",
+    info([
+      { kind: "claims", text: "waiting for DRA driver d to prepare ResourceClaim x", error: "Unavailable" },
+    ]),
+    "waiting for DRA driver d to prepare ResourceClaim x: Unavailable",
+  ],
+  [
+    "the claim of a failed step, while its retry is due",
+    info([
+      {
+        kind: "claims",
+        text: "ResourceClaim x: waiting for DRA driver d to register",
+        error: "not registered",
+      },
+      { kind: "claims", text: "not registered", error: "not registered" },
+    ]),
+    "ResourceClaim x: waiting for DRA driver d to register: not registered",
+  ],
+  [
+    "a claim that is not allocated",
+    info([{ kind: "claims", text: "waiting", error: "ResourceClaim x: not allocated" }]),
+    "ResourceClaim x: not allocated",
+  ],
+  [
     "a failing hook",
     info([hook, { kind: "image", container: "a" }]),
     "container a: postStart hook failed: no registry",

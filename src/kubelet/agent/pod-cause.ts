@@ -93,6 +93,7 @@ const order: readonly StepKind[] = [
     "admission",
     "network",
     "volumes",
+    "claims",
     "start-slot",
     "sandbox",
     "resize",
@@ -120,8 +121,16 @@ function stepCause({ pod, history }: PodInfo, wait: Wait): string | undefined {
     (kind === failed.kind && kind !== "image" && kind !== "volumes" && endedAt !== undefined && !error);
   const later = records.slice(at + 1).filter((r) => !failed.container || r.container === failed.container);
   if (later.some(passed)) return undefined;
-  const what = failed.kind === "hook" ? `postStart hook failed: ${failed.error}` : failed.error;
+  const what = failureText(failed.kind, failed.error, records.slice(0, at + 1));
   return failed.container === undefined ? what : `${titleOf(pod, failed.container)}: ${what}`;
+}
+
+function failureText(kind: StepKind, error: string, records: readonly StepRecord[]): string {
+  if (kind === "hook") return `postStart hook failed: ${error}`;
+  if (kind !== "claims" || error.includes("ResourceClaim")) return error;
+  // Some messages of the reference do not name the claim. The step has it; while a retry is due, its text is the error.
+  const step = records.findLast((record) => record.kind === kind && record.text !== error);
+  return step ? `${step.text}: ${error}` : error;
 }
 
 /** The cause if the pod is not blocked but not ready either. */

@@ -14,6 +14,7 @@ import { EvictedPods } from "../resources/evicted-pods/evicted-pods.ts";
 import { readySandbox, runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { Cluster } from "./cluster.ts";
+import { dynamicResources } from "./dynamic-resources.ts";
 import { exclusiveResources } from "./exclusive-resources.ts";
 import { previousVersions } from "./other-pods.ts";
 import { podCgroupReader } from "./pod-cgroup-reader.ts";
@@ -64,9 +65,9 @@ export function podParts(
     isTerminating: (uid) => desired.get(uid) === undefined || workers.get(uid)?.phase === "terminating",
   });
   const { pleg, eventStream } = runtimeObserver(core);
+  const resources = dynamicResources(core);
   const run = podRuntime(core, {
-    cgroups,
-    userNamespaces,
+    ...{ cgroups, userNamespaces, dynamicResources: resources },
     resizing: resizing(cgroups),
     observe: { refresh: (uid) => pleg.refresh(uid), changed: (uid) => pleg.changed(uid) },
     phaseOf: (uid) => workers.get(uid)?.phase ?? (desired.get(uid) ? "syncing" : undefined),
@@ -99,7 +100,10 @@ export function podParts(
       actuated: (uid, container) => allocation.actuated(uid, container),
     },
     ...(o.gates.enabled("ResourceHealthStatus") && {
-      resourceHealth: (uid, container) => exclusive.devices.manager.healthOf(uid, container),
+      resourceHealth: (uid, container) => [
+        ...exclusive.devices.manager.healthOf(uid, container),
+        ...(resources?.healthOf(workers.get(uid)?.pod, container) ?? []),
+      ],
     }),
     hostIPs: core.hostIps,
     runtimeName: () => core.connection.runtime?.name ?? "unknown",
@@ -113,7 +117,7 @@ export function podParts(
     isTerminating: (uid) => evictedPods.get(uid) !== undefined || workers.get(uid)?.phase === "terminating",
   });
   const syncer = podSyncer(core, {
-    ...{ runtime, probes, userNamespaces, statuses },
+    ...{ runtime, probes, userNamespaces, statuses, dynamicResources: resources },
     volumes: volumes.manager,
     exclusiveResources: exclusive.topology,
     admit: admission.admit,
@@ -181,7 +185,18 @@ export function podParts(
       });
       for (const record of records) await record.start();
     },
-    components: [qosCgroups, resizes, ...exclusive.components, ...run.components],
+    /** Entries of pods that are gone are removed from these. */
+    recordsOfPods: [allocation, evictedPods, exclusive.topology, ...(resources ? [resources.orphans] : [])],
+    /** The resources of containers, for the PodResources API. */
+    allocated: { ...exclusive.sources, ...resources?.sources },
+    // The claims come before the plugins: these are registered while the components start.
+    components: [
+      qosCgroups,
+      resizes,
+      ...exclusive.components,
+      ...(resources ? [resources.component] : []),
+      ...run.components,
+    ],
     ...{ cgroups, activePods, evictedPods, workers, statuses, workerStatuses, overview, explanations },
   };
 }

@@ -16,6 +16,7 @@ import {
 import { attachmentLimitExceeded, type VolumeManager } from "../pods/volumes/manager/volume-manager.ts";
 import { runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
+import type { DynamicResources } from "./dynamic-resources.ts";
 
 /** Decides which pods may run on this node, and with which resources. */
 export function nodeAdmission(
@@ -50,6 +51,7 @@ export function podSyncer(
     readonly probes: { addPod(pod: Pod): void };
     readonly userNamespaces: { release(uid: PodUid): Promise<void> };
     readonly volumes: VolumeManager;
+    readonly dynamicResources: DynamicResources | undefined;
     readonly exclusiveResources: {
       admit(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<Admission> | undefined;
     };
@@ -62,6 +64,7 @@ export function podSyncer(
   const { exclusiveResources } = parts;
   return createPodSyncer({
     ...{ runtime, probes, userNamespaces, admit, admitted, events },
+    claims: parts.dynamicResources?.claims,
     objects: core.objects ?? noObjects,
     volumes: {
       register: (pod) => volumes.register(pod),

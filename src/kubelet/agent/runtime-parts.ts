@@ -16,6 +16,7 @@ import type { AgentCore } from "./agent-core.ts";
 import { apiObjects } from "./api-objects.ts";
 import { credentialTokens } from "./credential-tokens.ts";
 import type { NodeDevices } from "./devices.ts";
+import type { DynamicResources } from "./dynamic-resources.ts";
 import { imageManager } from "./images.ts";
 import { podRequests } from "./pod-requests.ts";
 import { type PodVolumes, podVolumes } from "./pod-volumes.ts";
@@ -45,10 +46,11 @@ export function podRuntime(
     isSynced: () => boolean;
     cpusets: CriRequestsOptions["cpusets"];
     devices: NodeDevices;
+    dynamicResources: DynamicResources | undefined;
   },
 ): RuntimeParts {
   const { options: o, config, node, clock, logger, metrics, cri, events, observed, hostIps } = core;
-  const { cgroups, userNamespaces, resizing, observe } = parts;
+  const { cgroups, userNamespaces, resizing, observe, dynamicResources } = parts;
   const files = new PodFiles({
     rootDir: o.rootDir,
     podLogsDir: config.podLogsDir,
@@ -66,7 +68,10 @@ export function podRuntime(
     tokens,
     phaseOf: parts.phaseOf,
     ready: parts.isSynced,
-    pluginHandlers: { DevicePlugin: parts.devices.handler },
+    pluginHandlers: {
+      DevicePlugin: parts.devices.handler,
+      ...(dynamicResources && { DRAPlugin: dynamicResources.plugins }),
+    },
     recursiveReadOnly: (pod) => core.features.recursiveReadOnly(requests.runtimeHandler(pod)),
     imageSource: async (pod, { reference = "", pullPolicy }, signal) => {
       const spec = { image: reference, imagePullPolicy: pullPolicy };
@@ -106,6 +111,7 @@ export function podRuntime(
     devices: parts.devices.manager,
     volumeDir: (pod, name) => volumes.pathOf(pod.metadata.uid, name),
     extraGroups: (pod) => volumes.manager.extraGroups(pod),
+    cdiDevices: dynamicResources?.cdiDevices,
   });
   const images = imageManager({
     config,

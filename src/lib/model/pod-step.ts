@@ -6,6 +6,7 @@ export type StepKind =
   | "admission"
   | "network"
   | "volumes"
+  | "claims"
   | "start-slot"
   | "sandbox"
   | "image"

@@ -67,6 +67,8 @@ export interface CriRequestsOptions {
   extraGroups?: (pod: Pod) => readonly number[];
   /** The CPUs and NUMA nodes of a container; without it, or where not set, all of them. */
   cpusets?: (pod: Pod, container: Container) => Cpusets;
+  /** The CDI devices of a container's resource claims. */
+  cdiDevices?: ((pod: Pod, container: Container) => readonly string[]) | undefined;
 }
 
 type PluginDevices = Pick<ContainerContext, "env" | "mounts" | "devices" | "annotations" | "cdiDevices">;
@@ -163,6 +165,9 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
       fileKey,
       cpusets: o.cpusets?.(pod, spec),
       ...plugged,
+      ...(o.cdiDevices && {
+        cdiDevices: [...(plugged?.cdiDevices ?? []), ...o.cdiDevices(pod, spec)],
+      }),
     };
     if (!o.volumes) return buildContainerConfig(pod, spec, known);
     const mounts = await o.volumes.mountsFor(pod, spec, buildEnv(pod, spec, known), signal);

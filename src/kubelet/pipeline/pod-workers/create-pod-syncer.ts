@@ -1,5 +1,5 @@
 import type { Health } from "../../../lib/base/component.ts";
-import { KubeletError } from "../../../lib/base/errors.ts";
+import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { WallTime } from "../../../lib/base/time.ts";
 import type { Pod, PodId, PodUid } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
@@ -17,6 +17,8 @@ export interface PodSyncerOptions {
   readonly objects: { register(pod: Pod): void; unregister(pod: { metadata: { uid: PodUid } }): void };
   readonly userNamespaces: { release(uid: PodUid): Promise<void> };
   readonly volumes: SyncVolumes;
+  /** The resource claims of pods; absent on a node that cannot have any. `onStep` reports what the pod waits for. */
+  readonly claims?: SyncClaims | undefined;
   /** Of the runtime; healthy until known. */
   readonly networkHealth: () => Health;
   /** Whether this node will run the pod. */
@@ -46,6 +48,11 @@ interface SyncVolumes {
   release(uid: PodUid, signal: AbortSignal): Promise<void>;
   /** True if the pod can never have its volumes on this node. */
   isRejection(error: unknown): boolean;
+}
+
+interface SyncClaims {
+  prepare(pod: Pod, onStep: (text: string) => void, signal: AbortSignal): Promise<void>;
+  unprepare(uid: PodUid, onStep: (text: string) => void, signal: AbortSignal): Promise<void>;
 }
 
 /** Syncs pods: admission, prerequisites of containers, the runtime, and the cleanup. */
@@ -92,15 +99,34 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
       stop();
     }
   };
+  const prepareClaims = async (pod: Pod, report: SyncReport, signal: AbortSignal) => {
+    try {
+      await o.claims?.prepare(pod, (text) => report.blockedOn(text, { kind: "claims" }), signal);
+    } catch (error) {
+      if (!signal.aborted)
+        events.warning(
+          pod,
+          "FailedPrepareDynamicResources",
+          `Failed to prepare dynamic resources: ${messageOf(error)}`,
+        );
+      throw error;
+    }
+  };
   return {
     sync: async (pod, report, signal) => {
       probes.addPod(pod);
       objects.register(pod);
       requireNetwork(pod, report);
       await waitForVolumes(pod, report, signal);
+      await prepareClaims(pod, report, signal);
       return runtime.sync(pod, report, signal);
     },
-    stop: (uid, pod, options) => runtime.stop(uid, pod, options),
+    stop: async (uid, pod, options) => {
+      await runtime.stop(uid, pod, options);
+      // Before the final status: once the pod is final, its claims may be allocated to others.
+      const { report, signal } = options;
+      await o.claims?.unprepare(uid, (text) => report.blockedOn(text, { kind: "claims" }), signal);
+    },
     release: async (uid, signal) => {
       await volumes.release(uid, signal);
       await runtime.release(uid);

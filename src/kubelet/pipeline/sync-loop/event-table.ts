@@ -61,6 +61,8 @@ export const eventTable = {
   "volume-content-changed": ["volumes"],
   "csi-driver-changed": ["volumes"],
   "csi-node-ready": ["nodeStatus"],
+  "dra-driver-connected": ["workers"],
+  "device-health-changed": ["status"],
 
   "api-pod": ["startupLatency", "statusWriter", "mirrors"],
   // As with the runtime: the probe results in the mirror count in the status that is written to it.

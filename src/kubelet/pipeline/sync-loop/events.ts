@@ -72,6 +72,10 @@ export type KubeletEvent =
   | { readonly kind: "volume-content-changed"; readonly ref: ObjectRef }
   | { readonly kind: "csi-driver-changed"; readonly driver: string }
   | { readonly kind: "csi-node-ready" }
+  /** A DRA driver accepts calls: pods may wait for it. */
+  | { readonly kind: "dra-driver-connected"; readonly driver: string }
+  /** The health of a device that the pod uses has changed. */
+  | { readonly kind: "device-health-changed"; readonly uid: PodUid }
   // API server
   | { readonly kind: "api-pod"; readonly uid: PodUid; readonly pod: Pod }
   /** The mirror of this static pod has changed; `isFirst`: this agent observes it for the first time. */

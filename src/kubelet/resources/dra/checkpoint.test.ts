@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { PodUid } from "../../../lib/model/pod.ts";
+import { decodeCheckpoint, encodeCheckpoint } from "./checkpoint.ts";
+import { ClaimFile } from "./claim-file.ts";
+import type { ClaimState } from "./claim-state.ts";
+
+const claim: ClaimState = {
+  uid: "c-1",
+  name: "gpu",
+  namespace: "ns",
+  pods: new Set(["p-2", "p-1"] as PodUid[]),
+  drivers: new Map([
+    ["none.example.com", { devices: [], isPrepared: true }],
+    [
+      "gpu.example.com",
+      {
+        isPrepared: true,
+        devices: [
+          {
+            poolName: "pool",
+            deviceName: "d0",
+            shareId: "s-1",
+            requestNames: ["r"],
+            cdiDeviceIds: ["example.com/gpu=d0", "a<b"],
+          },
+          { poolName: "pool", deviceName: "d1", requestNames: [], cdiDeviceIds: [] },
+        ],
+      },
+    ],
+  ]),
+};
+
+/** As the reference kubelet v1.36 writes it. */
+const data =
+  '{"kind":"DRACheckpoint","apiVersion":"checkpoint.dra.kubelet.k8s.io/v1","ClaimInfoStateList":[{"ClaimUID":"c-1","ClaimName":"gpu","Namespace":"ns","PodUIDs":{"p-1":{},"p-2":{}},"DriverState":{"gpu.example.com":{"Devices":[{"PoolName":"pool","DeviceName":"d0","ShareID":"s-1","RequestNames":["r"],"CDIDeviceIDs":["example.com/gpu=d0","a\\u003cb"]},{"PoolName":"pool","DeviceName":"d1","ShareID":null,"RequestNames":null,"CDIDeviceIDs":null}]},"none.example.com":{"Devices":null}}}]}';
+
+test("the checkpoint has the form and the checksum of the reference", () => {
+  assert.deepEqual(JSON.parse(encodeCheckpoint([claim])), { Data: data, Checksum: 1_376_511_838 });
+});
+
+test("a checkpoint is read as it was written, but for what is prepared", () => {
+  const [read] = decodeCheckpoint(encodeCheckpoint([claim]));
+  const drivers = [...claim.drivers].map(
+    ([name, { devices }]) => [name, { devices, isPrepared: false }] as const,
+  );
+  assert.deepEqual(read, { ...claim, drivers: new Map(drivers) });
+});
+
+test("an empty checkpoint of the reference, without a list, is accepted", () => {
+  const empty =
+    '{"Data":"{\\"kind\\":\\"DRACheckpoint\\",\\"apiVersion\\":\\"checkpoint.dra.kubelet.k8s.io/v1\\",\\"ClaimInfoStateList\\":null}","Checksum":4010664294}';
+  assert.deepEqual(decodeCheckpoint(empty), []);
+});
+
+for (const [what, text] of [
+  ["a wrong checksum", JSON.stringify({ Data: data, Checksum: 1 })],
+  ["no checkpoint", "[]"],
+  ["half a file", encodeCheckpoint([claim]).slice(0, 100)],
+] as const)
+  test(`${what} prevents startup, with the path of the file`, async (t) => {
+    const dir = await mkdtemp(join(tmpdir(), "dra-state-"));
+    t.after(() => rm(dir, { recursive: true }));
+    const path = join(dir, "dra_manager_state");
+    await writeFile(path, text);
+    await assert.rejects(new ClaimFile(path, () => []).load(), (error: Error) => {
+      assert.match(error.message, /^create ResourceClaim cache: .*delete ".*\/dra_manager_state"/s);
+      return true;
+    });
+  });
+
+test("each save covers the state at its call, and a failed one is reported to its caller", async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), "dra-state-"));
+  t.after(() => rm(dir, { recursive: true }));
+  const path = join(dir, "dra_manager_state");
+  let claims: ClaimState[] = [];
+  const file = new ClaimFile(path, () => claims);
+  const first = file.save();
+  claims = [claim];
+  const second = file.save();
+  await Promise.all([first, second]);
+  assert.equal(decodeCheckpoint(await readFile(path, "utf8")).length, 1);
+  const lost = new ClaimFile(join(dir, "no", "such"), () => claims);
+  await assert.rejects(lost.save(), { code: "ENOENT" });
+  await assert.rejects(lost.save(), { code: "ENOENT" });
+});

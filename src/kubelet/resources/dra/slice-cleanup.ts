@@ -1,0 +1,82 @@
+import { type Clock, sleep } from "../../../lib/base/clock.ts";
+import { httpStatusOf, messageOf } from "../../../lib/base/errors.ts";
+import type { Logger } from "../../../lib/base/logger.ts";
+
+/** How long a driver may be gone: a restart of its container must not delete its slices. */
+const graceMs = 30_000;
+const initialRetryMs = 1_000;
+const maxRetryMs = 300_000;
+
+export interface SliceCleanupOptions {
+  /** Deletes the ResourceSlices of this node, of one driver or of all. */
+  readonly deleteSlices: (driver: string | undefined, signal: AbortSignal) => Promise<void>;
+  /** The node is in the API: before, its credentials may not be accepted. */
+  readonly isRegistered: () => boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Deletes the ResourceSlices of drivers that are gone, so that no pod is scheduled here for their devices: those of all drivers when the agent
+ * starts, as each driver publishes its own again, and those of a driver when it was gone for 30 s.
+ */
+export class SliceCleanup {
+  readonly #o: SliceCleanupOptions;
+  readonly #pending = new Map<string, AbortController>();
+  readonly #running = new Set<Promise<void>>();
+  #signal = AbortSignal.abort();
+
+  constructor(options: SliceCleanupOptions) {
+    this.#o = options;
+  }
+
+  start(signal: AbortSignal): void {
+    this.#signal = signal;
+    this.#run(this.#delete(undefined, signal));
+  }
+
+  /** Resolves when nothing runs any more. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  /** A driver that stays unusable keeps its deadline. */
+  usable(driver: string, isUsable: boolean): void {
+    if (isUsable) {
+      this.#pending.get(driver)?.abort();
+      this.#pending.delete(driver);
+    } else if (!this.#pending.has(driver) && !this.#signal.aborted) {
+      const cancel = new AbortController();
+      this.#pending.set(driver, cancel);
+      this.#run(this.#deleteLater(driver, cancel));
+    }
+  }
+
+  async #deleteLater(driver: string, cancel: AbortController): Promise<void> {
+    const signal = AbortSignal.any([this.#signal, cancel.signal]);
+    await sleep(this.#o.clock, graceMs, signal).catch(() => {});
+    await this.#delete(driver, signal);
+    if (this.#pending.get(driver) === cancel) this.#pending.delete(driver);
+  }
+
+  async #delete(driver: string | undefined, signal: AbortSignal): Promise<void> {
+    const { clock, logger, deleteSlices, isRegistered } = this.#o;
+    for (let delayMs = initialRetryMs; !signal.aborted; delayMs = Math.min(delayMs * 2, maxRetryMs)) {
+      if (isRegistered())
+        try {
+          await deleteSlices(driver, signal);
+          return logger.debug(3, "Deleted ResourceSlices", { driver });
+        } catch (error) {
+          // An API server without the kind has no slices.
+          if (httpStatusOf(error) === 404 || signal.aborted) return;
+          logger.debug(3, "Failed to delete ResourceSlices, will retry", { driver, err: messageOf(error) });
+        }
+      await sleep(clock, delayMs, signal).catch(() => {});
+    }
+  }
+
+  #run(work: Promise<void>): void {
+    this.#running.add(work);
+    void work.finally(() => this.#running.delete(work));
+  }
+}

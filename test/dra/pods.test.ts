@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { explained } from "../cluster/explained.ts";
+import { waitFor } from "../e2e/wait-for.ts";
+import { containerdVersions } from "../node/test-node.ts";
+import { claimsPath, DraTestNode, resourceApi } from "./dra-test-node.ts";
+
+const available = containerdVersions().find(({ name }) => name === "2.x")?.available;
+// Each test has its own driver and mostly waits, so they run in parallel.
+const options = { skip: available === true ? false : available, concurrency: 4 };
+
+describe("pods with resource claims", options, () => {
+  let node: DraTestNode;
+  before(async () => {
+    node = await DraTestNode.start();
+  });
+  after(async () => {
+    await node?.destroy();
+  });
+
+  test("a pod with a claim template gets its device, and the claim is unprepared and deleted with the pod", async () => {
+    const driver = await node.driver("template.example.com", ["gpu-0"]);
+    await node.template("template", "template.example.com");
+    await driver.start();
+    await node.pod("template", [{ name: "device", resourceClaimTemplateName: "template" }]);
+    const { status, metadata } = await node.fullNode.runs("template");
+    assert.deepEqual(await node.devices("template"), ["DEVICE_GPU=gpu-0"]);
+    const [generated] = status?.resourceClaimStatuses ?? [];
+    assert.match(generated?.resourceClaimName ?? "", /^template-device-/);
+    const claim = (await node.claims()).find((one) => one.metadata?.name === generated?.resourceClaimName);
+    const uid = claim?.metadata?.uid ?? "";
+    assert.deepEqual(await driver.prepared(), [uid]);
+    const recorded = (await node.checkpoint()).find((one) => one.uid === uid);
+    assert.deepEqual(recorded?.pods, [metadata.uid]);
+    assert.deepEqual((await node.podResources()).template, [`template.example.com/device=${uid}-gpu-gpu-0`]);
+    const inUse = 'dra_resource_claims_in_use{driver_name="template.example.com"}';
+    await waitFor(async () => assert.deepEqual(await node.metric(inUse), [`${inUse} 1`]));
+    assert.equal((await driver.calls("NodePrepareResources")).length, 1);
+    await node.fullNode.deletePod("template");
+    await node.fullNode.isGone("template");
+    assert.deepEqual(await driver.prepared(), []);
+    assert.equal(
+      (await node.checkpoint()).find((one) => one.uid === uid),
+      undefined,
+    );
+    await waitFor(async () => {
+      const left = (await node.claims()).map((one) => one.metadata?.name);
+      assert.ok(!left.includes(generated?.resourceClaimName), left.join());
+    });
+  });
+
+  test("a claim that two pods share is prepared once, and unprepared after the last of them", async () => {
+    const driver = await node.driver("shared.example.com", ["gpu-0"]);
+    await node.claim("shared", "shared.example.com");
+    await driver.start();
+    const claims = [{ name: "device", resourceClaimName: "shared" }];
+    await Promise.all([node.pod("shared-a", claims), node.pod("shared-b", claims)]);
+    await Promise.all([node.fullNode.runs("shared-a"), node.fullNode.runs("shared-b")]);
+    assert.equal((await driver.calls("NodePrepareResources")).length, 1);
+    for (const name of ["shared-a", "shared-b"])
+      assert.deepEqual(await node.devices(name), ["DEVICE_GPU=gpu-0"]);
+    await node.fullNode.deletePod("shared-a");
+    await node.fullNode.isGone("shared-a");
+    assert.equal((await driver.prepared()).length, 1);
+    assert.deepEqual(await driver.calls("NodeUnprepareResources"), []);
+    await node.fullNode.deletePod("shared-b");
+    await node.fullNode.isGone("shared-b");
+    assert.deepEqual(await driver.prepared(), []);
+    await waitFor(async () => {
+      const claim = (await node.claims()).find((one) => one.metadata?.name === "shared");
+      assert.equal(claim?.status?.allocation, undefined, JSON.stringify(claim?.status));
+    });
+  });
+
+  test("a pod without its driver waits with an event and an explanation, and runs when the driver registers", async () => {
+    const driver = await node.driver("late.example.com", ["gpu-0"]);
+    await driver.start();
+    await node.claim("late", "late.example.com");
+    await waitFor(async () => {
+      const { items } = await node.fullNode.get<{ items: { spec: { driver: string } }[] }>(
+        `${resourceApi}/resourceslices`,
+      );
+      assert.ok(items.some(({ spec }) => spec.driver === "late.example.com"));
+    });
+    await waitFor(() => assert.match(node.fullNode.agent.log(), /Plugin registered.*late\.example\.com/));
+    await driver.stop();
+    await waitFor(() => assert.match(node.fullNode.agent.log(), /Deregistered plugin.*late\.example\.com/));
+    await node.pod("late", [{ name: "device", resourceClaimName: "late" }]);
+    const message =
+      /FailedPrepareDynamicResources: Failed to prepare dynamic resources: prepare dynamic resources: DRA driver late\.example\.com is not registered/;
+    await waitFor(async () => assert.match((await node.events("late")).join("\n"), message));
+    const cause =
+      /^ResourceClaim late: waiting for DRA driver late\.example\.com to register: .*DRA driver late\.example\.com is not registered$/;
+    await explained(node.rootDir).waitForPod("late", (pod) => assert.match(pod.cause ?? "", cause), 60_000);
+    await driver.start();
+    await node.fullNode.runs("late");
+    assert.deepEqual(await node.devices("late"), ["DEVICE_GPU=gpu-0"]);
+  });
+
+  test("a driver that fails for a claim blocks its pod with the driver's message, which can be deleted", async () => {
+    const driver = await node.driver("failing.example.com", ["gpu-0"]);
+    await driver.faults({ prepare: { message: "no such firmware" } });
+    await driver.start();
+    await node.claim("failing", "failing.example.com");
+    await node.pod("failing", [{ name: "device", resourceClaimName: "failing" }]);
+    const message = /NodePrepareResources failed for ResourceClaim failing: no such firmware/;
+    await waitFor(async () => assert.match((await node.events("failing")).join("\n"), message));
+    await node.fullNode.deletePod("failing");
+    await node.fullNode.isGone("failing");
+    assert.equal(
+      (await node.checkpoint()).find(({ name }) => name === "failing"),
+      undefined,
+    );
+  });
+
+  test("a driver that hangs blocks its own pods only, with an explanation, and these can be deleted", async () => {
+    const stuck = await node.driver("stuck.example.com", ["gpu-0"]);
+    await stuck.faults({ NodePrepareResources: "hang" });
+    const other = await node.driver("other.example.com", ["gpu-0"]);
+    await Promise.all([stuck.start(), other.start()]);
+    await node.claim("stuck", "stuck.example.com");
+    await node.claim("other", "other.example.com");
+    await node.pod("stuck", [{ name: "device", resourceClaimName: "stuck" }]);
+    const text = /waiting for DRA driver stuck\.example\.com to prepare ResourceClaim stuck/;
+    await explained(node.rootDir).waits("stuck", "claims", text, 60_000);
+    await node.pod("other", [{ name: "device", resourceClaimName: "other" }]);
+    await node.fullNode.runs("other");
+    await node.fullNode.deletePod("stuck");
+    await node.fullNode.isGone("stuck");
+    assert.equal(
+      (await node.checkpoint()).find(({ name }) => name === "stuck"),
+      undefined,
+    );
+  });
+
+  test("an instance of another version takes over, and the driver's slices stay", async () => {
+    const name = "rolling.example.com";
+    const first = await node.driver(name, ["gpu-0", "gpu-1"], { versions: ["v1beta1.DRAPlugin"] });
+    await first.start();
+    await node.claim("rolling-a", name);
+    await node.pod("rolling-a", [{ name: "device", resourceClaimName: "rolling-a" }]);
+    await node.fullNode.runs("rolling-a");
+    const second = node.instance(name, ["gpu-0", "gpu-1"], {
+      endpoint: `${first.options.endpoint}.2`,
+      registrationSocket: first.options.registrationSocket.replace("-reg", "-2-reg"),
+    });
+    await second.start();
+    await waitFor(() => assert.match(node.fullNode.agent.log(), /Plugin registered.*rolling.*dra\.sock\.2/));
+    await node.claim("rolling-b", name);
+    await node.pod("rolling-b", [{ name: "device", resourceClaimName: "rolling-b" }]);
+    await node.fullNode.runs("rolling-b");
+    await first.stop();
+    for (const pod of ["rolling-a", "rolling-b"]) await node.fullNode.deletePod(pod);
+    for (const pod of ["rolling-a", "rolling-b"]) await node.fullNode.isGone(pod);
+    const services = new Set((await second.calls("NodePrepareResources")).map(({ service }) => service));
+    assert.deepEqual(
+      [...services].map((service) => service.split(".").at(-2)),
+      ["v1beta1", "v1"],
+    );
+    assert.deepEqual(await second.prepared(), []);
+  });
+
+  test("the health of a device is in the status of the containers that use it", async () => {
+    const driver = await node.driver("health.example.com", ["gpu-0"]);
+    await driver.health({ "gpu-0": { health: "HEALTHY" } });
+    await driver.start();
+    await node.claim("health", "health.example.com");
+    await node.pod("health", [{ name: "device", resourceClaimName: "health" }]);
+    const reports = (health: string, message?: string) =>
+      waitFor(async () => {
+        const { status } = await node.fullNode.pod("health");
+        const [resource] = status?.containerStatuses?.[0]?.allocatedResourcesStatus ?? [];
+        assert.equal(resource?.name, "claim:device");
+        const [device] = resource?.resources ?? [];
+        assert.match(device?.resourceID ?? "", /^health\.example\.com\/device=.*-gpu-gpu-0$/);
+        assert.deepEqual([device?.health, device?.message], [health, message]);
+      });
+    await reports("Healthy");
+    await driver.health({ "gpu-0": { health: "UNHEALTHY", message: "too hot" } });
+    await reports("Unhealthy", "too hot");
+    await driver.kill();
+    await reports("Unknown");
+  });
+
+  test("a claim that the embedded API cannot allocate is refused with the reason", async () => {
+    await node.driver("refused.example.com", []);
+    await node.create(claimsPath, {
+      ...{ apiVersion: "resource.k8s.io/v1", kind: "ResourceClaim", metadata: { name: "cel" } },
+      spec: {
+        devices: {
+          requests: [
+            {
+              name: "gpu",
+              exactly: {
+                deviceClassName: "refused.example.com",
+                selectors: [{ cel: { expression: "1 < 2" } }],
+              },
+            },
+          ],
+        },
+      },
+    });
+    await node.pod("cel", [{ name: "device", resourceClaimName: "cel" }]);
+    const reason = /ResourceClaim cel: not supported by this API server: selectors of request gpu/;
+    await waitFor(async () => assert.match((await node.events("cel")).join("\n"), reason));
+    await node.fullNode.deletePod("cel");
+    await node.fullNode.isGone("cel");
+  });
+});
