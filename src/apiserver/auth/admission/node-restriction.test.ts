@@ -547,6 +547,14 @@ const rows: [string, Request, string?][] = [
     { ...lease("UPDATE", "n2", ""), group: "storage.k8s.io", resource: "csinodes" },
     'csinodes.storage.k8s.io "n2" is forbidden: can only access CSINode with the same name as the requesting node',
   ],
+  [
+    "a ResourceSlice of another node",
+    {
+      ...{ ...lease("CREATE", "s", ""), group: "resource.k8s.io", resource: "resourceslices" },
+      object: { metadata: { name: "s" }, spec: { nodeName: "n2" } } as never,
+    },
+    'resourceslices.resource.k8s.io "s" is forbidden: can only create ResourceSlice with the same NodeName as the requesting node',
+  ],
 
   ["a CSR for the node itself", csr(kubeletClientSigner, "system:node:n1")],
   [

@@ -72,6 +72,9 @@ function cluster() {
   );
   objects.put("persistentvolumes", volume("free", { csi: { driver: "d" } }));
   objects.put("persistentvolumes", volume("theirs", { claimRef: { namespace: "ns", name: "elsewhere" } }));
+  objects.put("pods", pod("claiming", "n1", { resourceClaims: [{ name: "c", resourceClaimName: "gpu" }] }));
+  objects.put("resourceslices.resource.k8s.io", volume("sa", { nodeName: "n1" }));
+  objects.put("resourceslices.resource.k8s.io", volume("sb", { nodeName: "n2" }));
   objects.put("volumeattachments.storage.k8s.io", volume("va", { nodeName: "n1" }));
   objects.put("volumeattachments.storage.k8s.io", volume("vb", { nodeName: "n2" }));
   return objects;
@@ -142,6 +145,24 @@ const rows: [Caller, string, true | string, Partial<Attributes>?][] = [
   [node("n1"), "get persistentvolumes /theirs", none],
   [node("n1"), "get volumeattachments.storage.k8s.io /va", true],
   [node("n1"), "get volumeattachments.storage.k8s.io /vb", none],
+  [node("n1"), "get resourceclaims.resource.k8s.io ns/gpu", true],
+  [node("n1"), "get resourceclaims.resource.k8s.io ns/other", none],
+  [node("n1"), "list resourceclaims.resource.k8s.io ns", "can only get individual resources of this type"],
+  [node("n1"), "create resourceslices.resource.k8s.io", true],
+  [node("n1"), "delete resourceslices.resource.k8s.io /sa", true],
+  [node("n1"), "delete resourceslices.resource.k8s.io /sb", none],
+  [
+    node("n1"),
+    "deletecollection resourceslices.resource.k8s.io",
+    true,
+    { fieldSelector: "spec.nodeName=n1,spec.driver=d" },
+  ],
+  [
+    node("n1"),
+    "deletecollection resourceslices.resource.k8s.io",
+    "can only list/watch/deletecollection resourceslices with nodeName field selector",
+    { fieldSelector: "spec.driver=d" },
+  ],
   [
     node("n1"),
     "watch volumeattachments.storage.k8s.io /va",
