@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AddressRange } from "../../src/apiserver/kinds/services/address-range.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { keyPair } from "./key-pair.ts";
 import { describeInNamespace, type KubectlSetup } from "./kubectl-suite.ts";
-import { pod, podThatPrints, run, uidOf } from "./pods.ts";
+import { list, pod, podThatPrints, run, uidOf } from "./pods.ts";
 
 /** kubectl create and run. */
 export function creating(setup: KubectlSetup): void {
@@ -152,6 +153,34 @@ export function creating(setup: KubectlSetup): void {
           }),
           /pods "late" is forbidden: no PriorityClass with name urgent was found/,
         );
+      });
+
+      test("a pod gets a resource claim from a template, and reports that no device is available", async () => {
+        const k = kubectl();
+        const apiVersion = "resource.k8s.io/v1";
+        const requests = [{ name: "gpu", exactly: { deviceClassName: "none" } }];
+        const deviceClass = { apiVersion, kind: "DeviceClass", metadata: { name: "none" }, spec: {} };
+        const template = {
+          ...{ apiVersion, kind: "ResourceClaimTemplate", metadata: { name: "one-gpu" } },
+          spec: { spec: { devices: { requests } } },
+        };
+        const claiming = pod("claiming", {
+          spec: { resourceClaims: [{ name: "gpu", resourceClaimTemplateName: "one-gpu" }] },
+        });
+        await k.ok(["create", "-f", "-"], { input: list(deviceClass, template, claiming) });
+        const scheduled = '{.status.conditions[?(@.type=="PodScheduled")].message}';
+        const message =
+          "0/1 nodes are available: cannot allocate all claims: .*needs 1 devices of class none, 0 available";
+        await k.ok(["wait", `--for=jsonpath=${scheduled}`, "pod/claiming", "--timeout=60s"]);
+        await waitFor(async () =>
+          assert.match(
+            await k.ok(["get", "pod", "claiming", "-o", `jsonpath=${scheduled}`]),
+            new RegExp(message),
+          ),
+        );
+        const table = await k.ok(["get", "resourceclaims"]);
+        assert.match(table, /^NAME +STATE +AGE\nclaiming-gpu-[a-z0-9]+ +pending +\S+\n$/);
+        await k.ok(["delete", "pod/claiming", "resourceclaimtemplate/one-gpu", "deviceclass/none"]);
       });
 
       test("generateName generates a name for each object", async () => {
