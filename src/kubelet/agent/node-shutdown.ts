@@ -19,6 +19,8 @@ export function nodeShutdown(
   const { config, options, clock, logger, events, nodeEvents, metrics, shutdown: state, post } = core;
   const { workers, activePods, isSynced, isWritten } = parts;
   if (!options.gates.enabled("GracefulNodeShutdown")) return undefined;
+  // A private node changes nothing of the machine.
+  if (!options.host && !options.logind) return undefined;
   const isByPriority = options.gates.enabled("GracefulNodeShutdownBasedOnPodPriority");
   // As upstream, the metrics of a node that does not delay shutdowns are 0.
   const record = isByPriority ? new ShutdownRecord({ rootDir: options.rootDir, logger, metrics }) : undefined;
