@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Duplex } from "node:stream";
+import { patience } from "../patience.ts";
 import { machineFiles } from "./machine-files.ts";
 import { createNetwork, type MachineNetwork, removeNetwork } from "./machine-network.ts";
 
@@ -32,7 +33,7 @@ export interface MachineOptions {
   readonly appArmor?: boolean;
 }
 
-const bootTimeoutMs = 180_000;
+const bootTimeoutMs = 180_000 * patience;
 const commandTimeoutMs = 120_000;
 
 /** A guest with its own kernel, systemd and cgroup v2. It ends with the test process, however that ends. */

@@ -4,6 +4,7 @@ import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
 import { messageOf } from "../../src/lib/base/errors.ts";
 import { podManifest } from "../e2e/manifests.ts";
 import { ProjectCopy } from "../packages/project-copy.ts";
+import { patience } from "../patience.ts";
 import { GuestApi } from "./guest-api.ts";
 import { startRuntime } from "./guest-runtime.ts";
 import { Machine } from "./machine.ts";
@@ -197,7 +198,7 @@ describeOnMachine("the Debian package", () => {
 
   /** As `GuestNode.waitFor`: most of the guest's only processor is left to the node. */
   async function eventually(check: () => Promise<void>): Promise<void> {
-    const deadline = Date.now() + 180_000;
+    const deadline = Date.now() + 180_000 * patience;
     for (;;) {
       const started = Date.now();
       try {

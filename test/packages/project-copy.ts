@@ -48,7 +48,13 @@ export class ProjectCopy {
   /** Makes packages. Resolves with their directory and names. */
   async makePackages(...args: string[]): Promise<{ dir: string; names: string[] }> {
     const dir = join(this.#parent, "packages");
-    const env = { ...process.env, SOURCE_DATE_EPOCH: "1790000000", NODE_COMPILE_CACHE: undefined };
+    const env = {
+      ...process.env,
+      SOURCE_DATE_EPOCH: "1790000000",
+      // The copy is below the repository, whose commit may change while the test runs.
+      GIT_DIR: "/nonexistent",
+      NODE_COMPILE_CACHE: undefined,
+    };
     const path = `${dirname(process.execPath)}:${process.env.PATH}`;
     await run(process.execPath, [join(this.dir, "scripts/package.mjs"), "--out", dir, ...args], {
       env: { ...env, PATH: path },

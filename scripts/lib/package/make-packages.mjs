@@ -37,8 +37,8 @@ async function makePackages({ out, ...options }) {
   await build();
   mkdirSync(out, { recursive: true });
   // Packages of other commits; nothing else that the directory has.
-  for (const name of readdirSync(out).filter((entry) => /^(kubelet-ts[-_].*|SHA256SUMS)$/.test(entry)))
-    rmSync(join(out, name));
+  for (const entry of readdirSync(out, { withFileTypes: true }))
+    if (entry.isFile() && /^(kubelet-ts[-_].*|SHA256SUMS)$/.test(entry.name)) rmSync(join(out, entry.name));
   const sums = [];
   for (const { name, data } of packageFiles({ root, ...options })) {
     writeFileSync(join(out, name), data);
