@@ -222,6 +222,7 @@ export class SimulatedAgent {
         "post-start-done": ({ uid }) => this.#refreshStatus(uid),
         "probe-result": ({ uid }) => this.#refreshStatus(uid),
         "worker-changed": ({ uid }) => this.#refreshStatus(uid),
+        "resize-allocated": () => {},
         "resize-changed": () => {},
         "device-health-changed": ({ uid }) => this.#refreshStatus(uid),
         "worker-gone": ({ uid }) => {
@@ -245,7 +246,7 @@ export class SimulatedAgent {
         "pod-shutdown": ({ uid, failure, graceSeconds }) =>
           workers.terminate(uid, { removed: false, failure, graceSeconds }),
         "status-changed": () => {},
-        "resize-changed": () => {},
+        "resize-allocated": () => {},
         "api-listed": () => {},
         "dra-driver-connected": () => {},
       },

@@ -101,6 +101,7 @@ export function podHandlers(
       "post-start-done": ({ uid }) => workerStatuses.refresh(uid),
       "probe-result": ({ uid }) => workerStatuses.refresh(uid),
       "worker-changed": ({ uid }) => workerStatuses.refresh(uid),
+      "resize-allocated": ({ uid }) => workerStatuses.refresh(uid),
       "resize-changed": ({ uid }) => workerStatuses.refresh(uid),
       "device-health-changed": ({ uid }) => workerStatuses.refresh(uid),
       "worker-gone": ({ uid }) => statuses.forget(uid),
@@ -126,7 +127,7 @@ export function podHandlers(
           update: (pod, kind) => workers.update(allocation.allocatedPod(pod), kind),
           terminate: (uid, options) => workers.terminate(uid, options),
         }),
-      "resize-changed": ({ uid }) => {
+      "resize-allocated": ({ uid }) => {
         const pod = desired.get(uid);
         if (pod && workers.get(uid)) workers.update(allocation.allocatedPod(pod), "spec");
       },

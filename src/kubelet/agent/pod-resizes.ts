@@ -45,6 +45,7 @@ export function podResizes(
       mayUseSwap: (pod, container) => requests().mayUseSwap(pod, container),
     },
     desired: (uid) => desired.get(uid),
+    onAllocated: (uid) => post({ kind: "resize-allocated", uid }),
     onChange: (uid) => post({ kind: "resize-changed", uid }),
   });
   return {

@@ -22,7 +22,7 @@ import { type Hooks, type KillDeps, killContainer, killPod } from "./kill.ts";
 import { planPod } from "./plan/plan-pod.ts";
 import { type Delay, isEmpty, type PlanContext, type PodPlan } from "./plan/pod-plan.ts";
 import type { PodFiles } from "./pod-files.ts";
-import { PodResizer, type PodResizing } from "./resize-pod.ts";
+import { memoryStillInUse, PodResizer, type PodResizing } from "./resize-pod.ts";
 import { RestartBackoff, restartKey } from "./restart-backoff.ts";
 import { ContainerStarter } from "./start-container.ts";
 import type { StartMetrics } from "./start-metrics.ts";
@@ -360,7 +360,10 @@ export class PodRuntime {
     this.#restarts.replacing(uid, container, previous);
   }
 
-  /** If it fails, containers that need the new resources are not started: they may not fit into the pod's cgroup. */
+  /**
+   * If it fails, containers that need the new resources are not started: they may not fit into the pod's cgroup. A limit that cannot
+   * shrink yet is no such failure: the cgroup is as large as before.
+   */
   async #resize(pod: Pod, plan: PodPlan, report: SyncReport): Promise<unknown[]> {
     const { observe } = this.#o;
     const { uid } = pod.metadata;
@@ -370,6 +373,7 @@ export class PodRuntime {
       return [];
     } catch (error) {
       if (isAbort(error)) throw error;
+      if (error instanceof KubeletError && error.code === memoryStillInUse) return [error];
       const needs = this.#resizeNeeds(pod);
       const isInit = (container: Container) => pod.spec.initContainers?.includes(container) ?? false;
       plan.start = plan.start.filter(

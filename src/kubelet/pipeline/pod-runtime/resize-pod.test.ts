@@ -86,12 +86,12 @@ test("containers that shrink come before those that grow", async () => {
   );
 });
 
-test("nothing is written if the memory in use is above a new limit", async () => {
+test("no limit is written if the memory in use is above a new limit", async () => {
   const { steps, error } = await resize({ desired: { memory: 60n }, memory: { b: 20n }, usage: 65n });
   const expected =
     'cannot decrease memory limits: [attempting to set pod memory limit (60) below current usage (65), attempting to set container "b" memory limit (20) below current usage (65)]';
   assert.equal(error, expected);
-  assert.deepEqual(steps, [`failed: ${expected}`, "success false"]);
+  assert.deepEqual(steps, ["record start", `failed: ${expected}`, "success false"]);
 });
 
 test("a container that the runtime rejects ends the resize: the record stays", async () => {

@@ -9,6 +9,9 @@ import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.t
 import { isShrinking, memoryInUse, type ShrinkingLimit } from "./memory-guard.ts";
 import { podCgroupSteps } from "./resize-steps.ts";
 
+/** The code of an error after which nothing was written: all limits of the pod are as before. */
+export const memoryStillInUse = "ResizeMemoryInUse";
+
 /** The records and cgroups that a resize needs. */
 export interface PodResizing {
   /** The change that a container of the pod needs, if it runs, to have its allocated resources. */
@@ -88,9 +91,10 @@ export class PodResizer {
     });
     const desired = resizing.limitsFor(pod);
     const current = resizing.currentLimits(pod);
-    const inUse = memoryInUse(await this.#shrinking(pod, desired, current, running));
-    if (inUse !== undefined) throw new KubeletError("ResizePodInPlace", inUse);
+    // Before the check of memory, too: containers may start with their new resources before the pod's cgroup has them.
     await resizing.resizeStarts(pod);
+    const inUse = memoryInUse(await this.#shrinking(pod, desired, current, running));
+    if (inUse !== undefined) throw new KubeletError(memoryStillInUse, inUse);
     const steps = desired && podCgroupSteps(current, desired);
     const write = (part: CgroupResources | undefined) =>
       part && desired && this.#writePod(pod, observed.sandboxes[0]?.id, part, { ...desired, ...part });

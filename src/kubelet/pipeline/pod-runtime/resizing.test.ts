@@ -16,7 +16,7 @@ const pod = aPod({ containers: [container("a"), container("b")] });
 async function setUp(t: TestContext) {
   const actions = new Map<string, "update" | "restart">();
   const log: string[] = [];
-  const node = { fails: false, memory: 64n };
+  const node = { fails: false, memory: 64n, usage: 0n, podLimit: 1000n };
   const resizing: PodResizing = {
     actionFor: (_pod, { name }) => actions.get(name) ?? "none",
     ...{ needsPodResize: () => false, isResizing: () => false, resizeStarts: async () => {} },
@@ -30,12 +30,12 @@ async function setUp(t: TestContext) {
     measured() {},
     resourcesOf: () => ({ memoryLimitInBytes: node.memory }),
     sandboxResources: () => ({ overhead: {}, resources: {} }),
-    limitsFor: () => ({ memory: 1000n }),
+    limitsFor: () => ({ memory: node.podLimit }),
     currentLimits: () => ({ memoryLimit: 500n }),
     updateCgroup: async () => {
       if (node.fails) throw new Error("EINVAL");
     },
-    memoryUsage: async () => 0n,
+    memoryUsage: async () => node.usage,
   };
   const s = await podRuntimeOnFake(t, { resizing });
   await s.sync(pod);
@@ -78,6 +78,16 @@ test("a container that was stopped for a resize by a previous agent starts witho
   s.actions.set("a", "restart");
   await s.sync(pod);
   assert.ok(s.names().includes("a#5 running"), String(s.names()));
+});
+
+test("a container that was stopped for a resize starts again while memory of the pod does not fit into its new limit", async (t) => {
+  const s = await setUp(t);
+  s.node.usage = 400n;
+  s.node.podLimit = 300n;
+  s.actions.set("a", "restart");
+  // It is stopped by the first sync, and started by the next, which is after a back-off.
+  for (let i = 0; i < 2; i++) await assert.rejects(s.sync(pod), /cannot decrease memory limits/);
+  assert.deepEqual(s.names(), ["a#0 exited", "a#1 running", "b#0 running"]);
 });
 
 test("a resize that fails keeps containers from starting that need it, and only these", async (t) => {

@@ -30,7 +30,8 @@ export const eventTable = {
   "worker-changed": ["status", "overview", "statusWriter", "mirrors"],
   // Resources are free before pods that wait for them are admitted, and before resizes that wait for them are allocated.
   "worker-phase": ["statusWriter", "probes", "exclusiveResources", "workers", "resizes"],
-  "resize-changed": ["workers", "status"],
+  "resize-allocated": ["workers", "status"],
+  "resize-changed": ["status"],
   "pod-failed": ["podEvents"],
   "pod-rejected": ["workers"],
   "pod-evicted": ["workers"],

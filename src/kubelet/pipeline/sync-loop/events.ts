@@ -39,7 +39,9 @@ export type KubeletEvent =
   // Pod workers
   | { readonly kind: "worker-changed"; readonly uid: PodUid }
   | { readonly kind: "worker-phase"; readonly uid: PodUid; readonly phase: WorkerPhase }
-  /** Resources were allocated to a pod, or a condition about its resize has changed. */
+  /** A resize was allocated: the pod has other resources from now on. */
+  | { readonly kind: "resize-allocated"; readonly uid: PodUid }
+  /** A condition about the resize of a pod has changed. */
   | { readonly kind: "resize-changed"; readonly uid: PodUid }
   | { readonly kind: "pod-failed"; readonly uid: PodUid; readonly pod: Pod; readonly failure: PodFailure }
   /** A pod that was admitted turns out not to fit. */

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { KubeletError } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Container, Pod, PodUid, ResourceRequirements } from "../../../lib/model/pod.ts";
 import {
@@ -81,7 +82,8 @@ export class Allocation {
   /** The pod, with the allocation of `allocatedPod`, was admitted. */
   admitted(pod: Pod): void {
     const { uid } = pod.metadata;
-    this.#allocated.set(uid, allocationOf(pod, this.#o.gates));
+    // A resize may have been allocated while the pod was being admitted.
+    if (!this.#allocated.get(uid)) this.#allocated.set(uid, allocationOf(pod, this.#o.gates));
     if (!this.#actuated.get(uid)) this.#actuated.set(uid, actuationOf(pod, this.#o.gates));
   }
 
@@ -128,7 +130,10 @@ export class Allocation {
       containers: new Map([...(before?.containers ?? []), ...given]),
       ...(pod.spec.resources ? { pod: pod.spec.resources } : {}),
     });
-    if (await this.#actuated.flushed()) this.#resizing.remove(uid);
+    // Not done: the record on disk is behind. The next attempt, after a back-off, writes both again.
+    if (!(await this.#actuated.flushed()))
+      throw new KubeletError("ResizeNotRecorded", "failed to record the resized resources of the pod");
+    this.#resizing.remove(uid);
   }
 
   /**

@@ -35,6 +35,7 @@ async function setUp(t: TestContext) {
   const pods = new Map<PodUid, Pod>();
   const events: string[] = [];
   const changes: string[] = [];
+  const allocated: string[] = [];
   const node = { isReady: true, isInfeasible: false, broken: "" };
   const resizes = new Resizes({
     ...{ allocation, conditions, clock, logger: silentLogger },
@@ -57,13 +58,17 @@ async function setUp(t: TestContext) {
       normal: (pod, reason, message) => events.push(`${pod.metadata.name} ${reason} ${message}`),
       warning: (pod, reason, message) => events.push(`${pod.metadata.name} ${reason} ${message}`),
     },
+    onAllocated: (uid) => {
+      changes.push(uid);
+      allocated.push(uid);
+    },
     onChange: (uid) => changes.push(uid),
   });
   const stop = new AbortController();
   await resizes.start(stop.signal);
   t.after(() => stop.abort());
   return {
-    ...{ resizes, allocation, conditions, pods, events, changes, node, clock, metrics },
+    ...{ resizes, allocation, conditions, pods, events, changes, allocated, node, clock, metrics },
     add(...added: Pod[]) {
       for (const pod of added) {
         pods.set(pod.metadata.uid, pod);
@@ -129,6 +134,18 @@ test("an error is reported once, with the generation of the resize, and dropped 
   assert.equal(node.inProgress("a")?.reason, "Error", "until it succeeds");
   node.resize(aPod("a", 600, 4));
   assert.deepEqual([node.inProgress("a")?.reason, node.inProgress("a")?.generation], ["", 4]);
+});
+
+test("an error and the end of a resize do not wake the worker that found them", async (t) => {
+  const node = await setUp(t);
+  node.add(aPod("a", 100));
+  node.resize(aPod("a", 500, 3));
+  assert.equal(node.allocated.length, 1);
+  const changes = node.changes.length;
+  for (const usage of [1, 2, 3]) node.resizes.failed(aPod("a", 500, 3), `current usage (${usage})`);
+  assert.equal(node.changes.length, changes + 3);
+  node.resizes.progressed(aPod("a", 500, 3), false);
+  assert.equal(node.allocated.length, 1);
 });
 
 test("a resize that does not fit is deferred, with one event, until resources are free", async (t) => {

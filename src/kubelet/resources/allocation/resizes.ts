@@ -29,7 +29,9 @@ export interface ResizesOptions {
   readonly metrics: ResizeMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The allocation of a pod, or a condition about its resize, has changed. */
+  /** A pod has another allocation: its worker has to act on it. */
+  readonly onAllocated: (uid: PodUid) => void;
+  /** A condition about the resize of a pod has changed. Its worker must not be woken: it may be what the worker has just found. */
   readonly onChange: (uid: PodUid) => void;
 }
 
@@ -162,7 +164,7 @@ export class Resizes implements Component {
   }
 
   #decide(pod: Pod): "allocated" | "deferred" | "infeasible" | "none" {
-    const { allocation, conditions, events, limits, metrics, onChange, reject } = this.#o;
+    const { allocation, conditions, events, limits, metrics, onAllocated, onChange, reject } = this.#o;
     const { uid, generation = 0 } = pod.metadata;
     const allocated = allocation.allocatedPod(pod);
     if (allocated === pod) {
@@ -179,7 +181,7 @@ export class Resizes implements Component {
       conditions.clear(uid, "PodResizeInProgress");
       conditions.set(uid, "PodResizeInProgress", { reason: "", message: "", generation });
       events.normal(pod, "ResizeStarted", resizeMessage("started", pod, { generation }));
-      onChange(uid);
+      onAllocated(uid);
       return "allocated";
     }
     const reason = infeasible ? "Infeasible" : "Deferred";

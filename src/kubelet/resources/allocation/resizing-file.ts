@@ -43,14 +43,12 @@ export class ResizingFile {
   /** Resolves when it is on disk; fails if it cannot be written. */
   async add(uid: PodUid): Promise<void> {
     this.#uids.add(uid);
-    const writing = this.#writing.then(() => this.#write());
-    this.#writing = writing.catch(() => {});
-    await writing;
+    await this.#save();
   }
 
-  /** The file is updated with the next pod: to repeat a resize does no harm. */
+  /** Does not wait until it is on disk: to repeat a resize does no harm. */
   remove(uid: PodUid): void {
-    this.#uids.delete(uid);
+    if (this.#uids.delete(uid)) this.#save().catch(() => {});
   }
 
   keepOnly(isKnown: (uid: PodUid) => boolean): void {
@@ -59,6 +57,12 @@ export class ResizingFile {
 
   flushed(): Promise<void> {
     return this.#writing;
+  }
+
+  #save(): Promise<void> {
+    const writing = this.#writing.then(() => this.#write());
+    this.#writing = writing.catch(() => {});
+    return writing;
   }
 
   async #write(): Promise<void> {

@@ -75,7 +75,10 @@ export class PodResourceFile {
     while (this.#isDirty) {
       this.#isDirty = false;
       const text = encodeCheckpoint(this.#infos);
-      if (text === this.#written) continue;
+      if (text === this.#written) {
+        this.#hasFailed = false;
+        continue;
+      }
       try {
         await replaceDurably(this.#path, text, 0o600);
         this.#written = text;
