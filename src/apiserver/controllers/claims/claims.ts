@@ -30,13 +30,20 @@ export const claimWatches = [claims, templates, classes, slices];
 
 /**
  * Creates claims from templates, allocates devices of the node to the claims of pending pods, and releases those of pods that are done.
- * Resolves to the reasons why pods cannot be scheduled yet, by UID.
+ * Resolves to the reason why a pod cannot be scheduled yet, if there is one.
  */
-export async function assignClaims(options: ClaimOptions): Promise<ReadonlyMap<string, string>> {
+export async function assignClaims(options: ClaimOptions): Promise<(pod: Pod) => string | undefined> {
   const { cache } = options;
   const pods = all<Pod>(cache, "pods");
   const known = all<ResourceClaim>(cache, claims);
-  if (known.length === 0 && !pods.some(({ spec }) => spec.resourceClaims?.length)) return new Map();
+  const planned = new Set(pods.map(({ metadata }) => metadata.uid));
+  // A pod may arrive while claims of others are written.
+  const reasonOf = (blocked: ReadonlyMap<string, string>) => (pod: Pod) =>
+    blocked.get(pod.metadata.uid) ??
+    (pod.spec.resourceClaims?.length && !planned.has(pod.metadata.uid)
+      ? "its resource claims have not been looked at yet"
+      : undefined);
+  if (known.length === 0 && !pods.some(({ spec }) => spec.resourceClaims?.length)) return reasonOf(new Map());
   const { steps, blocked } = planClaims({
     pods,
     nodes: cache.all("nodes").map(({ metadata }) => ({
@@ -55,7 +62,7 @@ export async function assignClaims(options: ClaimOptions): Promise<ReadonlyMap<s
       // Deleted or changed meanwhile: the next reconciliation handles it.
       if (![404, 409].includes(httpStatusOf(error) ?? 0)) throw error;
     }
-  return blocked;
+  return reasonOf(blocked);
 }
 
 async function execute(step: ClaimStep, { objects, cache, recorder }: ClaimOptions): Promise<void> {

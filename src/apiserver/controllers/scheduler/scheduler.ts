@@ -1,6 +1,7 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import { httpStatusOf } from "../../../lib/base/errors.ts";
 import { epochMs } from "../../../lib/base/time.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
 import type { ObjectRef, Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { timestamp } from "../api-times.ts";
@@ -16,8 +17,8 @@ export interface SchedulerOptions {
   readonly recorder: EventRecorder;
   /** Binds a pod to a node; throws a StatusError. */
   readonly bind: (pod: ObjectRef, uid: string, node: string) => Promise<void>;
-  /** Pods that wait for their resource claims, by UID, with the reason. */
-  readonly blocked?: ReadonlyMap<string, string>;
+  /** Why a pod waits for its resource claims. */
+  readonly blocked?: (pod: Pod) => string | undefined;
 }
 
 /** Binds pending pods that fit, and records the reason for the others. */
@@ -28,7 +29,7 @@ export async function schedulePods(options: SchedulerOptions): Promise<void> {
     volume: (name) => cache.get({ resource: "persistentvolumes", namespace: "", name }),
     resourceClaim: (namespace, name) =>
       cache.get({ resource: "resourceclaims.resource.k8s.io", namespace, name }),
-    blocked: (pod) => options.blocked?.get(pod.metadata.uid),
+    blocked: (pod) => options.blocked?.(pod),
   });
   // In parallel: the store commits pending writes in one transaction.
   await Promise.all(steps.map((step) => execute(step, options)));
