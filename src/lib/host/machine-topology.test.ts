@@ -91,11 +91,11 @@ test("offline CPUs are left out", async (t) => {
   );
 });
 
-test("without NUMA each socket counts as a node", async (t) => {
+test("without NUMA the machine counts as one node", async (t) => {
   const root = sysfs(t, "0-1", { 0: { core: 0, socket: 0 }, 1: { core: 0, socket: 1 } });
   assert.deepEqual(
     (await readLogicalCpus(root)).map((c) => c.numaNode),
-    [0, 1],
+    [0, 0],
   );
 });
 

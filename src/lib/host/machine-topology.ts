@@ -60,8 +60,8 @@ async function readCpu(dir: string, id: number): Promise<CpuFiles | undefined> {
     coreId,
     // Some ARM machines do not know their sockets and report -1.
     socket: Number(socket),
-    // Without NUMA nodes each socket counts as one.
-    numaNode: node ? Number(node.slice(4)) : Number(socket),
+    // Without NUMA nodes the machine counts as one: see `withoutNuma`.
+    numaNode: node ? Number(node.slice(4)) : 0,
     cache: await readUncoreCache(join(dir, "cache")),
   };
 }

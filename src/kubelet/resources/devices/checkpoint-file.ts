@@ -67,7 +67,7 @@ export class CheckpointFile {
     } catch (error) {
       await rm(temporary, { force: true }).catch(() => {});
       throw new KubeletError(
-        "DeviceCheckpoint",
+        "UnexpectedAdmissionError",
         `failed to write checkpoint file "kubelet_internal_checkpoint": ${messageOf(error)}`,
         { cause: error },
       );

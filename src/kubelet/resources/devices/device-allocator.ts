@@ -69,10 +69,12 @@ export class DeviceAllocator implements ResourceAllocator {
 
   /** A pod also waits for its plugins after a restart of the agent, and for devices of pods that are being terminated. */
   async lock(pod: Pod, signal: AbortSignal): Promise<() => void> {
-    const resources = resourcesOf(pod).filter((resource) => this.isKnown(resource));
+    const all = resourcesOf(pod);
     for (;;) {
+      const resources = all.filter((resource) => this.isKnown(resource));
       if (!this.#o.isLive(pod.metadata.uid)) await this.#decidable(pod, resources, signal);
-      const release = await this.#locks.acquire(resources, signal);
+      // All: the plugin of another resource may register meanwhile.
+      const release = await this.#locks.acquire(all, signal);
       if (this.#o.isLive(pod.metadata.uid) || !this.#mustWait(pod, resources)) return release;
       release();
     }

@@ -106,7 +106,8 @@ export class TopologyManager {
     const { uid } = pod.metadata;
     const failed: { container?: Container } = {};
     try {
-      if (isSynced()) this.keepOnly(isKnown);
+      // Containers of a pod that no source has any more may still run.
+      if (isSynced()) this.keepOnly((other) => isKnown(other) || runs(other));
       await this.#allocate(pod, allocators, signal, failed);
       signal.throwIfAborted();
       return { kind: "admitted" };
