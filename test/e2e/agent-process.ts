@@ -19,7 +19,7 @@ export { freePort } from "./free-port.ts";
 
 export const repoDir = fileURLToPath(new URL("../..", import.meta.url));
 const main = join(repoDir, "src/cli/main.ts");
-/** Flags of a kubelet that leaves the settings of the machine alone. */
+/** Flags of a kubelet that leaves the settings of the machine alone. The second one is deprecated, which is reported on standard error. */
 export const keepsMachine = ["--keep-kernel-tunables", "--make-iptables-util-chains=false"];
 
 /** The kubelet as a process on a test node: started, killed and restarted as a user would. */
@@ -49,6 +49,7 @@ export class AgentProcess {
         cgroupRoot: node.cgroupRoot,
         failCgroupV1: false,
         failSwapOn: false,
+        makeIPTablesUtilChains: false,
         // Test images are kept, however full the disk is.
         imageGCHighThresholdPercent: 100,
         healthzPort: healthPort,
@@ -77,7 +78,7 @@ export class AgentProcess {
         `--config=${this.configFile}`,
         `--root-dir=${this.node.rootDir}`,
         "-v=4",
-        ...keepsMachine,
+        "--keep-kernel-tunables",
         ...extra,
       ],
       { stdio: ["ignore", log, log], env },

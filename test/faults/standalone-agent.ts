@@ -15,7 +15,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
-import { keepsMachine } from "../e2e/agent-process.ts";
 import { mainFile } from "../e2e/cli-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { type FakeRuntime, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
@@ -50,6 +49,7 @@ export class StandaloneAgent {
         enforceNodeAllocatable: [],
         failCgroupV1: false,
         failSwapOn: false,
+        makeIPTablesUtilChains: false,
         resolvConf: "",
         imageGCHighThresholdPercent: 100,
         enableServer: false,
@@ -80,7 +80,7 @@ export class StandaloneAgent {
       `--config=${this.#configFile}`,
       `--root-dir=${this.rootDir}`,
       "--hostname-override=node-a",
-      ...keepsMachine,
+      "--keep-kernel-tunables",
     ];
     this.#connections = new Agent({ keepAlive: true });
     this.#child = spawn(command, [...first, program, ...common, "--healthz-port=0", ...flags], {
