@@ -9,6 +9,7 @@ import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { cli } from "./cli-process.ts";
+import { logLines } from "./log-lines.ts";
 import { manifest, writeManifest } from "./manifests.ts";
 import { NotifySocket } from "./notify-socket.ts";
 import { waitFor } from "./wait-for.ts";
@@ -122,7 +123,7 @@ describeOnContainerd("the agent", (version) => {
     await waitFor(() => assert.match(agent.log().slice(mark), /bad\.yaml/));
     rmSync(join(node.manifests, "bad.yaml"));
     await agent.end("SIGTERM");
-    const lines = agent.log().slice(mark).trimEnd().split("\n");
+    const lines = logLines(agent.log().slice(mark));
     assert.ok(lines.length > 5);
     for (const line of lines) {
       const entry = JSON.parse(line) as { ts: unknown; msg: unknown };

@@ -6,6 +6,7 @@ import { StandaloneAgent } from "../faults/standalone-agent.ts";
 import { repoDir } from "./agent-process.ts";
 import { built, builtFile } from "./built.ts";
 import { mainFile } from "./cli-process.ts";
+import { logLines } from "./log-lines.ts";
 
 const sources = globSync("src/**/*.ts", { cwd: repoDir });
 const header = /^[IWE]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ ([^ /]+\.ts:\d+)\] "/;
@@ -28,7 +29,7 @@ async function logOf(program: string, flags: readonly string[]): Promise<string[
     agent.start(flags, program);
     await agent.ready();
     await agent.end("SIGTERM");
-    return agent.log().trimEnd().split("\n");
+    return logLines(agent.log());
   } finally {
     await agent.destroy();
   }

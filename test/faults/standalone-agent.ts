@@ -50,6 +50,7 @@ export class StandaloneAgent {
         failCgroupV1: false,
         failSwapOn: false,
         makeIPTablesUtilChains: false,
+        healthzPort: 0,
         resolvConf: "",
         imageGCHighThresholdPercent: 100,
         enableServer: false,
@@ -83,7 +84,7 @@ export class StandaloneAgent {
       "--keep-kernel-tunables",
     ];
     this.#connections = new Agent({ keepAlive: true });
-    this.#child = spawn(command, [...first, program, ...common, "--healthz-port=0", ...flags], {
+    this.#child = spawn(command, [...first, program, ...common, ...flags], {
       stdio: ["ignore", log, log],
     });
   }
