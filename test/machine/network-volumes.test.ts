@@ -135,9 +135,9 @@ describeOnMachine("volumes of real NFS and iSCSI servers", () => {
     assert.equal(await mounts("ext4"), "1", "a mount of the disk is left");
   });
 
-  test("a target that the portal does not have is named", async () => {
+  test("a target that the portal does not have is reported with the error of iscsiadm", async () => {
     await place("unknown", { iscsi: { ...iscsi.iscsi, iqn: `${target}-unknown` } });
-    await node.waitFor(async () => assert.match(await causeOf("unknown"), /disk-unknown/));
+    await node.waitFor(async () => assert.match(await causeOf("unknown"), /iscsiadm: No records found/));
     await node.remove("unknown");
     await gone("unknown");
   });
