@@ -47,9 +47,19 @@ export function executing(setup: KubectlSetup): void {
           const k = kubectl();
           const inside = await k.ok(["exec", "-i", "worked", "--", "md5sum"], { env, input });
           assert.equal(inside, `${sum(input)}  -\n`);
-          const running = k.start(["exec", "-i", "worked", "--", "cat"], { env, input });
-          assert.equal(await running.exited, 0, running.stderr);
-          assert.equal(sum(running.output), sum(input));
+          const echo = async () => {
+            const running = k.start(["exec", "-i", "worked", "--", "cat"], { env, input });
+            assert.equal(await running.exited, 0, running.stderr);
+            return running.output;
+          };
+          let output = await echo();
+          // If the runtime closes a SPDY connection while kubectl still sends on it, it is reset, and the end of the output may be lost,
+          // whatever kubelet is in between. The rest is checked all the same.
+          for (let attempt = 2; by === "SPDY" && output.length < input.length && attempt <= 3; attempt++) {
+            assert.equal(sum(output), sum(input.subarray(0, output.length)));
+            output = await echo();
+          }
+          assert.equal(sum(output), sum(input));
         });
 
         test(`over ${by}: a TTY has the size of the user's terminal, follows resizes, and has one stream`, async () => {
