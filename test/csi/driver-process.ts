@@ -1,8 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { PluginChild } from "../node/plugin-child.ts";
 import type { CsiDriverOptions, DriverSettings, Faults } from "./csi-driver.ts";
 
 export interface Call {
@@ -13,7 +11,7 @@ export interface Call {
 /** A CSI driver in a process, which can be killed and started again. */
 export class DriverProcess {
   readonly options: CsiDriverOptions;
-  #child: ChildProcess | undefined;
+  readonly #child = new PluginChild(new URL("csi-driver-process.ts", import.meta.url));
 
   constructor(options: CsiDriverOptions) {
     this.options = options;
@@ -21,24 +19,12 @@ export class DriverProcess {
 
   async start(): Promise<void> {
     await mkdir(this.options.stateDir, { recursive: true });
-    const program = fileURLToPath(new URL("csi-driver-process.ts", import.meta.url));
-    const child = spawn(process.execPath, [program, JSON.stringify(this.options)], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    this.#child = child;
-    const exited = once(child, "exit").then(() => Promise.reject(new Error("the driver exited immediately")));
-    await Promise.race([once(child.stdout!, "data"), exited]);
-    exited.catch(() => {});
+    await this.#child.start(this.options);
   }
 
   /** kill -9: the sockets stay as files, without a listener. */
-  async kill(): Promise<void> {
-    const child = this.#child;
-    this.#child = undefined;
-    if (!child) return;
-    const exited = once(child, "exit");
-    child.kill("SIGKILL");
-    await exited;
+  kill(): Promise<void> {
+    return this.#child.kill();
   }
 
   async faults(faults: Faults): Promise<void> {

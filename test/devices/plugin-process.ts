@@ -1,8 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { PluginChild } from "../node/plugin-child.ts";
 import type { DevicePluginOptions, PluginSettings } from "./device-plugin.ts";
 
 export interface PluginCall {
@@ -14,7 +12,7 @@ export interface PluginCall {
 export class PluginProcess {
   readonly options: DevicePluginOptions;
   #settings: PluginSettings;
-  #child: ChildProcess | undefined;
+  readonly #child = new PluginChild(new URL("device-plugin-process.ts", import.meta.url));
 
   constructor(options: DevicePluginOptions, settings: PluginSettings) {
     this.options = options;
@@ -22,29 +20,17 @@ export class PluginProcess {
   }
 
   get isRunning(): boolean {
-    return this.#child !== undefined;
+    return this.#child.isRunning;
   }
 
   async start(): Promise<void> {
     await this.configure({});
-    const program = fileURLToPath(new URL("device-plugin-process.ts", import.meta.url));
-    const child = spawn(process.execPath, [program, JSON.stringify(this.options)], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    this.#child = child;
-    const exited = once(child, "exit").then(() => Promise.reject(new Error("the plugin exited immediately")));
-    await Promise.race([once(child.stdout!, "data"), exited]);
-    exited.catch(() => {});
+    await this.#child.start(this.options);
   }
 
   /** kill -9: its socket stays as a file, without a listener. */
-  async kill(): Promise<void> {
-    const child = this.#child;
-    this.#child = undefined;
-    if (!child) return;
-    const exited = once(child, "exit");
-    child.kill("SIGKILL");
-    await exited;
+  kill(): Promise<void> {
+    return this.#child.kill();
   }
 
   /** Changes settings, also of a running plugin. */

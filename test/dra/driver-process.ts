@@ -1,8 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { PluginChild } from "../node/plugin-child.ts";
 import { type DeviceHealths, type DraDriverOptions, type Faults, preparedClaims } from "./dra-driver.ts";
 
 interface Call {
@@ -14,7 +12,7 @@ interface Call {
 /** A DRA driver in a process, which can be killed and started again. */
 export class DriverProcess {
   readonly options: DraDriverOptions;
-  #child: ChildProcess | undefined;
+  readonly #child = new PluginChild(new URL("dra-driver-process.ts", import.meta.url), "pipe");
 
   constructor(options: DraDriverOptions) {
     this.options = options;
@@ -22,25 +20,12 @@ export class DriverProcess {
 
   async start(): Promise<void> {
     await mkdir(this.options.stateDir, { recursive: true });
-    const program = fileURLToPath(new URL("dra-driver-process.ts", import.meta.url));
-    const child = spawn(process.execPath, [program, JSON.stringify(this.options)], {
-      stdio: ["pipe", "pipe", "inherit"],
-    });
-    child.stdin?.on("error", () => {});
-    this.#child = child;
-    const exited = once(child, "exit").then(() => Promise.reject(new Error("the driver exited immediately")));
-    await Promise.race([once(child.stdout!, "data"), exited]);
-    exited.catch(() => {});
+    await this.#child.start(this.options);
   }
 
   /** kill -9: the sockets stay as files, without a listener. */
-  async kill(): Promise<void> {
-    const child = this.#child;
-    this.#child = undefined;
-    if (!child) return;
-    const exited = once(child, "exit");
-    child.kill("SIGKILL");
-    await exited;
+  kill(): Promise<void> {
+    return this.#child.kill();
   }
 
   /** As an orderly stop: the driver is deregistered. */
