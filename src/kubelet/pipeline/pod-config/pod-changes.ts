@@ -64,12 +64,22 @@ export function updateKnownPods(
     .filter((change) => change.pods.length > 0);
 }
 
-/** Pods of manifests have no creation time: they keep their order, before all others. */
+/**
+ * Pods of manifests have no creation time: they keep their order, before all others. Creation times are in seconds: of pods of the same
+ * second, those that started before this agent did are first, so that a newer pod does not take their resources after a restart.
+ */
 function byAge(a: Pod, b: Pod): number {
   return (
-    Date.parse(a.metadata.creationTimestamp ?? "1970-01-01") -
-    Date.parse(b.metadata.creationTimestamp ?? "1970-01-01")
+    timeOf(a.metadata.creationTimestamp, oldest) - timeOf(b.metadata.creationTimestamp, oldest) ||
+    timeOf(a.status?.startTime, newest) - timeOf(b.status?.startTime, newest)
   );
+}
+
+const oldest = 0;
+const newest = Number.MAX_SAFE_INTEGER;
+
+function timeOf(time: string | undefined, otherwise: number): number {
+  return time === undefined ? otherwise : Date.parse(time);
 }
 
 function annotated(pod: Pod, more: Record<string, string>): Pod {

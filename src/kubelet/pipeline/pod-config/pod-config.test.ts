@@ -247,3 +247,17 @@ test("pods that are added together are ordered by creation time", () => {
   podConfig.set("file", [pod("z"), pod("y")]);
   assert.deepEqual(emitted(), ["ADD file z y"]);
 });
+
+test("of pods created in the same second, those that have started are added first", () => {
+  const { podConfig, emitted } = config(["api"]);
+  const creationTimestamp = "2026-01-01T00:00:00Z";
+  const started = (name: string, startTime?: string) =>
+    pod(name, { meta: { creationTimestamp }, status: startTime === undefined ? {} : { startTime } });
+  podConfig.set("api", [
+    started("critical"),
+    started("second", "2026-01-01T00:00:01Z"),
+    started("first", "2026-01-01T00:00:00Z"),
+    started("waiting"),
+  ]);
+  assert.deepEqual(emitted(), ["ADD api first second critical waiting"]);
+});
