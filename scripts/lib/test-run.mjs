@@ -13,17 +13,20 @@ import { provideNewerPrograms } from "./newer-debian.mjs";
 import { node24, root } from "./node-packages.mjs";
 import { print, seconds } from "./print.mjs";
 import { runTool } from "./run-tool.mjs";
+import { secondAttempts } from "./second-attempt.mjs";
 import { slowestFirst } from "./test-order.mjs";
 import { poolLimits, runPool } from "./test-pool.mjs";
 import { importsIn, parseArguments, testJobs } from "./test-sizes.mjs";
 import { provideUnpackedPrograms } from "./unpacked-programs.mjs";
 
-const { sizes, filters } = parseArguments(process.argv.slice(2));
+const { sizes, filters, repeatFailed } = parseArguments(process.argv.slice(2));
 const scratch = mkdtempSync(join(tmpdir(), "kubelet-ts-test-"));
 const steps = [];
 const totals = { tests: 0, passed: 0, failed: 0, skipped: 0, todo: 0, cancelled: 0 };
 const leftOut = [];
 const failures = [];
+/** Failures of files that passed when they were run again. */
+const flaky = [];
 const { min } = poolLimits();
 /** Built concurrently with the steps and tests that do not need it. */
 let machineImage;
@@ -97,12 +100,24 @@ async function tests(name, pattern, { options, groupOf, limits }) {
   if (jobs.length === 0) return;
   print(`\n${name}`);
   await step(name, async () => {
-    const problems = [];
+    const failed = [];
+    const attempt = (job) => testGroup(job.files, [...options, ...job.options]);
+    const again = (job) => {
+      print(`\nAgain, alone: ${job.files.join(" ")}`);
+      return attempt(job);
+    };
     const run = async (job) => {
-      problems.push(await testGroup(job.files, [...options, ...job.options]));
+      const result = await attempt(job);
+      if (result.problem) failed.push({ job, result });
+      else add(result);
     };
     await runPool(slowestFirst(jobs), run, { limits });
-    return problems.some(Boolean) ? "see above" : undefined;
+    const final = repeatFailed
+      ? await secondAttempts(failed, again)
+      : { results: failed.map((f) => f.result), flaky: [] };
+    flaky.push(...final.flaky.flatMap((result) => result.failures));
+    final.results.forEach(add);
+    return final.results.some(({ problem }) => problem) ? "see above" : undefined;
   });
 }
 
@@ -123,14 +138,20 @@ async function testGroup(files, options) {
   const problem = await runTool(node24, args, { show: true, env });
   if (!existsSync(counts)) {
     // The runner itself exited early: the other files are still run.
-    failures.push({ where: files.join(" "), title: "test runner", cause: problem ?? "reported nothing" });
-    totals.failed++;
-    return problem ?? "reported nothing";
+    const cause = problem ?? "reported nothing";
+    return {
+      problem: cause,
+      counted: { failed: 1 },
+      failures: [{ where: files.join(" "), title: "test runner", cause }],
+    };
   }
   const counted = JSON.parse(readFileSync(counts, "utf8"));
-  for (const key of Object.keys(totals)) totals[key] += counted[key];
-  failures.push(...counted.failures);
-  return problem;
+  return { problem, counted, failures: counted.failures };
+}
+
+function add({ counted, failures: failed }) {
+  for (const key of Object.keys(totals)) totals[key] += counted[key] ?? 0;
+  failures.push(...failed);
 }
 
 function summary() {
@@ -145,11 +166,14 @@ function summary() {
   print(`ℹ cancelled ${totals.cancelled}`);
   print(`ℹ skipped ${totals.skipped}`);
   print(`ℹ todo ${totals.todo}`);
+  for (const failure of flaky) printFailure("! Flaky, passed when run again alone:", failure);
   // The last lines are often the only ones kept: they name the failures and their reasons.
-  for (const { where, title, cause } of failures.slice(0, 10)) {
-    print(`✖ ${where} ${title}\n${cause.split("\n").slice(0, 12).join("\n").slice(0, 1200)}`);
-  }
+  for (const failure of failures.slice(0, 10)) printFailure("✖", failure);
   if (failedSteps.length > 0) print(`FAILED: ${failedSteps.join(", ")}`);
   print(`${totals.passed} passed, ${totals.failed + totals.cancelled} failed, ${totals.skipped} skipped`);
   process.exitCode = failedSteps.length > 0 ? 1 : 0;
+}
+
+function printFailure(sign, { where, title, cause }) {
+  print(`${sign} ${where} ${title}\n${cause.split("\n").slice(0, 12).join("\n").slice(0, 1200)}`);
 }

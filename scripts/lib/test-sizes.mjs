@@ -11,15 +11,18 @@ const patternOf = {
   long: "--test-name-pattern=/\\[test:all\\]/",
 };
 
-/** The sizes and the file name filters that the arguments of a test run select. */
+/** The sizes and the file name filters that the arguments of a test run select, and whether files that failed are run again. */
 export function parseArguments(args) {
   const options = args.filter((arg) => arg.startsWith("-"));
   const filters = args.filter((arg) => !arg.startsWith("-"));
-  const unknown = options.find((option) => option !== "--all" && option !== "--rest");
+  const unknown = options.find((option) => !["--all", "--rest", "--repeat-failed"].includes(option));
   if (unknown)
-    throw new Error(`${unknown}: unknown option; --all runs both sizes, --rest runs only the long tests`);
-  if (options.includes("--rest")) return { sizes: ["long"], filters };
-  return { sizes: options.includes("--all") ? ["small", "long"] : ["small"], filters };
+    throw new Error(
+      `${unknown}: unknown option; --all runs both sizes, --rest runs only the long tests, --repeat-failed runs files that failed again`,
+    );
+  const repeatFailed = options.includes("--repeat-failed");
+  if (options.includes("--rest")) return { sizes: ["long"], filters, repeatFailed };
+  return { sizes: options.includes("--all") ? ["small", "long"] : ["small"], filters, repeatFailed };
 }
 
 /**

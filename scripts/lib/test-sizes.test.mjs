@@ -10,12 +10,13 @@ import { importsIn, parseArguments, testJobs } from "./test-sizes.mjs";
 const marker = "test/long.ts";
 
 for (const [args, expected] of [
-  [[], { sizes: ["small"], filters: [] }],
-  [["pods", "test/e2e"], { sizes: ["small"], filters: ["pods", "test/e2e"] }],
-  [["--all"], { sizes: ["small", "long"], filters: [] }],
-  [["--all", "kill"], { sizes: ["small", "long"], filters: ["kill"] }],
+  [[], { sizes: ["small"], filters: [], repeatFailed: false }],
+  [["pods", "test/e2e"], { sizes: ["small"], filters: ["pods", "test/e2e"], repeatFailed: false }],
+  [["--all"], { sizes: ["small", "long"], filters: [], repeatFailed: false }],
+  [["--all", "kill"], { sizes: ["small", "long"], filters: ["kill"], repeatFailed: false }],
   // npm run test:all -- --rest
-  [["--all", "--rest"], { sizes: ["long"], filters: [] }],
+  [["--all", "--rest"], { sizes: ["long"], filters: [], repeatFailed: false }],
+  [["--repeat-failed"], { sizes: ["small"], filters: [], repeatFailed: true }],
 ])
   test(`the arguments ${JSON.stringify(args)} mean ${JSON.stringify(expected)}`, () => {
     assert.deepEqual(parseArguments(args), expected);
