@@ -7,8 +7,8 @@ import { build } from "./bundle.mjs";
 import { installDebianPackages } from "./debian-packages.mjs";
 
 import { checkGeneratedCode } from "./generated-code.mjs";
+import { provideInstalledPrograms } from "./installed-programs.mjs";
 import { provideMachineImage } from "./machine-image.mjs";
-import { provideMessageBus } from "./message-bus.mjs";
 import { provideNewerPrograms } from "./newer-debian.mjs";
 import { node24, root } from "./node-packages.mjs";
 import { print, seconds } from "./print.mjs";
@@ -37,7 +37,7 @@ try {
     await step("Debian packages", installDebianPackages);
     await step("newer programs", provideNewerPrograms);
     await step("unpacked programs", provideUnpackedPrograms);
-    await step("message bus", provideMessageBus);
+    await step("installed programs", provideInstalledPrograms);
     if (sizes.includes("long") && testFiles("test/machine/*.test.ts").length > 0)
       machineImage = provideMachineImage();
   } else {
