@@ -4,51 +4,92 @@ import { mainFile } from "../e2e/cli-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { StandaloneAgent } from "../faults/standalone-agent.ts";
 import { type IptablesVariant, NetworkNamespace } from "./network-namespace.ts";
+import { type FilterState, filterCommands, readFilter } from "./packet-filter.ts";
 
 const shortMinute = new URL("./short-minute.ts", import.meta.url).pathname;
 const withChains = ["--make-iptables-util-chains=true", "-v=2"];
 const tables = ["mangle", "nat", "filter"];
 
-/** The lines of iptables-save, by table. Those of the firewall are as kube-proxy and other components look for them. */
-const canaryOnly = { mangle: [":KUBE-KUBELET-CANARY"], nat: [":KUBE-KUBELET-CANARY"] };
-const complete = {
-  iptables: {
-    ...canaryOnly,
-    mangle: [":KUBE-IPTABLES-HINT", ":KUBE-KUBELET-CANARY"],
-    filter: [
-      ":KUBE-FIREWALL",
-      ":KUBE-KUBELET-CANARY",
-      "-A INPUT -j KUBE-FIREWALL",
-      "-A OUTPUT -j KUBE-FIREWALL",
-      '-A KUBE-FIREWALL ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m comment --comment "block incoming localnet connections" ' +
-        "-m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP",
-    ],
-  },
-  ip6tables: {
-    ...canaryOnly,
-    mangle: [":KUBE-IPTABLES-HINT", ":KUBE-KUBELET-CANARY"],
-    filter: [":KUBE-KUBELET-CANARY"],
-  },
-};
-const none = {
-  iptables: { mangle: [], nat: [], filter: [] },
-  ip6tables: { mangle: [], nat: [], filter: [] },
+/** A rule of another program: those of the agent come before it, and leave it alone. */
+const foreignRule = ["-A", "INPUT", "-i", "lo", "-j", "ACCEPT"];
+const foreign: FilterState = {
+  "iptables-save": ["filter -A INPUT -i lo -j ACCEPT"],
+  "ip6tables-save": ["filter -A INPUT -i lo -j ACCEPT"],
+  "nft list ruleset": ["ip filter INPUT accept", "ip6 filter INPUT accept"],
 };
 
-/** Chains as `nft list ruleset` names them. */
-const completeRuleset = [
+/** The chains and rules of the reference, as kube-proxy and other components look for them. IPv6 needs no firewall. */
+const savedChains = {
+  "iptables-save": [
+    "filter :KUBE-FIREWALL",
+    "filter :KUBE-KUBELET-CANARY",
+    "mangle :KUBE-IPTABLES-HINT",
+    "mangle :KUBE-KUBELET-CANARY",
+    "nat :KUBE-KUBELET-CANARY",
+  ],
+  "ip6tables-save": [
+    "filter :KUBE-KUBELET-CANARY",
+    "mangle :KUBE-IPTABLES-HINT",
+    "mangle :KUBE-KUBELET-CANARY",
+    "nat :KUBE-KUBELET-CANARY",
+  ],
+};
+const [toInput, toOutput, dropped] = [
+  "filter -A INPUT -j KUBE-FIREWALL",
+  "filter -A OUTPUT -j KUBE-FIREWALL",
+  'filter -A KUBE-FIREWALL ! -s 127.0.0.0/8 -d 127.0.0.0/8 -m comment --comment "block incoming localnet connections" ' +
+    "-m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP",
+];
+const rulesetChains = [
   ...["ip filter KUBE-FIREWALL", "ip filter KUBE-KUBELET-CANARY"],
   ...["ip mangle KUBE-IPTABLES-HINT", "ip mangle KUBE-KUBELET-CANARY", "ip nat KUBE-KUBELET-CANARY"],
   ...["ip6 filter KUBE-KUBELET-CANARY"],
   ...["ip6 mangle KUBE-IPTABLES-HINT", "ip6 mangle KUBE-KUBELET-CANARY", "ip6 nat KUBE-KUBELET-CANARY"],
 ];
+const withForeign: FilterState = {
+  "iptables-save": [
+    ...savedChains["iptables-save"],
+    toInput,
+    "filter -A INPUT -i lo -j ACCEPT",
+    toOutput,
+    dropped,
+  ],
+  "ip6tables-save": [...savedChains["ip6tables-save"], "filter -A INPUT -i lo -j ACCEPT"],
+  "nft list ruleset": [
+    ...rulesetChains,
+    "ip filter INPUT jump KUBE-FIREWALL",
+    "ip filter INPUT accept",
+    "ip filter KUBE-FIREWALL drop",
+    "ip filter OUTPUT jump KUBE-FIREWALL",
+    "ip6 filter INPUT accept",
+  ],
+};
+const alone: FilterState = {
+  "iptables-save": [...savedChains["iptables-save"], toInput, toOutput, dropped],
+  "ip6tables-save": savedChains["ip6tables-save"],
+  "nft list ruleset": [
+    ...rulesetChains,
+    "ip filter INPUT jump KUBE-FIREWALL",
+    "ip filter KUBE-FIREWALL drop",
+    "ip filter OUTPUT jump KUBE-FIREWALL",
+  ],
+};
+
+/** Each row is read with each command. A flush removes the rule of the other program, too. */
+const states = [
+  ["before the agent", "the rule of another program only", foreign],
+  ["with the agent", "its chains and rules before that of the other program", withForeign],
+  ["after a flush", "its chains and rules again", alone],
+  ["after the agent", "its chains and rules", alone],
+  ["with the next agent", "each chain and rule once", alone],
+] as const;
 
 describe("iptables", { concurrency: true }, () => {
   for (const variant of ["nft", "legacy"] as const)
     describe(`the utility chains of iptables-${variant}`, { skip: unavailable(variant) }, () => {
       const namespace = new NetworkNamespace();
       const path = namespace.pathOf(variant);
-      const stages: Record<string, { saved: unknown; ruleset: string[] | undefined }> = {};
+      const recorded = new Map<string, FilterState>();
       let agent: StandaloneAgent;
       let log = "";
 
@@ -57,19 +98,23 @@ describe("iptables", { concurrency: true }, () => {
           ...namespace.launcher(path),
           ...[process.execPath, `--import=${shortMinute}`],
         ]);
-      const record = (name: string) => {
-        stages[name] = { saved: saved(namespace, path), ruleset: rulesetChains(namespace, path) };
-      };
-      const created = () => waitFor(() => assert.deepEqual(saved(namespace, path), complete), 120_000);
+      const record = (state: (typeof states)[number][0]) => recorded.set(state, readFilter(namespace, path));
+      const hasSaved = (expected: FilterState) =>
+        waitFor(() => {
+          const actual = readFilter(namespace, path);
+          for (const command of ["iptables-save", "ip6tables-save"] as const)
+            assert.deepEqual(actual[command], expected[command], command);
+        }, 120_000);
 
       before(async () => {
         agent = await StandaloneAgent.create();
+        for (const program of ["iptables", "ip6tables"]) namespace.run(path, [program, ...foreignRule]);
         record("before the agent");
         start();
-        await created();
+        await hasSaved(withForeign);
         record("with the agent");
         flush(namespace, path);
-        await created();
+        await hasSaved(alone);
         record("after a flush");
         await agent.end("SIGTERM");
         record("after the agent");
@@ -86,22 +131,13 @@ describe("iptables", { concurrency: true }, () => {
         namespace.remove();
       });
 
-      for (const [stage, hasChains] of [
-        ["before the agent", false],
-        ["with the agent", true],
-        ["after a flush", true],
-        ["after the agent", true],
-        ["with the next agent", true],
-      ] as const)
-        it(`${stage}, the tables have ${hasChains ? "each chain and rule once" : "none of them"}`, () => {
-          assert.deepEqual(stages[stage]?.saved, hasChains ? complete : none);
-          const { ruleset } = stages[stage] ?? {};
-          if (ruleset)
-            assert.deepEqual(
-              new Set(ruleset),
-              new Set(hasChains && variant === "nft" ? completeRuleset : []),
-            );
-        });
+      for (const [state, content, expected] of states)
+        for (const command of filterCommands)
+          it(`${state}, ${command} shows ${content}`, () => {
+            // Rules of the legacy variant are not those of nftables.
+            const isHidden = variant === "legacy" && command === "nft list ruleset";
+            assert.deepEqual(recorded.get(state)?.[command], isHidden ? [] : expected[command]);
+          });
       it("a flush is logged as one reload of each IP family", () => {
         assert.equal(log.split('"Reloading after iptables flush"').length - 1, 2, log);
       });
@@ -122,36 +158,6 @@ describe("iptables", { concurrency: true }, () => {
   });
 });
 
-/** The chains and rules of Kubernetes. Counters and the built-in chains are left out. */
-function saved(namespace: NetworkNamespace, path: string) {
-  const ofProgram = (program: string) => {
-    const lines: Record<string, string[]> = { mangle: [], nat: [], filter: [] };
-    let table = "";
-    for (const line of namespace.run(path, [`${program}-save`]).output.split("\n")) {
-      if (line.startsWith("*")) table = line.slice(1);
-      else if (line.includes("KUBE-"))
-        lines[table]?.push(line.startsWith(":") ? line.replace(/ .*/, "") : line);
-    }
-    return lines;
-  };
-  return { iptables: ofProgram("iptables"), ip6tables: ofProgram("ip6tables") };
-}
-
-/** Undefined on a machine without nft. */
-function rulesetChains(namespace: NetworkNamespace, path: string): string[] | undefined {
-  const { status, output } = namespace.run(path, ["nft", "list", "ruleset"]);
-  if (status !== 0) return undefined;
-  const chains: string[] = [];
-  let table = "";
-  for (const line of output.split("\n")) {
-    const [, family] = /^table (\S+ \S+) \{/.exec(line) ?? [];
-    const [, chain] = /^\tchain (KUBE-\S+) \{/.exec(line) ?? [];
-    if (family) table = family;
-    if (chain) chains.push(`${table} ${chain}`);
-  }
-  return chains;
-}
-
 /** As a firewall that is reloaded: all tables are empty, and have no chains of others. */
 function flush(namespace: NetworkNamespace, path: string): void {
   const empty = tables.map((table) => `*${table}\nCOMMIT\n`).join("");
@@ -161,8 +167,10 @@ function flush(namespace: NetworkNamespace, path: string): void {
   }
 }
 
+/** As root, only the legacy variant may be missing: newer kernels are built without it. */
 function unavailable(variant: IptablesVariant): string | false {
   if (process.getuid?.() !== 0) return "needs root";
+  if (variant === "nft") return false;
   const namespace = new NetworkNamespace();
   try {
     const path = namespace.pathOf(variant);
