@@ -168,7 +168,11 @@ export function containerContract(pods: ContractPods): void {
       const pod = await pods.pod(t);
       const id = await pods.create(pod, FOREVER);
       await pods.client.stopPodSandbox(pod.id);
-      assert.match((await errorOf(pods.client.startContainer(id))).message, /not running/);
+      // containerd 2.x learns of the end of the sandbox from an event: until then it fails when it connects to the shim.
+      assert.match(
+        (await errorOf(pods.client.startContainer(id))).message,
+        /not running|can't find shim for sandbox/,
+      );
       assert.equal((await pods.status(id)).state, ContainerState.CONTAINER_EXITED);
     });
 
