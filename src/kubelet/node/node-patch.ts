@@ -42,12 +42,18 @@ function addressesPatch(before: readonly NodeAddress[], after: readonly NodeAddr
   return { addresses: [...after, { $patch: "replace" }] };
 }
 
-/** True if the status has changed: a later heartbeat alone does not count. */
-export function statusChanged(before: NodeStatus, after: NodeStatus): boolean {
-  return !isDeepStrictEqual(comparable(before), comparable(after));
+/** The fields of the status that have changed, with their new values; null for a removed one. A later heartbeat alone is no change. */
+export function changedFields(before: NodeStatus, after: NodeStatus): Json {
+  const [old, now] = [comparable(before), comparable(after)];
+  const names = new Set([...Object.keys(old), ...Object.keys(now)]);
+  return Object.fromEntries(
+    [...names]
+      .filter((name) => !isDeepStrictEqual(old[name], now[name]))
+      .map((name) => [name, now[name] ?? null]),
+  );
 }
 
-function comparable(status: NodeStatus): unknown {
+function comparable(status: NodeStatus): Json {
   const conditions = (status.conditions ?? [])
     .map(({ lastHeartbeatTime: _, ...rest }) => rest)
     .sort((a, b) => (a.type < b.type ? -1 : 1));
@@ -56,7 +62,7 @@ function comparable(status: NodeStatus): unknown {
     conditions,
     capacity: amounts(status.capacity),
     allocatable: amounts(status.allocatable),
-  });
+  }) as Json;
 }
 
 /** "1" and "1000m" are the same amount. */

@@ -249,6 +249,30 @@ describe("status updates", () => {
     await env.end();
   });
 
+  it("do not repeat a field that the API server does not store, and log it once", async () => {
+    const lines: string[] = [];
+    const logger = {
+      ...silentLogger,
+      info: (message: string, { fields }: { fields?: string } = {}) =>
+        fields && lines.push(`${message}: ${fields}`),
+    } as typeof silentLogger;
+    const env = setUp({ logger });
+    const put = env.api.put.bind(env.api);
+    env.api.put = ({ status: { declaredFeatures: _, ...status }, ...node }) => put({ ...node, status });
+    env.nodeState.info = { declaredFeatures: ["GuaranteedQoSPodCPUResize"] };
+    await env.start();
+    await env.clock.advance(100 * second);
+    assert.equal(env.api.patches.length, 1);
+    env.nodeState.info = { ...env.nodeState.info, port: 10250 };
+    await env.clock.advance(100 * second);
+    assert.equal(env.api.patches.length, 2, "another change is written");
+    env.nodeState.info = { ...env.nodeState.info, declaredFeatures: ["A"] };
+    await env.clock.advance(50 * second);
+    assert.equal(env.api.patches.length, 3, "another value is tried");
+    assert.deepEqual(lines, ["API server does not store all fields of the node status: declaredFeatures"]);
+    await env.end();
+  });
+
   it("do not wait for a tick after a wake-up", async () => {
     const env = setUp();
     await env.start();

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { type Clock, msFromNow, sleep } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
 import { abortError, messageOf } from "../../lib/base/errors.ts";
@@ -8,7 +9,7 @@ import { isReady } from "./conditions.ts";
 import { httpStatusOf, type NodeApi } from "./node-api.ts";
 import { type NodeEvent, record } from "./node-events.ts";
 import { initialNode, type NodeSettings } from "./node-object.ts";
-import { nodePatch, statusChanged } from "./node-patch.ts";
+import { changedFields, nodePatch } from "./node-patch.ts";
 import {
   planStatus,
   type StatusInputs,
@@ -77,6 +78,9 @@ export class NodeStatusManager implements Component {
   #rebootRecorded = false;
   #podCidrs = "";
   #problems = "";
+  /** The fields that the API server did not store when they were last written: an older one does not have them. */
+  #dropped: ReturnType<typeof changedFields> = {};
+  #droppedNames = "";
   #wake = () => {};
   #isWakePending = false;
   #isMissing = false;
@@ -252,12 +256,24 @@ export class NodeStatusManager implements Component {
     const plan = planStatus(withSystemLabels(original, settings), await this.#o.info(signal), clock.wall());
     this.#logProblems(plan.problems);
     const relabelled = original.metadata.labels !== plan.node.metadata.labels;
-    const changed = cidrs || relabelled || statusChanged(original.status, plan.node.status);
+    const fields = changedFields(original.status, plan.node.status);
+    const isDropped = (name: string) => isDeepStrictEqual(fields[name], this.#dropped[name]);
+    const changed = cidrs || relabelled || !Object.keys(fields).every(isDropped);
     const patch = nodePatch(original, plan.node);
     if (!patch || (!changed && !this.#schedule.isDue())) return this.#accept(original, []);
     const updated = await api.patchStatus(patch, signal);
     this.#schedule.reported(changed);
+    this.#noteDropped(changedFields(updated.status, plan.node.status));
     this.#accept(updated, plan.events);
+  }
+
+  /** A field that is not stored would differ at each tick: it is written again only with the next report. Logged once. */
+  #noteDropped(fields: ReturnType<typeof changedFields>): void {
+    this.#dropped = fields;
+    const names = Object.keys(fields).join(",");
+    if (names && names !== this.#droppedNames)
+      this.#o.logger.info("API server does not store all fields of the node status", { fields: names });
+    this.#droppedNames = names;
   }
 
   /** The first attempt uses the cached object, the others read it. */
