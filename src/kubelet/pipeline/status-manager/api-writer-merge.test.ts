@@ -25,6 +25,12 @@ interface Case {
 
 const cases: Case[] = [
   {
+    rule: "fields of a newer API server stay",
+    api: { phase: "Pending", fromTheFuture: [{ name: "a" }] } as PodStatus,
+    own: { phase: "Running", conditions: [] },
+    merged: { phase: "Running", conditions: [], fromTheFuture: [{ name: "a" }] },
+  },
+  {
     rule: "conditions of other clients stay as the API has them",
     api: { phase: "Running", conditions: [is("example.com/gate"), is("Ready", "False")] },
     own: {

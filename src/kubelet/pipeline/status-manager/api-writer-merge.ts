@@ -1,17 +1,19 @@
 import type { WallTime } from "../../../lib/base/time.ts";
 import type { PodCondition, PodStatus } from "../../../lib/model/pod.ts";
+import { core } from "../../../lib/schema/types/core/core.ts";
 import { isoSeconds } from "./api-types.ts";
 import { kubeletConditions } from "./conditions.ts";
 import { isFinal } from "./phase.ts";
 
 const disruption = "DisruptionTarget";
 
-/** Fields of the status that the kubelet does not write: they stay as the API has them. */
+/** Fields of the status that the kubelet does not write: they stay as the API has them, like those of a newer API server. */
 const externalFields = [
   "resourceClaimStatuses",
   "extendedResourceClaimStatus",
   "nodeAllocatableResourceClaimStatuses",
 ];
+const isUnknown = (field: string) => !core.struct("PodStatus")!.fields.has(field);
 
 export interface MergeInfo {
   /** A container of the pod could still run: until none can, a final phase is not written. */
@@ -32,7 +34,8 @@ export function mergeStatus(
     ...own,
     conditions: mergeConditions(api, own, terminates && !couldHaveRunningContainers, now),
   };
-  for (const field of externalFields) copyField(field, api, merged);
+  for (const field of [...externalFields, ...Object.keys(api).filter(isUnknown)])
+    copyField(field, api, merged);
   // Other clients may fail a pod too (pod garbage collection does): a final phase stays.
   const keepsPhase =
     (terminates && couldHaveRunningContainers) ||

@@ -67,6 +67,7 @@ export class ApiStatusWriter implements Component {
   #workers = new Set<Promise<void>>();
   /** Pods whose status waits for the next one, with the function that cancels the timer. */
   readonly #delayed = new Map<PodUid, () => void>();
+  readonly #ignoredFields = new Set<string>();
   #signal: AbortSignal | undefined;
   #reconciliation: Promise<void> = Promise.resolve();
 
@@ -226,7 +227,7 @@ export class ApiStatusWriter implements Component {
           case "patch":
             entry.received = await this.#patch(entry.pod, step.patch, signal);
             sent = { version, couldHaveRunningContainers: info.couldHaveRunningContainers };
-            entry.ignoredPatch = ignoredPatchOf(entry.received, info);
+            entry.ignoredPatch = this.#ignoredPatch(entry.received, info);
             this.#written(entry, uid, version);
             break;
           case "delete":
@@ -246,6 +247,24 @@ export class ApiStatusWriter implements Component {
         }
       }
     }
+  }
+
+  /** The difference that remains after a write is what this API server does not store: it is not sent again. Logged once. */
+  #ignoredPatch(
+    api: Pod,
+    info: Pick<WriteInfo, "own" | "couldHaveRunningContainers" | "now">,
+  ): string | undefined {
+    const step = planWrite({ ...info, api, isReleased: false, ignoredPatch: undefined });
+    if (step.kind !== "patch") return undefined;
+    const names = Object.keys(step.patch.status).filter((name) => !name.startsWith("$"));
+    const fields = names.filter((name) => !this.#ignoredFields.has(name)).join(",");
+    for (const name of names) this.#ignoredFields.add(name);
+    if (fields)
+      this.#o.logger.debug(2, "API server does not store all fields of pod statuses", {
+        pod: podRef(api),
+        fields,
+      });
+    return JSON.stringify(step.patch.status);
   }
 
   /** Wakes the entry when its status has waited long enough; false if it has. */
@@ -332,15 +351,6 @@ function resetReceived(entry: Entry): void {
   entry.received = undefined;
   entry.mustGet = false;
   entry.ignoredPatch = undefined;
-}
-
-/** The difference that remains after a write is what this API server ignores: it is not sent again. */
-function ignoredPatchOf(
-  api: Pod,
-  info: Pick<WriteInfo, "own" | "couldHaveRunningContainers" | "now">,
-): string | undefined {
-  const step = planWrite({ ...info, api, isReleased: false, ignoredPatch: undefined });
-  return step.kind === "patch" ? JSON.stringify(step.patch.status) : undefined;
 }
 
 function podPath({ metadata: { namespace, name } }: Pod): string {
