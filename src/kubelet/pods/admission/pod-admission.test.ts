@@ -60,7 +60,7 @@ test("a pod is checked against the devices of the moment, and the rejection desc
     fromApi(uid, "0", { containers: [aContainer("a", { resources: { requests: { [gpu]: count } } })] });
   let amounts: Record<string, string> = {};
   const devices = {
-    allocatableFor: () => amounts,
+    fitAmounts: () => amounts,
     describe: (name: string) => `${name}: 1 of 2 devices healthy`,
   };
   const admit = failureOf({ ...options, devices });

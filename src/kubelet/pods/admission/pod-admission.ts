@@ -15,7 +15,8 @@ export interface PodAdmissionOptions extends CriticalPodsOptions {
   allocatable: Readonly<Record<string, string>>;
   /** Resources of device plugins, which change while the agent runs. */
   devices?: {
-    allocatableFor(uid: PodUid): Readonly<Record<string, string>>;
+    /** Those that the fit counts; the devices of the others are allocated after it. */
+    fitAmounts(): Readonly<Record<string, string>>;
     /** One line for explanations: how many devices there are, and who uses them. */
     describe(resource: string): string | undefined;
   };
@@ -71,7 +72,7 @@ export function podAdmission(o: PodAdmissionOptions): PodAdmission {
       taints,
       sysctls,
       appArmor,
-      allocatable: { ...o.allocatable, ...o.devices?.allocatableFor(uid), pods: String(pods) },
+      allocatable: { ...o.allocatable, ...o.devices?.fitAmounts(), pods: String(pods) },
       describe: (resource) => o.devices?.describe(resource),
       podLevelResources: o.podLevelResources,
       declaredFeatures: o.declaredFeatures,

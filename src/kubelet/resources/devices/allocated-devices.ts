@@ -45,10 +45,6 @@ export class AllocatedDevices {
     return new Set(containers.flatMap((resources) => [...ids(resources.get(resource))]));
   }
 
-  has(uid: PodUid): boolean {
-    return this.#pods.has(uid);
-  }
-
   /** Whether the pod had any. */
   delete(uid: PodUid): boolean {
     return this.#pods.delete(uid);

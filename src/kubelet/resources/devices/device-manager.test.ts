@@ -93,11 +93,26 @@ describe("registration", () => {
       admit(manager, gpuPod("x", 1)),
       `no healthy devices present; cannot allocate unhealthy devices ${gpu}`,
     );
+    assert.deepEqual(manager.fitAmounts(), {}, "the allocator decides");
     await clock.advance(300_001);
     assert.deepEqual(manager.amounts(), { capacity: {}, allocatable: {}, removed: [gpu] });
-    assert.deepEqual(manager.allocatableFor("x" as PodUid), { [gpu]: "0" });
+    assert.deepEqual(manager.fitAmounts(), { [gpu]: "0" });
     await register(manager, new FakeDevicePlugin(["a"]));
     assert.deepEqual(manager.amounts().allocatable, { [gpu]: "1" });
+  });
+
+  it("while a pod has devices of a resource that was removed, others are rejected by the allocator", async () => {
+    const { manager, clock } = start(dir, plugins);
+    const plugin = new FakeDevicePlugin(["a"]);
+    await register(manager, plugin);
+    await admit(manager, gpuPod("x", 1));
+    plugin.kill();
+    await settle();
+    await clock.advance(300_001);
+    assert.deepEqual(manager.fitAmounts(), {});
+    await rejects(admit(manager, gpuPod("y", 1)), `cannot allocate unregistered device ${gpu}`);
+    manager.allocator.release("x" as PodUid);
+    assert.deepEqual(manager.fitAmounts(), { [gpu]: "0" });
   });
 
   it("the end of a previous plugin does not affect the one that replaced it, at the same or at another socket", async () => {
@@ -399,7 +414,6 @@ describe("a restart of the agent", () => {
       allocatable: { [gpu]: "0" },
       removed: [],
     });
-    assert.deepEqual(manager.allocatableFor(pod.metadata.uid), { [gpu]: "1" });
     await admit(manager, pod);
     assert.deepEqual(idsOf(manager, pod, "c0"), ["a"]);
     const [container] = pod.spec.containers;
@@ -411,7 +425,6 @@ describe("a restart of the agent", () => {
   it("another pod waits for the plugin, and gets another device", async () => {
     const { manager, plugin } = await restarted();
     const other = gpuPod("y", 1);
-    assert.deepEqual(manager.allocatableFor(other.metadata.uid), {}, "not limited yet");
     assert.equal(manager.allocator.waitsFor(other), `waiting for device plugins to register: ${gpu}`);
     const admitted = admit(manager, other);
     await register(manager, plugin);

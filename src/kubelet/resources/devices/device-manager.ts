@@ -120,19 +120,15 @@ export class DeviceManager {
     return this.#inventory.amounts();
   }
 
-  /** The amounts that a pod is admitted against. A pod that has devices is not rejected because their plugin is gone. */
-  allocatableFor(uid: PodUid): Record<string, string> {
-    const { allocatable, removed } = this.#inventory.amounts();
-    const amounts: Record<string, string> = { ...allocatable };
-    for (const name of removed) amounts[name] = "0";
-    // Whether it fits is decided when the plugin has listed its devices.
-    for (const name of Object.keys(amounts)) if (this.#allocator.isAwaited(name)) delete amounts[name];
-    if (!this.#allocated.has(uid)) return amounts;
-    for (const name of this.#allocated.resources()) {
-      const used = this.#allocated.owners(name).size;
-      if (used > Number(amounts[name] ?? 0)) amounts[name] = String(used);
-    }
-    return amounts;
+  /**
+   * The amounts that the resource fit counts: 0 of the resources whose plugin is gone. Of the others the allocator decides, by the devices
+   * themselves: their number is no reason to reject a pod, nor to preempt others.
+   */
+  fitAmounts(): Record<string, string> {
+    const { removed } = this.#inventory.amounts();
+    return Object.fromEntries(
+      removed.filter((name) => !this.#allocator.isKnown(name)).map((name) => [name, "0"]),
+    );
   }
 
   /** The state of a resource in one line; undefined if no plugin has it. */
