@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { credentials, Client as GrpcClient } from "@grpc/grpc-js";
@@ -143,6 +144,44 @@ describeOnContainerd("exclusive CPUs", (version) => {
     await pods().gone("exclusive");
     await sharedCpus(formatCpuSet(online));
     await waitFor(() => assert.equal(JSON.parse(readFileSync(stateFile(), "utf8")).entries, undefined));
+  });
+
+  test("a pod that needs the CPUs of one that is being terminated waits for them", { skip }, async () => {
+    const dir = mkdtempSync(join(tmpdir(), "exclusive-cpus-"));
+    try {
+      const command = [
+        "sh",
+        "-c",
+        "trap 'until [ -e /release/now ]; do sleep 0.1; done; exit 0' TERM; while true; do sleep 1000 & wait; done",
+      ];
+      const pod = (name: string, cpu: string) =>
+        podManifest(name, {
+          terminationGracePeriodSeconds: 600,
+          volumes: [{ name: "release", hostPath: { path: dir } }],
+          containers: [
+            {
+              ...{ name: "c", command, volumeMounts: [{ name: "release", mountPath: "/release" }] },
+              resources: { limits: { cpu, memory: "32Mi" } },
+            },
+          ],
+        });
+      writeManifest(node.manifests, "old.json", pod("old", "1"));
+      await pods().running("old");
+      rmSync(join(node.manifests, "old.json"));
+      await pods().inPhase("old", "Terminating");
+      writeManifest(node.manifests, "next.json", pod("next", String(online.size - 1)));
+      await pods().waitForPod("next", ({ blockedOn }) =>
+        assert.match(blockedOn, /^waiting for resources of pods that are being terminated: default\/old-/),
+      );
+      writeFileSync(join(dir, "now"), "");
+      const row = await pods().running("next");
+      assert.equal(cgroupOf(row, "", "cpuset.cpus"), without(String(reserved)));
+      await pods().gone("old");
+      rmSync(join(node.manifests, "next.json"));
+      await pods().gone("next");
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
   });
 
   test("a damaged checkpoint prevents the start, and the log states what to do", { skip }, async () => {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Component } from "../../lib/base/component.ts";
 import { openPlugin } from "../../lib/clients/plugin-rpc/plugin-channel.ts";
-import { type PodUid, podRef } from "../../lib/model/pod.ts";
+import type { PodUid } from "../../lib/model/pod.ts";
 import type { PluginHandler } from "../plugins/plugin-handler.ts";
 import { DeviceManager } from "../resources/devices/device-manager.ts";
 import { DeviceRegistrationServer } from "../server/device-registration/device-registration-server.ts";
@@ -19,9 +19,12 @@ export interface NodeDevices {
 /** Device plugins and the devices of containers. */
 export function nodeDevices(
   core: AgentCore,
-  parts: { readonly isTerminating: (uid: PodUid) => boolean },
+  parts: {
+    readonly isTerminating: (uid: PodUid) => boolean;
+    readonly nameOf: (uid: PodUid) => string;
+  },
 ): NodeDevices {
-  const { options, node, observed, desired, clock, logger, metrics, post } = core;
+  const { options, node, observed, clock, logger, metrics, post } = core;
   const dir = join(options.rootDir, "device-plugins");
   const manager = new DeviceManager({
     ...{ dir, clock, logger, metrics },
@@ -32,10 +35,7 @@ export function nodeDevices(
       return readySandbox(pod) !== undefined || runningContainers(pod).length > 0;
     },
     isTerminating: parts.isTerminating,
-    nameOf: (uid) => {
-      const pod = desired.get(uid);
-      return pod ? podRef(pod) : `pod ${uid}`;
-    },
+    nameOf: parts.nameOf,
     onChange: (pods) => post({ kind: "devices-changed", pods }),
   });
   const { plugins } = manager;

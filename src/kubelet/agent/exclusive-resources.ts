@@ -38,6 +38,8 @@ export function exclusiveResources(
     readonly activePods: () => readonly Pod[];
     /** The pod's containers are being stopped, or are about to be. */
     readonly isTerminating: (uid: PodUid) => boolean;
+    /** The name of a pod that a source has or had, for explanations. */
+    readonly nameOf: (uid: PodUid) => string;
   },
 ): ExclusiveResources {
   const { options, config, node, observed, metrics, clock, logger } = core;
@@ -49,7 +51,7 @@ export function exclusiveResources(
     policy: config.memoryManagerPolicy,
     reservations: config.reservedMemory,
   });
-  // Locked and allocated in this order, as in the reference. Devices come first: a pod that waits for the lock of a plugin holds no other.
+  // Locked in this order: a pod that waits for the lock of a plugin holds no other.
   const allocators: readonly ResourceAllocator[] = [devices.manager.allocator, cpus, memory];
   const records: readonly AllocationRecord[] = [devices.manager, cpus, memory];
   return {

@@ -63,6 +63,10 @@ export function podParts(
     isKnown: (uid) => desired.get(uid) !== undefined || workers.get(uid)?.pod !== undefined,
     activePods,
     isTerminating: (uid) => desired.get(uid) === undefined || workers.get(uid)?.phase === "terminating",
+    nameOf: (uid) => {
+      const id = workers.get(uid)?.id ?? desired.get(uid)?.metadata;
+      return id ? `${id.namespace}/${id.name}` : `pod ${uid}`;
+    },
   });
   const { pleg, eventStream } = runtimeObserver(core);
   const resources = dynamicResources(core);

@@ -46,6 +46,7 @@ export interface ResourceAllocator {
   concerns(pod: Pod): boolean;
   /**
    * Serializes decisions about the same resources: held from the hints of the first container until the last one has its resources.
+   * Only allocators that call other processes have it; they allocate after the others, which are free for other pods meanwhile.
    * Without it, one pod of this allocator at a time. Resolves to the release.
    */
   lock?(pod: Pod, signal: AbortSignal): Promise<() => void>;
@@ -65,6 +66,8 @@ export interface ResourceAllocator {
   containerStarted?(pod: Pod, container: Container): void;
   /** Everything that the pod has; after a failed admission, and when its containers are gone. */
   release(uid: PodUid): void;
+  /** The pods that have some of the resources. */
+  holders(): readonly PodUid[];
   /** Releases the resources of pods that are gone: those from a checkpoint that no source has any more. */
   keepOnly(isKnown: (uid: PodUid) => boolean): void;
   /** One line for users about a rejected container: what is free, on which NUMA nodes. */

@@ -63,7 +63,7 @@ export function podAdmission(o: PodAdmissionOptions): PodAdmission {
     });
     return { reserved, running };
   };
-  const contextOf = (uid: PodUid, others: readonly Pod[]): AdmissionContext => {
+  const contextOf = (others: readonly Pod[]): AdmissionContext => {
     const { labels, taints } = o.labelsAndTaints?.() ?? { labels: {}, taints: [] };
     return {
       pressure: o.pressure,
@@ -88,7 +88,7 @@ export function podAdmission(o: PodAdmissionOptions): PodAdmission {
     const others = [...running, ...reserved];
     // A pod that runs already was admitted before, by a previous agent.
     const context = {
-      ...contextOf(uid, others),
+      ...contextOf(others),
       ...(o.runs(uid) && { pressure: undefined, shutdown: undefined }),
     };
     const failure = admitPod(pod, context);
@@ -105,7 +105,7 @@ export function podAdmission(o: PodAdmissionOptions): PodAdmission {
   };
   const rejectResize: PodAdmission["rejectResize"] = (pod) => {
     const { reserved, running } = othersOf(pod.metadata.uid);
-    const context = contextOf(pod.metadata.uid, [...running, ...reserved]);
+    const context = contextOf([...running, ...reserved]);
     const failure = admitPod(pod, context);
     if (!failure && !isCritical(pod)) return undefined;
     const admission: Admission = failure ? { kind: "rejected", failure } : criticalPods.admit(pod, context);

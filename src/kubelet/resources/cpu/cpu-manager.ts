@@ -179,6 +179,10 @@ export class CpuManager implements ResourceAllocator {
     if (this.#assignments.pods.has(uid)) this.#set(withoutPod(this.#assignments, uid));
   }
 
+  holders(): PodUid[] {
+    return [...this.#assignments.pods.keys()];
+  }
+
   keepOnly(isKnown: (uid: PodUid) => boolean): void {
     for (const uid of this.#assignments.pods.keys()) if (!isKnown(uid)) this.release(uid);
   }

@@ -1,10 +1,13 @@
 import { KubeletError } from "../../../lib/base/errors.ts";
 import { type CpuSet, formatCpuSet, isSameCpuSet } from "../../../lib/model/cpu-set.ts";
+import { ResourceShortage } from "../../../lib/model/resource-shortage.ts";
 import { type CpuAssignments, exclusiveOf } from "./cpu-assignments.ts";
 import type { CpuTopology } from "./cpu-topology.ts";
 import { distributeCpus } from "./distribute-cpus.ts";
 import type { StaticPolicyOptions } from "./policy-options.ts";
 import { takeCpus } from "./take-cpus.ts";
+
+const smtAlignmentError = "SMTAlignmentError";
 
 /** The machine and the configuration that decide which CPUs a container gets. */
 export interface StaticPolicy {
@@ -104,11 +107,15 @@ export function checkSmtAlignment(
   if (!policy.options.fullPcpusOnly) return;
   const perCore = policy.topology.cpusPer("core");
   if (count % perCore !== 0)
-    throw smtAlignment(`requested ${count} cpus not multiple cpus per core = ${perCore}`);
+    throw new KubeletError(
+      smtAlignmentError,
+      `SMT Alignment Error: requested ${count} cpus not multiple cpus per core = ${perCore}`,
+    );
   const available = availablePhysicalCpus(policy, assignments).union(reusable).size;
   if (count > available)
-    throw smtAlignment(
-      `not enough free physical CPUs: available physical CPUs = ${available}, requested CPUs = ${count}, CPUs per core = ${perCore}`,
+    throw new ResourceShortage(
+      smtAlignmentError,
+      `SMT Alignment Error: not enough free physical CPUs: available physical CPUs = ${available}, requested CPUs = ${count}, CPUs per core = ${perCore}`,
     );
 }
 
@@ -152,10 +159,6 @@ function take(
 
 function takeIfPossible(policy: Pick<StaticPolicy, "topology" | "options">, count: number): CpuSet {
   return count > policy.topology.all.size ? new Set() : take(policy, policy.topology.all, count);
-}
-
-function smtAlignment(message: string): KubeletError {
-  return new KubeletError("SMTAlignmentError", `SMT Alignment Error: ${message}`);
 }
 
 function invalid(message: string): KubeletError {

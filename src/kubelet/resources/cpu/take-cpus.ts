@@ -1,5 +1,5 @@
-import { KubeletError } from "../../../lib/base/errors.ts";
 import { type CpuSet, noCpus, sortedCpus } from "../../../lib/model/cpu-set.ts";
+import { ResourceShortage } from "../../../lib/model/resource-shortage.ts";
 import type { CpuTopology, Level } from "./cpu-topology.ts";
 
 export interface TakeOptions {
@@ -71,7 +71,7 @@ export class CpuPool {
     this.#free = new Set(available.intersection(topology.all));
     this.#needed = count;
     if (count > this.#free.size)
-      throw new KubeletError(
+      throw new ResourceShortage(
         "UnexpectedAdmissionError",
         `not enough cpus available to satisfy request: requested=${count}, available=${available.size}`,
       );

@@ -125,6 +125,10 @@ export class DeviceAllocator implements ResourceAllocator {
     if (isNew) await this.#o.save();
   }
 
+  holders(): PodUid[] {
+    return [...this.#o.allocated.pods()];
+  }
+
   /** Devices of containers that still run stay theirs, even if no source has their pod any more. */
   keepOnly(isKnown: (uid: PodUid) => boolean): void {
     const { allocated, isLive } = this.#o;

@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { KubeletError } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import { maskOf, nodesOf } from "../../../lib/model/numa-mask.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
+import { ResourceShortage } from "../../../lib/model/resource-shortage.ts";
 import { isSidecar } from "../../../lib/model/resources.ts";
 import type {
   NumaNode,
@@ -144,6 +144,10 @@ export class MemoryManager implements ResourceAllocator {
     const names = [...(this.#assignments.get(uid)?.keys() ?? [])];
     for (const name of names) this.#releaseContainer(uid, name);
     if (names.length > 0) void this.#save();
+  }
+
+  holders(): PodUid[] {
+    return [...this.#assignments.keys()];
   }
 
   keepOnly(isKnown: (uid: PodUid) => boolean): void {
@@ -311,6 +315,6 @@ export class MemoryManager implements ResourceAllocator {
   }
 }
 
-function failure(message: string): KubeletError {
-  return new KubeletError("UnexpectedAdmissionError", `[memorymanager] ${message}`);
+function failure(message: string): ResourceShortage {
+  return new ResourceShortage("UnexpectedAdmissionError", `[memorymanager] ${message}`);
 }

@@ -2,6 +2,9 @@ import { ConcurrencyGate } from "../../../lib/base/gate.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { ResourceAllocator } from "../../../lib/model/topology.ts";
 
+/** Releases the locks of some allocators before the work is complete. */
+export type Unlock = (allocators: readonly ResourceAllocator[]) => void;
+
 /** The locks of allocators, always taken in the same order: pods cannot block one another. */
 export class AllocatorLocks {
   readonly #gates = new Map<ResourceAllocator, ConcurrencyGate>();
@@ -10,23 +13,28 @@ export class AllocatorLocks {
   async run<T>(
     pod: Pod,
     allocators: readonly ResourceAllocator[],
-    work: () => Promise<T>,
+    work: (unlock: Unlock) => Promise<T>,
     { signal, onWait }: { signal: AbortSignal; onWait: (allocator: ResourceAllocator) => void },
   ): Promise<T> {
-    const [first, ...rest] = allocators;
-    if (!first) return work();
-    const withRest = () => this.run(pod, rest, work, { signal, onWait });
-    if (!first.lock) {
-      const gate = this.#gateOf(first);
-      if (gate.running > 0) onWait(first);
-      return gate.run(withRest, { signal });
-    }
-    onWait(first);
-    const release = await first.lock(pod, signal);
+    const held = new Map<ResourceAllocator, () => void>();
+    const unlock: Unlock = (some) => {
+      for (const allocator of some) {
+        held.get(allocator)?.();
+        held.delete(allocator);
+      }
+    };
     try {
-      return await withRest();
+      for (const allocator of allocators) {
+        const gate = allocator.lock ? undefined : this.#gateOf(allocator);
+        if (!gate || gate.running > 0) onWait(allocator);
+        held.set(
+          allocator,
+          (await (gate ? enter(gate, signal) : allocator.lock?.(pod, signal))) ?? (() => {}),
+        );
+      }
+      return await work(unlock);
     } finally {
-      release();
+      unlock([...held.keys()]);
     }
   }
 
@@ -35,4 +43,11 @@ export class AllocatorLocks {
     this.#gates.set(allocator, gate);
     return gate;
   }
+}
+
+/** Resolves to the release of the gate. */
+function enter(gate: ConcurrencyGate, signal: AbortSignal): Promise<() => void> {
+  return new Promise((resolve, reject) => {
+    gate.run(() => new Promise<void>(resolve), { signal }).catch(reject);
+  });
 }

@@ -50,6 +50,10 @@ export class FakeAllocator implements ResourceAllocator {
     this.allocated.delete(uid);
   }
 
+  holders(): PodUid[] {
+    return [...this.allocated.keys()];
+  }
+
   keepOnly(isKnown: (uid: PodUid) => boolean): void {
     for (const uid of [...this.allocated.keys()]) if (!isKnown(uid)) this.release(uid);
   }

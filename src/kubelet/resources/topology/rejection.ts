@@ -1,12 +1,13 @@
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import { maskText } from "../../../lib/model/numa-mask.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
+import { ResourceShortage } from "../../../lib/model/resource-shortage.ts";
 import type { TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
 
 const unexpected = "UnexpectedAdmissionError";
 
 /** A pod whose resources cannot be aligned as the policy requires. */
-export class TopologyAffinityError extends KubeletError {
+export class TopologyAffinityError extends ResourceShortage {
   /** For explanations: which resource is where. */
   readonly detail: string;
   constructor(detail: string) {

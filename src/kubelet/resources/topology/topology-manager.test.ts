@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { KubeletError } from "../../../lib/base/errors.ts";
 import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
 import { fakeContainer, fakePod } from "../../../lib/model/fake-pod.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { Admission } from "../../../lib/model/pod-sync.ts";
+import { ResourceShortage } from "../../../lib/model/resource-shortage.ts";
 import type { NumaNode, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
 import { FakeAllocator } from "./fake-allocator.ts";
 import { TopologyManager, type TopologyManagerOptions } from "./topology-manager.ts";
@@ -30,6 +32,8 @@ function setUp(options: Partial<TopologyManagerOptions> = {}, allocators = [new 
     isSynced: () => true,
     isKnown: () => true,
     runs: () => false,
+    isTerminating: () => false,
+    nameOf: (uid) => `default/${uid}`,
     metrics,
     clock: new FakeClock(),
     logger: silentLogger,
@@ -67,6 +71,13 @@ const hints = (name: string, ...list: (readonly [nodes: bigint, preferred: boole
 
 const rejected = (admission: Admission | undefined) =>
   admission?.kind === "rejected" ? admission.failure : assert.fail(`not rejected: ${admission?.kind}`);
+
+class Locking extends FakeAllocator {
+  async lock() {
+    this.calls.push("lock");
+    return () => void this.calls.push("unlock");
+  }
+}
 
 describe("pods without exclusive resources", () => {
   test("are admitted without a promise, whatever the others wait for", async () => {
@@ -234,6 +245,44 @@ describe("rejection", () => {
   });
 });
 
+describe("shortage", () => {
+  const shortage = () => Promise.reject(new ResourceShortage("UnexpectedAdmissionError", "not enough cpus"));
+
+  test("a pod waits for resources of pods that are being terminated, then it is decided again", async () => {
+    const terminating = new Set(["old" as PodUid]);
+    const { admit, allocator, manager, value } = setUp({ isTerminating: (uid) => terminating.has(uid) });
+    allocator.allocated.set("old" as PodUid, ["app"]).set("other" as PodUid, ["app"]);
+    allocator.before = shortage;
+    const admission = await admit(podOf("p", { name: "a" }));
+    assert.ok(admission?.kind === "waiting");
+    assert.equal(admission.text, "waiting for resources of pods that are being terminated: default/old");
+    assert.deepEqual([...allocator.allocated.keys()], ["old", "other"]);
+    manager.release("old" as PodUid);
+    allocator.before = async () => {};
+    assert.deepEqual(await admit(podOf("p", { name: "a" })), { kind: "admitted" });
+    assert.equal(await value("kubelet_topology_manager_admission_errors_total"), 0);
+  });
+
+  test("a pod that cannot be aligned waits in the same way", async () => {
+    const { admit, allocator } = setUp({ policy: "restricted", isTerminating: (uid) => uid === "old" });
+    allocator.allocated.set("old" as PodUid, ["app"]);
+    allocator.hintsOf = () => hints("cpu", [3n, false]);
+    assert.equal((await admit(podOf("p", { name: "a" })))?.kind, "waiting");
+  });
+
+  for (const [rule, error, holder] of [
+    ["another error", new KubeletError("UnexpectedAdmissionError", "broken"), "old"],
+    ["a shortage that only its own resources would end", new ResourceShortage("X", "not enough"), "p"],
+    ["a shortage while no other pod is being terminated", new ResourceShortage("X", "not enough"), "other"],
+  ] as const)
+    test(`${rule} rejects the pod`, async () => {
+      const { admit, allocator } = setUp({ isTerminating: (uid) => uid === "old" || uid === "p" });
+      allocator.allocated.set(holder as PodUid, ["app"]);
+      allocator.before = () => Promise.reject(error);
+      rejected(await admit(podOf("p", { name: "a" })));
+    });
+});
+
 describe("concurrency", () => {
   test("pods of the same allocator are decided one after the other, in the order of their requests", async () => {
     const { admit, allocator, reported } = setUp();
@@ -256,13 +305,41 @@ describe("concurrency", () => {
     assert.deepEqual(await admit(podOf("q", { name: "b" })), { kind: "admitted" });
   });
 
+  for (const [rule, policy, scope, containers] of [
+    ["without alignment", "none", "container", 2],
+    ["aligned as a pod", "restricted", "pod", 2],
+    ["aligned by container, for its last container", "restricted", "container", 1],
+  ] as const)
+    test(`a pod that waits for a plugin has its other resources, ${rule}, and blocks no pod that needs these`, async () => {
+      const [gpu, cpu] = [new Locking("gpu"), new FakeAllocator("cpu")];
+      const { admit } = setUp({ policy, scope }, [gpu, cpu]);
+      const called = Promise.withResolvers<void>();
+      const responded = Promise.withResolvers<void>();
+      gpu.before = () => {
+        called.resolve();
+        return responded.promise;
+      };
+      const names = ["gpu", "cpu"];
+      const p = admit(
+        podOf("p", ...Array.from({ length: containers }, (_, i) => ({ name: `c${i}`, names }))),
+      );
+      await called.promise;
+      assert.equal(cpu.allocated.get("p" as PodUid)?.length, containers);
+      assert.deepEqual(await admit(podOf("q", { name: "b" })), { kind: "admitted" });
+      gpu.before = async () => {};
+      responded.resolve();
+      assert.deepEqual(await p, { kind: "admitted" });
+    });
+
+  test("hints of a container are computed when the previous one has everything", async () => {
+    const [gpu, cpu] = [new Locking("gpu"), new FakeAllocator("cpu")];
+    const { admit } = setUp({ policy: "best-effort" }, [gpu, cpu]);
+    const names = ["gpu", "cpu"];
+    await admit(podOf("p", { name: "a", names }, { name: "b", names }));
+    assert.deepEqual(gpu.calls, ["lock", "hints a", "allocate a 11", "hints b", "allocate b 11", "unlock"]);
+  });
+
   test("an allocator may lock by itself", async () => {
-    class Locking extends FakeAllocator {
-      async lock() {
-        this.calls.push("lock");
-        return () => void this.calls.push("unlock");
-      }
-    }
     const allocator = new Locking("cpu");
     const { admit } = setUp({}, [allocator]);
     await admit(podOf("p", { name: "a" }));

@@ -1,16 +1,17 @@
-import { type Clock, msSince } from "../../../lib/base/clock.ts";
+import { type Clock, msFromNow, msSince } from "../../../lib/base/clock.ts";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { Admission, SyncReport } from "../../../lib/model/pod-sync.ts";
+import { ResourceShortage } from "../../../lib/model/resource-shortage.ts";
 import type {
   NumaNode,
   ResourceAllocator,
   TopologyHint,
   TopologyHints,
 } from "../../../lib/model/topology.ts";
-import { AllocatorLocks } from "./allocator-locks.ts";
+import { AllocatorLocks, type Unlock } from "./allocator-locks.ts";
 import { type AligningPolicy, type MergeOptions, mergeHints } from "./merge-hints.ts";
 import { policyOptions } from "./policy-options.ts";
 import { hintsText, rejection, TopologyAffinityError } from "./rejection.ts";
@@ -30,10 +31,17 @@ export interface TopologyManagerOptions {
   readonly isKnown: (uid: PodUid) => boolean;
   /** Containers of the pod run: they keep their resources until they have terminated. */
   readonly runs: (uid: PodUid) => boolean;
+  /** The containers of the pod are being stopped, or are about to be: what it has will be free. */
+  readonly isTerminating: (uid: PodUid) => boolean;
+  /** The name of a pod, for explanations. */
+  readonly nameOf: (uid: PodUid) => string;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly logger: Logger;
 }
+
+/** A pod that waits for others is decided again when one has terminated, and after this time: one may be gone without an event. */
+const recheckMs = 10_000;
 
 /** The hint of the policy "none": each allocator chooses by itself. */
 const anyNode: TopologyHint = { numaNodes: undefined, preferred: false };
@@ -92,23 +100,33 @@ export class TopologyManager {
         { kind: "admission" },
       );
     try {
-      return await this.#locks.run(pod, allocators, () => this.#decide(pod, allocators, signal), {
-        signal,
-        onWait,
-      });
+      return await this.#locks.run(
+        pod,
+        allocators,
+        (unlock) => this.#decide(pod, allocators, unlock, signal),
+        {
+          signal,
+          onWait,
+        },
+      );
     } finally {
       this.#metrics.took(msSince(clock, startedAt));
     }
   }
 
-  async #decide(pod: Pod, allocators: readonly ResourceAllocator[], signal: AbortSignal): Promise<Admission> {
+  async #decide(
+    pod: Pod,
+    allocators: readonly ResourceAllocator[],
+    unlock: Unlock,
+    signal: AbortSignal,
+  ): Promise<Admission> {
     const { isSynced, isKnown, runs, logger } = this.#o;
     const { uid } = pod.metadata;
     const failed: { container?: Container } = {};
     try {
       // Containers of a pod that no source has any more may still run.
       if (isSynced()) this.keepOnly((other) => isKnown(other) || runs(other));
-      await this.#allocate(pod, allocators, signal, failed);
+      await this.#allocate(pod, allocators, unlock, signal, failed);
       signal.throwIfAborted();
       return { kind: "admitted" };
     } catch (error) {
@@ -116,6 +134,8 @@ export class TopologyManager {
       const details = container && !signal.aborted ? explanations(pod, container, allocators) : [];
       if (!runs(uid)) for (const allocator of allocators) allocator.release(uid);
       if (signal.aborted) throw error;
+      const waiting = error instanceof ResourceShortage ? this.#waitFor(uid, allocators) : undefined;
+      if (waiting) return waiting;
       if (this.#merge) this.#metrics.failed();
       if (!(error instanceof KubeletError))
         logger.error("Failed to allocate resources", {
@@ -128,25 +148,59 @@ export class TopologyManager {
     }
   }
 
+  /** The decision about a pod that lacks resources, if pods that have some of them are being terminated. */
+  #waitFor(uid: PodUid, allocators: readonly ResourceAllocator[]): Admission | undefined {
+    const { clock, isTerminating, nameOf } = this.#o;
+    const holders = new Set(allocators.flatMap((allocator) => allocator.holders()));
+    const leaving = [...holders].filter((other) => other !== uid && isTerminating(other));
+    if (leaving.length === 0) return undefined;
+    const names = leaving.map(nameOf).sort((a, b) => (a < b ? -1 : 1));
+    return {
+      kind: "waiting",
+      text: `waiting for resources of pods that are being terminated: ${names.join(", ")}`,
+      until: msFromNow(clock, recheckMs),
+    };
+  }
+
+  /**
+   * Allocators that call other processes come last: the locks of the others are released before, so that a call that hangs blocks no pod
+   * that does not need it. With hints for each container this is possible for the last container only, because they depend on what the
+   * previous ones got.
+   */
   async #allocate(
     pod: Pod,
     allocators: readonly ResourceAllocator[],
+    unlock: Unlock,
     signal: AbortSignal,
     failed: { container?: Container },
   ): Promise<void> {
     const { scope } = this.#o;
     const containers = containersOf(pod);
-    const forPod = scope === "pod" ? this.#affinity(allocators, (a) => a.podHints(pod)) : undefined;
-    for (const container of containers) {
+    const quick = allocators.filter((allocator) => !allocator.lock);
+    const slow = allocators.filter((allocator) => allocator.lock);
+    const allocate = async (some: typeof allocators, container: Container, affinity: TopologyHint) => {
       failed.container = container;
-      const affinity = forPod ?? this.#affinity(allocators, (a) => a.hints(pod, container), container);
-      for (const allocator of allocators) {
+      for (const allocator of some) {
         signal.throwIfAborted();
         await allocator.allocate(pod, container, affinity, signal);
       }
-      if (scope === "container" && this.#isGuaranteed) this.#metrics.aligned(scope);
+    };
+    if (scope === "pod" || !this.#merge) {
+      const affinity = this.#affinity(allocators, (a) => a.podHints(pod));
+      for (const container of containers) await allocate(quick, container, affinity);
+      unlock(quick);
+      for (const container of containers) await allocate(slow, container, affinity);
+      if (this.#isGuaranteed) this.#metrics.aligned(scope);
+      return;
     }
-    if (scope === "pod" && this.#isGuaranteed) this.#metrics.aligned(scope);
+    for (const container of containers) {
+      failed.container = container;
+      const affinity = this.#affinity(allocators, (a) => a.hints(pod, container), container);
+      await allocate(quick, container, affinity);
+      if (container === containers.at(-1)) unlock(quick);
+      await allocate(slow, container, affinity);
+      if (this.#isGuaranteed) this.#metrics.aligned(scope);
+    }
   }
 
   #affinity(
