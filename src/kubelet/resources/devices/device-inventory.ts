@@ -60,14 +60,15 @@ export class DeviceInventory {
     return replaced;
   }
 
-  /** The devices of the newest plugin of a resource. False if the list has no effect, because it is from another plugin. */
+  /** The devices of the newest plugin of a resource. False if nothing has changed, or the list is from another plugin. */
   listed(plugin: DevicePlugin, devices: readonly Device[]): boolean {
+    const previous = plugin.listed;
     plugin.listed = devices;
     const resource = this.#resources.get(plugin.resource);
     if (!resource || resource.plugins.at(-1) !== plugin) return false;
     resource.devices = byId(devices);
     resource.isListed = true;
-    return true;
+    return previous === undefined || !isSameList(previous, devices);
   }
 
   /** Without a plugin all devices of the resource are unhealthy. False if another registration has replaced it already. */
@@ -138,6 +139,18 @@ export class DeviceInventory {
   #isExpired({ stoppedAt }: Resource): boolean {
     return stoppedAt !== undefined && msSince(this.#clock, stoppedAt) > stopGraceMs;
   }
+}
+
+/** Plugins may list their devices in any order. */
+function isSameList(a: readonly Device[], b: readonly Device[]): boolean {
+  const known = byId(a);
+  return (
+    a.length === b.length &&
+    b.every(({ id, isHealthy, numaNodes }) => {
+      const device = known.get(id);
+      return device?.isHealthy === isHealthy && device.numaNodes.join() === numaNodes.join();
+    })
+  );
 }
 
 function byId(devices: readonly Device[]): Map<string, Device> {

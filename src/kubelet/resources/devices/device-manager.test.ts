@@ -101,6 +101,31 @@ describe("registration", () => {
     assert.deepEqual(manager.amounts().allocatable, { [gpu]: "1" });
   });
 
+  it("a list without changes is not reported, in whatever order, and one with changes is", async () => {
+    const { manager, changes } = start(dir, plugins);
+    const plugin = new FakeDevicePlugin(["a", "b"]);
+    await register(manager, plugin);
+    assert.equal(changes.length, 1);
+    const listed = async (devices: FakeDevicePlugin["devices"]) => {
+      plugin.devices = devices;
+      plugin.list();
+      await settle();
+      return changes.length;
+    };
+    const ids = (...all: string[]) => all.map((ID) => ({ ID, health: "Healthy" }));
+    assert.equal(await listed(ids("a", "b")), 1);
+    assert.equal(await listed(ids("b", "a")), 1);
+    assert.equal(await listed(ids("a", "c")), 2);
+    assert.equal(await listed(ids("a")), 3);
+    assert.equal(await listed([{ ID: "a", health: "Unhealthy" }]), 4);
+    const topology = { nodes: [{ ID: 1n }] };
+    assert.equal(await listed([{ ID: "a", health: "Unhealthy", topology }]), 5);
+    plugin.kill();
+    await settle();
+    await register(manager, plugin);
+    assert.equal(changes.length, 7, "the plugin is gone, and is back with the same devices");
+  });
+
   it("while a pod has devices of a resource that was removed, others are rejected by the allocator", async () => {
     const { manager, clock } = start(dir, plugins);
     const plugin = new FakeDevicePlugin(["a"]);
