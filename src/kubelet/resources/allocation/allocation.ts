@@ -10,6 +10,7 @@ import {
   isResizable,
   withAllocation,
 } from "./allocated-pod.ts";
+import type { PodResourceInfo } from "./checkpoint.ts";
 import { greaterRequests, isResized, type ResizeAction, resizeAction } from "./resize-change.ts";
 import { ResizingFile } from "./resizing-file.ts";
 import { PodResourceFile } from "./state-file.ts";
@@ -29,6 +30,9 @@ export class Allocation {
   readonly #allocated: PodResourceFile;
   readonly #actuated: PodResourceFile;
   readonly #resizing: ResizingFile;
+  /** Admission compares each new pod with all others: what they have is computed once, until it changes. */
+  readonly #known = new WeakMap<Pod, { allocated: PodResourceInfo; result: Pod }>();
+  readonly #accounted = new WeakMap<Pod, { actuated: PodResourceInfo | undefined; result: Pod }>();
 
   constructor(options: AllocationOptions) {
     const { rootDir, logger } = options;
@@ -46,8 +50,13 @@ export class Allocation {
 
   /** The pod with its allocation. */
   allocatedPod(pod: Pod): Pod {
-    const info = this.#allocated.get(pod.metadata.uid);
-    return (info && withAllocation(pod, info, this.#o.gates)) ?? pod;
+    const allocated = this.#allocated.get(pod.metadata.uid);
+    if (!allocated) return pod;
+    const known = this.#known.get(pod);
+    if (known?.allocated === allocated) return known.result;
+    const result = withAllocation(pod, allocated, this.#o.gates) ?? pod;
+    this.#known.set(pod, { allocated, result });
+    return result;
   }
 
   /** The spec requests other resources than the pod has. False for a pod that was not admitted yet. */
@@ -59,6 +68,14 @@ export class Allocation {
   accountedPod(pod: Pod): Pod {
     const allocated = this.allocatedPod(pod);
     const actuated = this.#actuated.get(pod.metadata.uid);
+    const known = this.#accounted.get(allocated);
+    if (known && known.actuated === actuated) return known.result;
+    const result = this.#countedPod(allocated, actuated);
+    this.#accounted.set(allocated, { actuated, result });
+    return result;
+  }
+
+  #countedPod(allocated: Pod, actuated: PodResourceInfo | undefined): Pod {
     const { spec } = allocated;
     const isShrinking =
       this.#podDiffers(allocated) ||
