@@ -14,3 +14,27 @@ export function isObject(value: unknown): boolean {
 export function ownValue(object: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
+
+/** Whether two values have the same JSON, in any order of fields. A field without a value is the same as none. Allocates nothing. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
+    for (let i = 0; i < a.length; i++) if (!sameJson(a[i], b[i])) return false;
+    return true;
+  }
+  return hasFieldsOf(a, b) && hasFieldsOf(b, a, true);
+}
+
+/** Whether all fields of `b` are in `a`, with the same values unless only their presence is checked. */
+function hasFieldsOf(a: object, b: object, presenceOnly = false): boolean {
+  for (const field in b) {
+    const expected = (b as Record<string, unknown>)[field];
+    if (expected === undefined) continue;
+    if (!Object.hasOwn(a, field)) return false;
+    const value = (a as Record<string, unknown>)[field];
+    if (presenceOnly ? value === undefined : !sameJson(value, expected)) return false;
+  }
+  return true;
+}

@@ -15,10 +15,11 @@ export interface DiffRules {
 export function strategicDiff(oldFields: Fields, newFields: Fields, rules: DiffRules = {}): Fields {
   const { mergeKeys = {}, ...nested } = rules;
   const patch: Fields = {};
-  for (const field of new Set([...Object.keys(oldFields), ...Object.keys(newFields)])) {
-    const [old, now] = [oldFields[field], newFields[field]];
-    const key = mergeKeys[field];
+  for (const field in { ...oldFields, ...newFields }) {
+    const old = oldFields[field];
+    const now = newFields[field];
     if (isSame(old, now, rules)) continue;
+    const key = mergeKeys[field];
     // Of objects and merged lists only known entries are removed: other writers may have added to them.
     if (key && Array.isArray(old) && Array.isArray(now))
       Object.assign(patch, listDiff(field, key, old, now, rules));
@@ -58,7 +59,9 @@ function listDiff(
 /** In the API, null, an empty list and an empty object are all the same as no such field. */
 function isAbsent(value: unknown, { keepEmptyText }: DiffRules): boolean {
   if (value === null || value === undefined || (value === "" && !keepEmptyText)) return true;
-  return typeof value === "object" && Object.keys(value).length === 0;
+  if (typeof value !== "object") return false;
+  for (const _ in value) return false;
+  return true;
 }
 
 function isSame(a: unknown, b: unknown, rules: DiffRules): boolean {
@@ -67,6 +70,7 @@ function isSame(a: unknown, b: unknown, rules: DiffRules): boolean {
   if (Array.isArray(a) && Array.isArray(b))
     return a.length === b.length && a.every((item, i) => isSame(item, b[i], rules));
   if (!isObject(a) || !isObject(b)) return false;
-  const fields = [...new Set([...Object.keys(a), ...Object.keys(b)])];
-  return fields.every((field) => isSame(a[field], b[field], rules));
+  for (const field in a) if (!isSame(a[field], b[field], rules)) return false;
+  for (const field in b) if (!Object.hasOwn(a, field) && !isAbsent(b[field], rules)) return false;
+  return true;
 }

@@ -14,10 +14,11 @@ export interface StatusPatch {
 }
 
 /** Container statuses are replaced as a whole. The order of addresses matters: the first is the primary one. */
-const rules = (): DiffRules => ({
-  mergeKeys: mergeKeys(core.struct("PodStatus")!),
-  ordered: ["podIPs", "hostIPs"],
-});
+function rules(): DiffRules {
+  knownRules ??= { mergeKeys: mergeKeys(core.struct("PodStatus")!), ordered: ["podIPs", "hostIPs"] };
+  return knownRules;
+}
+let knownRules: DiffRules | undefined;
 
 /** The patch from the status in the API to this one; undefined if they are equal. */
 export function statusPatch(api: Pod, after: PodStatus): StatusPatch | undefined {

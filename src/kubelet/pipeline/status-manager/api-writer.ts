@@ -2,6 +2,7 @@ import { type Clock, msSince, sleep } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import { httpStatusOf, messageOf, retryAfterOf } from "../../../lib/base/errors.ts";
 import { failureLog } from "../../../lib/base/failure-log.ts";
+import { sameJson } from "../../../lib/base/json-value.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
@@ -10,7 +11,7 @@ import type { KubeTransport } from "../../../lib/clients/kube/transport-interfac
 import { type Pod, type PodStatus, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { ApiWriterMetrics } from "./api-writer-metrics.ts";
 import { reportsOnlySandbox, type StatusPatch } from "./api-writer-patch.ts";
-import { newerOf, planWrite, type WriteInfo } from "./api-writer-plan.ts";
+import { newerOf, planWrite, type WriteInfo, type WriteStep } from "./api-writer-plan.ts";
 
 export interface ApiStatusWriterOptions {
   api: Pick<KubeTransport, "request">;
@@ -43,6 +44,8 @@ interface Entry {
   ignoredPatch: string | undefined;
   /** The API does not have the pod with this UID; `deleted` if this writer deleted it. */
   gone: { uid: string; deleted: boolean } | undefined;
+  /** The input of the last plan that had nothing to do: for the same there is nothing to do again. */
+  settled: Omit<WriteInfo, "now"> | undefined;
   isWorking: boolean;
   hasMore: boolean;
 }
@@ -109,7 +112,7 @@ export class ApiStatusWriter implements Component {
     const old = this.#entries.get(uid);
     const entry = old ?? newEntry(pod, status);
     entry.pod = pod;
-    if (!old || JSON.stringify(old.status) !== JSON.stringify(status)) {
+    if (!old || !sameJson(old.status, status)) {
       entry.status = status;
       entry.version++;
       entry.waitingSince ??= this.#o.clock.monotonic();
@@ -200,12 +203,14 @@ export class ApiStatusWriter implements Component {
         couldHaveRunningContainers: couldHaveRunningContainers(ownUid),
         now: clock.wall(),
       };
-      const step = planWrite({
+      const input: WriteInfo = {
         ...info,
         api: entry.mustGet ? undefined : newerOf(entry.received, watched),
         isReleased: isReleased(ownUid),
         ignoredPatch: entry.ignoredPatch,
-      });
+      };
+      const step: WriteStep = isSettled(entry.settled, input) ? { kind: "none" } : planWrite(input);
+      entry.settled = step.kind === "none" ? input : undefined;
       // One write per status is enough until the next reconciliation, even if the API changed it.
       if (
         step.kind === "patch" &&
@@ -342,9 +347,22 @@ function newEntry(pod: Pod, status: PodStatus): Entry {
     mustGet: false,
     ignoredPatch: undefined,
     gone: undefined,
+    settled: undefined,
     isWorking: false,
     hasMore: false,
   };
+}
+
+/** Only the times of changes depend on the time of the plan. */
+function isSettled(settled: Entry["settled"], input: WriteInfo): boolean {
+  return (
+    settled !== undefined &&
+    settled.api === input.api &&
+    settled.own === input.own &&
+    settled.couldHaveRunningContainers === input.couldHaveRunningContainers &&
+    settled.isReleased === input.isReleased &&
+    settled.ignoredPatch === input.ignoredPatch
+  );
 }
 
 function resetReceived(entry: Entry): void {

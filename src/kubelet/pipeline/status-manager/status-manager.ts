@@ -1,4 +1,5 @@
 import type { Clock } from "../../../lib/base/clock.ts";
+import { sameJson } from "../../../lib/base/json-value.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { type WallTime, wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
@@ -136,7 +137,10 @@ export class StatusManager {
       resourceHealth: (container) => this.#o.resourceHealth?.(uid, container) ?? [],
       gates,
     });
-    const status = withMirrorTimes(mirror, computed);
+    const next = withMirrorTimes(mirror, computed);
+    // The same object while nothing has changed, for those that compare it.
+    const changed = !entry || !sameJson(entry.status, next);
+    const status = changed ? next : entry.status;
     const problem = invalidTransition(pod, previous, status, gates);
     if (problem && entry) {
       this.#o.logger?.error("Rejected invalid pod status transition", {
@@ -151,7 +155,7 @@ export class StatusManager {
     const { startTime, activeSince } = starts;
     const hasMirrorTimes = entry?.hasMirrorTimes || mirror !== undefined;
     this.#entries.set(uid, { startTime, activeSince, hasMirrorTimes, status });
-    if (JSON.stringify(entry?.status) !== JSON.stringify(status)) this.#o.onChange(uid);
+    if (changed) this.#o.onChange(uid);
   }
 
   forget(uid: PodUid): void {
