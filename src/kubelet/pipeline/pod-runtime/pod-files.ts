@@ -4,7 +4,7 @@ import { errnoOf, KubeletError } from "../../../lib/base/errors.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import { listDir } from "../../../lib/host/entries.ts";
 import { makeDirs } from "../../../lib/host/make-dirs.ts";
-import { readMounts } from "../../../lib/host/mount-table.ts";
+import { readMountsBelow } from "../../../lib/host/mount-table.ts";
 import { removeEmptyTree, removeTree } from "../../../lib/host/remove-tree.ts";
 import { restartsByLogs } from "../../../lib/host/restart-logs.ts";
 import type { Pod, PodId, PodUid } from "../../../lib/model/pod.ts";
@@ -94,7 +94,7 @@ export class PodFiles {
       // A directory of this name cannot exist.
       if (errnoOf(error) !== "ENAMETOOLONG") throw error;
     });
-    await this.removeDeadLinks();
+    await this.removeDeadLinks(pod);
     // Files that are left may be user data: the plugins have emptied the volumes of the pod.
     await removeEmptyTree(join(dir, "volumes"));
     await removeTree(dir);
@@ -102,16 +102,19 @@ export class PodFiles {
 
   /** The kernel lists mount points by their real path; the configured path may contain links. */
   async #mountsIn(dir: string): Promise<string[]> {
-    const { mountPoints = () => readMounts().map((mount) => mount.path) } = this.#o;
     const real = await realpath(dir).catch(() => dir);
+    const { mountPoints } = this.#o;
+    if (!mountPoints) return readMountsBelow(real).reverse();
     return mountPoints().filter((path) => path === real || path.startsWith(`${real}/`));
   }
 
-  /** Removes the links that point to the logs of pods that are gone. */
-  async removeDeadLinks(): Promise<void> {
+  /** Removes the links that point to the logs of pods that are gone, or of this one. */
+  async removeDeadLinks(pod?: PodId): Promise<void> {
     const { containerLogsDir, podLogsDir } = this.#o;
+    // The name is not known of a pod that has only a directory.
+    const prefix = pod?.name ? `${pod.name}_${pod.namespace}_`.slice(0, maxLinkName) : "";
     for (const name of await listDir(containerLogsDir)) {
-      if (!name.endsWith(".log")) continue;
+      if (!name.endsWith(".log") || !name.startsWith(prefix)) continue;
       const link = join(containerLogsDir, name);
       const target = await readlink(link).catch(() => undefined);
       if (!target?.startsWith(`${podLogsDir}/`)) continue;
