@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
+import { leanPackages } from "./lean-packages.mjs";
 import { logSites } from "./log-sites.mjs";
 import { root } from "./node-packages.mjs";
 import { print, seconds } from "./print.mjs";
@@ -47,7 +48,7 @@ export function bundleOptions() {
     entryPoints: Object.fromEntries(["src/cli/main.ts", ...commands].map((file) => [nameOf(file), file])),
     outdir: "dist",
     outExtension: { ".js": ".cjs" },
-    plugins: [commandsApart],
+    plugins: [commandsApart, leanPackages],
     bundle: true,
     platform: "node",
     target: "node24",
@@ -95,7 +96,8 @@ function fingerprint() {
   const sources = globSync("src/**/*.{ts,js,json,html,css}", { cwd: root }).filter(
     (f) => !f.endsWith(".test.ts"),
   );
-  const build = ["package.json", "package-lock.json", "scripts/lib/bundle.mjs", "scripts/lib/log-sites.mjs"];
+  const scripts = ["bundle", "lean-packages", "log-sites"].map((name) => `scripts/lib/${name}.mjs`);
+  const build = ["package.json", "package-lock.json", ...scripts];
   for (const file of [...build, ...sources.sort()]) {
     hash
       .update(`${file}\0`)
