@@ -19,9 +19,9 @@ const budgets = {
     CreateContainer: 1,
     StartContainer: 1,
     ContainerStatus: 1,
-    // After each of the two stages, and after the events of the runtime for them.
-    ListPodSandbox: 5,
-    ListContainers: 5,
+    // Before the first stage and after each of the two. The events of the runtime for them report nothing new.
+    ListPodSandbox: 3,
+    ListContainers: 3,
   },
   end: {
     // The containers have terminated; the phase.
@@ -35,8 +35,8 @@ const budgets = {
     RemovePodSandbox: 1,
     PodSandboxStatus: 1,
     ContainerStatus: 1,
-    ListPodSandbox: 7,
-    ListContainers: 7,
+    ListPodSandbox: 5,
+    ListContainers: 5,
   },
 } as const;
 

@@ -1,5 +1,6 @@
 import { EventStream } from "../../src/kubelet/pipeline/pleg/event-stream.ts";
 import { Pleg } from "../../src/kubelet/pipeline/pleg/pleg.ts";
+import { RefreshHints } from "../../src/kubelet/pipeline/pleg/refresh-hints.ts";
 import { PodRuntime, type PodRuntimeOptions } from "../../src/kubelet/pipeline/pod-runtime/pod-runtime.ts";
 import type { ActiveDeadline } from "../../src/kubelet/pipeline/pod-workers/pod-syncer.ts";
 import { PodWorkers } from "../../src/kubelet/pipeline/pod-workers/pod-workers.ts";
@@ -78,11 +79,16 @@ export class SimulatedAgent {
     const { post } = this.#loop;
     const initialSync = new InitialSync({ post, sources: () => ["file"] });
     initialSync.runtimeKnown();
+    const hints = new RefreshHints({
+      ...{ clock, observed },
+      refresh: (uid) => this.#pleg.refresh(uid),
+      onFailure: () => this.#pleg.relistSoon(),
+    });
     this.#stream = new EventStream({
       runtime: client,
       clock,
       logger: silentLogger,
-      onHint: (uid) => void this.#pleg.refresh(uid).catch(() => this.#pleg.relistSoon()),
+      onHint: (uid, hint) => hints.received(uid, hint),
       onGap: () => this.#pleg.relistSoon(),
     });
     this.#pleg = new Pleg({

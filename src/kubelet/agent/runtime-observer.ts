@@ -2,6 +2,7 @@ import { EventStream } from "../pipeline/pleg/event-stream.ts";
 import { createEventStreamMetrics } from "../pipeline/pleg/event-stream-metrics.ts";
 import { Pleg } from "../pipeline/pleg/pleg.ts";
 import { createPlegMetrics } from "../pipeline/pleg/pleg-metrics.ts";
+import { RefreshHints } from "../pipeline/pleg/refresh-hints.ts";
 import { terminationMessage } from "../pipeline/pleg/termination-message.ts";
 import type { AgentCore } from "./agent-core.ts";
 
@@ -15,9 +16,14 @@ export function runtimeObserver({ cri, observed, clock, logger, metrics, post }:
     runtime: cri,
     clock,
     logger,
-    onHint: (uid) => void pleg.refresh(uid).catch(() => pleg.relistSoon()),
+    onHint: (uid, hint) => hints.received(uid, hint),
     onGap: () => pleg.relistSoon(),
     metrics: createEventStreamMetrics(metrics),
+  });
+  const hints = new RefreshHints({
+    ...{ clock, observed },
+    refresh: (uid) => pleg.refresh(uid),
+    onFailure: () => pleg.relistSoon(),
   });
   const pleg = new Pleg({
     runtime: cri,

@@ -7,13 +7,14 @@ import type { RuntimeService } from "../../../lib/clients/cri/cri.ts";
 import { labelPodUid } from "../../../lib/model/labels.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import type { EventStreamMetrics } from "./event-stream-metrics.ts";
+import type { RuntimeHint } from "./refresh-hints.ts";
 
 export interface EventStreamOptions {
   runtime: Pick<RuntimeService, "containerEvents">;
   clock: Clock;
   logger: Logger;
-  /** Something happened to this pod: refresh it. */
-  onHint: (uid: PodUid) => void;
+  /** Something happened to this pod. */
+  onHint: (uid: PodUid, hint: RuntimeHint) => void;
   /** Events may have been missed: relist everything. */
   onGap: () => void;
   metrics?: EventStreamMetrics;
@@ -95,7 +96,7 @@ export class EventStream implements Component {
             msBetween(wallTime(Number(event.createdAt / 1_000_000n)), this.#o.clock.wall()),
           );
         const uid = event.podSandboxStatus?.labels[labelPodUid] ?? event.podSandboxStatus?.id;
-        if (uid) this.#o.onHint(uid as PodUid);
+        if (uid) this.#o.onHint(uid as PodUid, { id: event.containerId, type: event.containerEventType });
         else this.#o.onGap();
       }
     } finally {

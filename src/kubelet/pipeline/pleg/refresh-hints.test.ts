@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { ContainerEventType } from "../../../lib/gen/runtime/v1/api_pb.js";
+import type { PodUid } from "../../../lib/model/pod.ts";
+import type { ObservedPod } from "../../state/observed-pods.ts";
+import { RefreshHints } from "./refresh-hints.ts";
+
+const uid = "u" as PodUid;
+const [created, started, stopped, deleted] = [
+  ContainerEventType.CONTAINER_CREATED_EVENT,
+  ContainerEventType.CONTAINER_STARTED_EVENT,
+  ContainerEventType.CONTAINER_STOPPED_EVENT,
+  ContainerEventType.CONTAINER_DELETED_EVENT,
+] as const;
+
+const observedPod = (
+  sandbox?: "ready" | "notready",
+  container?: "created" | "running" | "exited" | "unknown",
+) =>
+  ({
+    ...{ uid, name: "p", namespace: "n" },
+    sandboxes: sandbox ? [{ id: "s", state: sandbox }] : [],
+    containers: container ? [{ id: "c", state: container }] : [],
+  }) as unknown as ObservedPod;
+
+function setUp(pod: ObservedPod | undefined, refresh: () => Promise<void> = async () => {}) {
+  const clock = new FakeClock();
+  const state = { pod, refreshed: 0, failed: 0 };
+  const hints = new RefreshHints({
+    clock,
+    observed: { get: () => state.pod },
+    refresh: () => {
+      state.refreshed++;
+      return refresh();
+    },
+    onFailure: () => state.failed++,
+  });
+  return { hints, state, clock };
+}
+
+const rows: [string, ObservedPod | undefined, string, ContainerEventType, refreshes: boolean][] = [
+  ["a sandbox that is known was created", observedPod("ready"), "s", created, false],
+  ["a sandbox that is known was started", observedPod("ready"), "s", started, false],
+  ["a sandbox that is not ready was started", observedPod("notready"), "s", started, true],
+  ["an unknown sandbox was created", undefined, "s", created, true],
+  ["an unknown sandbox was started", undefined, "s", started, true],
+  ["a known container was created", observedPod("ready", "created"), "c", created, false],
+  ["an unknown container was created", observedPod("ready"), "c", created, true],
+  ["a created container was started", observedPod("ready", "created"), "c", started, true],
+  ["a running container was started", observedPod("ready", "running"), "c", started, false],
+  ["an exited container was started", observedPod("ready", "exited"), "c", started, false],
+  ["a container in an unknown state was started", observedPod("ready", "unknown"), "c", started, true],
+  ["a running container has stopped", observedPod("ready", "running"), "c", stopped, true],
+  ["an exited container has stopped", observedPod("ready", "exited"), "c", stopped, false],
+  ["an unknown container has stopped", observedPod("ready"), "c", stopped, true],
+  ["a ready sandbox has stopped", observedPod("ready"), "s", stopped, true],
+  ["a sandbox that is not ready has stopped", observedPod("notready"), "s", stopped, false],
+  ["a known container was deleted", observedPod("ready", "exited"), "c", deleted, true],
+  ["a known sandbox was deleted", observedPod("notready"), "s", deleted, true],
+  ["an unknown container was deleted", observedPod("notready"), "c", deleted, false],
+  ["a container of an unknown pod was deleted", undefined, "c", deleted, false],
+  ["an event has an unknown type", observedPod("ready", "running"), "c", 99 as ContainerEventType, true],
+];
+
+for (const [name, pod, id, type, refreshes] of rows)
+  test(`${name}: ${refreshes ? "the pod is refreshed" : "nothing is requested"}`, async () => {
+    const { hints, state, clock } = setUp(pod);
+    hints.received(uid, { id, type });
+    await clock.advance(1000);
+    assert.equal(state.refreshed, refreshes ? 1 : 0);
+  });
+
+test("an exit is refreshed at once, a start after the time that the own call needs", async () => {
+  const { hints, state, clock } = setUp(observedPod("ready", "created"));
+  hints.received(uid, { id: "c", type: started });
+  assert.equal(state.refreshed, 0);
+  hints.received(uid, { id: "c", type: stopped });
+  assert.equal(state.refreshed, 1);
+  await clock.advance(50);
+  assert.equal(state.refreshed, 2);
+});
+
+test("events whose result is observed meanwhile need no refresh", async () => {
+  const { hints, state, clock } = setUp(undefined);
+  for (const type of [created, started]) hints.received(uid, { id: "s", type });
+  hints.received(uid, { id: "c", type: created });
+  state.pod = observedPod("ready", "running");
+  await clock.advance(1000);
+  assert.equal(state.refreshed, 0);
+});
+
+test("several events of a pod need one refresh", async () => {
+  const { hints, state, clock } = setUp(undefined);
+  for (const type of [created, started]) hints.received(uid, { id: "s", type });
+  await clock.advance(1000);
+  assert.equal(state.refreshed, 1);
+});
+
+test("a failed refresh is reported", async () => {
+  const { hints, state, clock } = setUp(undefined, () => Promise.reject(new Error("unavailable")));
+  hints.received(uid, { id: "s", type: created });
+  await clock.advance(1000);
+  assert.equal(state.failed, 1);
+});

@@ -1,0 +1,76 @@
+import type { Clock } from "../../../lib/base/clock.ts";
+import { ContainerEventType } from "../../../lib/gen/runtime/v1/api_pb.js";
+import type { PodUid } from "../../../lib/model/pod.ts";
+import type { ObservedPod } from "../../state/observed-pods.ts";
+
+/** An event of the runtime about a container or a sandbox of a pod. */
+export interface RuntimeHint {
+  readonly id: string;
+  readonly type: ContainerEventType;
+}
+
+export interface RefreshHintsOptions {
+  readonly clock: Clock;
+  readonly observed: { get(uid: PodUid): ObservedPod | undefined };
+  readonly refresh: (uid: PodUid) => Promise<void>;
+  readonly onFailure: () => void;
+}
+
+/** The pod runtime refreshes a pod after each of its own calls: usually within this time after the event of the call. */
+const ownCallMs = 50;
+
+/**
+ * Refreshes the pods that events name, unless the observed pods already show what an event reports: most events are caused by calls
+ * of this agent, whose results it observes without them.
+ */
+export class RefreshHints {
+  readonly #o: RefreshHintsOptions;
+  /** Events of each pod that wait to be compared with the observed pods. */
+  readonly #waiting = new Map<PodUid, RuntimeHint[]>();
+
+  constructor(options: RefreshHintsOptions) {
+    this.#o = options;
+  }
+
+  received(uid: PodUid, hint: RuntimeHint): void {
+    if (this.#isObserved(uid, hint)) return;
+    if (hint.type === ContainerEventType.CONTAINER_STOPPED_EVENT) {
+      this.#refresh(uid);
+      return;
+    }
+    const waiting = this.#waiting.get(uid);
+    if (waiting) {
+      waiting.push(hint);
+      return;
+    }
+    this.#waiting.set(uid, [hint]);
+    this.#o.clock.after(ownCallMs, () => {
+      const hints = this.#waiting.get(uid) ?? [];
+      this.#waiting.delete(uid);
+      if (!hints.every((each) => this.#isObserved(uid, each))) this.#refresh(uid);
+    });
+  }
+
+  #refresh(uid: PodUid): void {
+    this.#o.refresh(uid).catch(() => this.#o.onFailure());
+  }
+
+  /** States only move forward: a later one includes what the event reports. */
+  #isObserved(uid: PodUid, { id, type }: RuntimeHint): boolean {
+    const pod = this.#o.observed.get(uid);
+    const container = pod?.containers.find((c) => c.id === id);
+    const sandbox = pod?.sandboxes.find((s) => s.id === id);
+    switch (type) {
+      case ContainerEventType.CONTAINER_CREATED_EVENT:
+        return container !== undefined || sandbox !== undefined;
+      case ContainerEventType.CONTAINER_STARTED_EVENT:
+        return container?.state === "running" || container?.state === "exited" || sandbox?.state === "ready";
+      case ContainerEventType.CONTAINER_STOPPED_EVENT:
+        return container?.state === "exited" || sandbox?.state === "notready";
+      case ContainerEventType.CONTAINER_DELETED_EVENT:
+        return container === undefined && sandbox === undefined;
+      default:
+        return false;
+    }
+  }
+}
