@@ -1,15 +1,10 @@
-// npm run bench [-- burst | restart | volumes | list-watch | idle | streams] [options]: starts on the installed Node, continues on Node 24.
+// npm run bench [-- MODE] [options]: starts on the installed Node, continues on Node 24. --help lists modes and options.
 import { spawnSync } from "node:child_process";
 import { needLinux, node24, prepareNode, root } from "./lib/node-packages.mjs";
 
 needLinux();
 prepareNode();
-const args = process.argv.slice(2);
-const scripts = args[0] && !args[0].startsWith("-") ? [args.shift()] : ["burst", "restart"];
-for (const script of scripts) {
-  const done = spawnSync(node24, [`${root}test/bench/${script}.ts`, ...args], {
-    stdio: "inherit",
-    cwd: root,
-  });
-  if (done.status !== 0) process.exitCode = done.status ?? 1;
-}
+const args = [`${root}test/bench/main.ts`, ...process.argv.slice(2)];
+// Files are relative to where npm was started.
+const cwd = process.env.INIT_CWD ?? process.cwd();
+process.exitCode = spawnSync(node24, args, { stdio: "inherit", cwd }).status ?? 1;

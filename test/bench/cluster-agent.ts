@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, readFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -12,6 +12,7 @@ import { freePort } from "../e2e/free-port.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { type FakeRuntime, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
 import { removeDir } from "../node/remove-dir.ts";
+import { cpuBetween, residentMiB, threadCpuMs } from "./process-stats.ts";
 
 const pods = "/api/v1/namespaces/default/pods";
 
@@ -121,17 +122,13 @@ export class ClusterAgent {
     await waitFor(check, 300_000);
   }
 
-  async residentMiB(): Promise<number> {
-    const status = await readFile(`/proc/${this.pid}/status`, "utf8");
-    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+  residentMiB(): number {
+    return residentMiB(this.pid);
   }
 
-  /** The CPU time of all threads; /proc/<pid>/stat has steps of 10 ms, which are 5 % of an idle minute. */
-  async cpuMs(): Promise<number> {
-    const dir = `/proc/${this.pid}/task`;
-    const threads = (await readdir(dir)).map((id) => readFile(join(dir, id, "schedstat"), "utf8"));
-    const nanoseconds = (await Promise.all(threads)).map((text) => Number(text.split(" ")[0]));
-    return nanoseconds.reduce((sum, next) => sum + next, 0) / 1e6;
+  /** CPU time so far; `cpuMs` has steps of 10 ms, which are 5 % of an idle minute. */
+  cpuMs(): number {
+    return cpuBetween(new Map(), threadCpuMs(this.pid));
   }
 
   /** Stops the agent first, with SIGTERM: it writes the compile cache when it exits. */

@@ -19,8 +19,8 @@ test(`an agent that started and removed 30 pods uses at most ${limitMiB} MiB mor
   await agent.remove("burst", 30);
   await agent.run("idle", 5);
   // V8 returns this memory when it is idle.
-  await waitFor(async () => {
-    const idle = await agent.residentMiB();
+  await waitFor(() => {
+    const idle = agent.residentMiB();
     assert.ok(idle - node <= limitMiB, `${idle} MiB, Node alone ${node} MiB`);
     t.diagnostic(`${idle.toFixed(1)} MiB, Node alone ${node.toFixed(1)} MiB`);
   }, 120_000);

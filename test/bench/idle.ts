@@ -1,25 +1,24 @@
 // The cost of an idle agent, with a cluster and a few pods on a runtime in memory: resident memory and CPU. Before that,
 // the cost of starting many pods. No limits: several builds are measured alternately and compared.
-// npm run bench -- idle --kubelet bin/kubelet --kubelet ../other/bin/kubelet
-import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { launcherFile } from "../e2e/built.ts";
 import { ClusterAgent } from "./cluster-agent.ts";
+import type { OptionTable, OptionValues } from "./options.ts";
 import { median } from "./statistics.ts";
 
-const { values } = parseArgs({
-  options: {
-    kubelet: { type: "string", multiple: true, default: [join(import.meta.dirname, "../../bin/kubelet")] },
-    /** Pods that run while the agent is idle. */
-    pods: { type: "string", default: "5" },
-    /** Pods that are created at the same time and deleted before that; 0 for none. */
-    burst: { type: "string", default: "30" },
-    seconds: { type: "string", default: "60" },
-    rounds: { type: "string", default: "3" },
+export const summary = "an idle agent on a runtime in memory: memory and CPU (no root)";
+export const options = {
+  kubelet: { kind: "paths", help: "a build to measure, bin/kubelet unless set; may be repeated" },
+  pods: { kind: "count", default: 5, help: "pods that run while the agent is idle" },
+  burst: {
+    kind: "count",
+    default: 30,
+    help: "pods that are created at the same time and deleted before that",
   },
-});
-const [pods, burst, seconds, rounds] = [values.pods, values.burst, values.seconds, values.rounds].map(
-  Number,
-) as [number, number, number, number];
+  seconds: { kind: "count", default: 60, help: "length of the idle window" },
+  rounds: { kind: "count", default: 3, help: "how often each build is measured, alternately" },
+} as const satisfies OptionTable;
 
 interface Results {
   readonly readyMs: number;
@@ -29,29 +28,27 @@ interface Results {
   readonly residentMiB: number;
 }
 
-async function measure(kubelet: string): Promise<Results> {
+async function measure(kubelet: string, o: OptionValues<typeof options>): Promise<Results> {
   const startedAt = performance.now();
   const agent = await ClusterAgent.start(kubelet);
   try {
     const ready = performance.now();
-    const cpu = await agent.cpuMs();
-    await agent.run("burst", burst);
+    const cpu = agent.cpuMs();
+    await agent.run("burst", o.burst);
     const burstMs = performance.now() - ready;
-    const burstCpuMs = (await agent.cpuMs()) - cpu;
-    await agent.remove("burst", burst);
-    await agent.run("idle", pods);
-    await sleep(10);
-    const before = await agent.cpuMs();
-    await sleep(seconds);
-    const idleCpuMsPerMinute = (((await agent.cpuMs()) - before) * 60) / seconds;
-    const residentMiB = await agent.residentMiB();
+    const burstCpuMs = agent.cpuMs() - cpu;
+    await agent.remove("burst", o.burst);
+    await agent.run("idle", o.pods);
+    await pause(10_000);
+    const before = agent.cpuMs();
+    await pause(o.seconds * 1000);
+    const idleCpuMsPerMinute = ((agent.cpuMs() - before) * 60) / o.seconds;
+    const residentMiB = agent.residentMiB();
     return { readyMs: ready - startedAt, burstMs, burstCpuMs, idleCpuMsPerMinute, residentMiB };
   } finally {
     await agent.stop();
   }
 }
-
-const sleep = (seconds: number) => new Promise((done) => setTimeout(done, seconds * 1000));
 
 function format(result: Results): string {
   return Object.entries(result)
@@ -59,15 +56,19 @@ function format(result: Results): string {
     .join(", ");
 }
 
-const results = new Map<string, Results[]>();
-for (let round = 0; round < rounds; round++)
-  for (const kubelet of values.kubelet) {
-    const result = await measure(resolve(kubelet));
-    results.set(kubelet, [...(results.get(kubelet) ?? []), result]);
-    console.log(kubelet, format(result));
+export async function run(o: OptionValues<typeof options>): Promise<boolean> {
+  const kubelets = o.kubelet.length > 0 ? o.kubelet : [launcherFile];
+  const results = new Map<string, Results[]>();
+  for (let round = 0; round < o.rounds; round++)
+    for (const kubelet of kubelets) {
+      const result = await measure(resolve(kubelet), o);
+      results.set(kubelet, [...(results.get(kubelet) ?? []), result]);
+      console.log(kubelet, format(result));
+    }
+  for (const [kubelet, all] of results) {
+    const keys = Object.keys(all[0]!) as (keyof Results)[];
+    const medians = Object.fromEntries(keys.map((key) => [key, median(all.map((result) => result[key]))]));
+    console.log("median", kubelet, format(medians as unknown as Results));
   }
-for (const [kubelet, all] of results) {
-  const keys = Object.keys(all[0]!) as (keyof Results)[];
-  const medians = Object.fromEntries(keys.map((key) => [key, median(all.map((result) => result[key]))]));
-  console.log("median", kubelet, format(medians as unknown as Results));
+  return true;
 }

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { type DescMessage, fromJson, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
+import { clone, type DescMessage, fromJson, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import type { ContainerConfigInit, PodSandboxConfigInit } from "../../src/lib/clients/cri/cri.ts";
 import { socketPathOf } from "../../src/lib/clients/cri/endpoint.ts";
@@ -27,6 +27,8 @@ export interface CopiedPod {
   uid: string;
   sandbox: PodSandboxConfigInit & { logDirectory: string };
   container: ContainerConfigInit;
+  /** The container after it was restarted once. */
+  restartedContainer: ContainerConfigInit;
   /** Creates the directories, mounted files and the cgroup that the kubelet would have created. */
   prepare(): Promise<void>;
   cleanUp(): Promise<void>;
@@ -50,7 +52,7 @@ export async function recordPod(
     );
     const container = await callUnary(channel, containerStatus, { containerId, verbose: true }, options);
     const { uid = "", name = "" } = sandbox.status?.metadata ?? {};
-    const config = configIn(container.info);
+    const config = withEncodedValues(configIn(container.info));
     const files = fromJson(ContainerConfigSchema, config)
       .mounts.map((mount) => mount.hostPath)
       .filter((path) => path.includes(uid))
@@ -67,6 +69,15 @@ function configIn(info: Record<string, string>): JsonValue {
   return config;
 }
 
+/** Values of variables are strings in the runtime's JSON, but bytes in our types. */
+function withEncodedValues(config: JsonValue): JsonValue {
+  const { envs = [], ...rest } = config as { envs?: { key: string; value?: string }[] };
+  return {
+    ...(rest as Record<string, JsonValue>),
+    envs: envs.map(({ key, value = "" }) => ({ key, value: Buffer.from(value).toString("base64") })),
+  };
+}
+
 export function copyPod(recorded: RecordedPod, uid: string, name: string): CopiedPod {
   const renamed = <S extends DescMessage>(schema: S, config: JsonValue): MessageShape<S> => {
     const json = JSON.stringify(config).replaceAll(recorded.uid, uid).replaceAll(recorded.name, name);
@@ -74,6 +85,8 @@ export function copyPod(recorded: RecordedPod, uid: string, name: string): Copie
   };
   const sandbox = renamed(PodSandboxConfigSchema, recorded.sandbox);
   const container = renamed(ContainerConfigSchema, recorded.container);
+  const restartedContainer = clone(ContainerConfigSchema, container);
+  restartedContainer.metadata!.attempt++;
   const cgroup = sandbox.linux?.cgroupParent ?? "";
   const files = [...recorded.files].map(
     ([path, content]) => [path.replaceAll(recorded.uid, uid), content] as const,
@@ -82,6 +95,7 @@ export function copyPod(recorded: RecordedPod, uid: string, name: string): Copie
     uid,
     sandbox,
     container,
+    restartedContainer,
     async prepare() {
       mkdirSync(`${sandbox.logDirectory}/${dirname(container.logPath)}`, { recursive: true });
       for (const [path, content] of files) {

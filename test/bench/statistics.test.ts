@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { median, percentile } from "./statistics.ts";
+import { median, percentile, summarize } from "./statistics.ts";
 
 for (const [values, expected] of [
   [[7], 7],
@@ -22,4 +22,9 @@ for (const [percent, expected] of [
 test("median and percentile of no values are errors", () => {
   assert.throws(() => median([]), RangeError);
   assert.throws(() => percentile([], 50), RangeError);
+  assert.throws(() => summarize([]), RangeError);
+});
+
+test("a summary has the median, the range and the values in the order of the rounds", () => {
+  assert.deepEqual(summarize([4, 1, 3, 2]), { median: 2.5, least: 1, most: 4, values: [4, 1, 3, 2] });
 });

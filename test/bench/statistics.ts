@@ -12,6 +12,19 @@ export function median(values: readonly number[]): number {
   return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2;
 }
 
+/** One figure over all rounds. */
+export interface Summary {
+  readonly median: number;
+  readonly least: number;
+  readonly most: number;
+  /** In the order of the rounds. */
+  readonly values: readonly number[];
+}
+
+export function summarize(values: readonly number[]): Summary {
+  return { median: median(values), least: Math.min(...values), most: Math.max(...values), values };
+}
+
 export function ms(value: number): string {
   return value < 10_000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(2)} s`;
 }

@@ -1,37 +1,33 @@
-// Starts many API pods concurrently, each with a Secret, a ConfigMap and a token, compared with as many without. Exits with 1 if over the limit.
-import { parseArgs } from "node:util";
-import type { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
-import { KillableApi } from "../cluster/killable-api.ts";
-import type { ContainerdVersion } from "../node/test-node.ts";
-import { BenchNode, until } from "./bench-node.ts";
+// Starts many pods concurrently, each with a Secret, a ConfigMap and a token, compared with as many without.
+import { launcherFile } from "../e2e/built.ts";
+import { podsPath } from "./bench-api.ts";
+import { BenchCluster } from "./bench-cluster.ts";
+import { kubeletProgram, type RunningKubelet } from "./bench-kubelet.ts";
+import { remove, start } from "./kubelet-figures.ts";
+import type { OptionTable, OptionValues } from "./options.ts";
+import { cpuMs } from "./process-stats.ts";
 import { checkRatio, median, ms, preciseNow } from "./statistics.ts";
 
 const limit = 1.2;
-const nodeName = "bench";
-const inDefault = "/api/v1/namespaces/default";
 
-const { values } = parseArgs({
-  options: {
-    pods: { type: "string", default: "60" },
-    rounds: { type: "string", default: "4" },
-    containerd: { type: "string", default: "2.x" },
-  },
-});
-const pods = Number(values.pods);
-const rounds = Number(values.rounds);
+export const summary = "pods with a Secret, a ConfigMap and a token, compared with pods without";
+export const options = {
+  pods: { kind: "count", default: 60, most: 250, help: "pods of each burst" },
+  rounds: { kind: "count", default: 4, help: "how often each kind is measured, alternately" },
+  containerd: { kind: "choice", default: "2.x", values: ["1.6", "2.x"], help: "version of containerd" },
+} as const satisfies OptionTable;
 
 type Kind = "with" | "without";
 interface Burst {
-  /** The start times of the containers, relative to the start of the burst, in order. */
+  /** The times at which pods became Ready, relative to the start of the burst. */
   readonly times: readonly number[];
   /** The CPU time of the kubelet. */
   readonly cpu: number;
 }
 
-const names = Array.from({ length: pods }, (_, i) => `burst-${i}`);
-
-function podOf(kind: Kind, name: string, image: string): object {
-  const mounts = [
+function specOf(kind: Kind, name: string, image: string): object {
+  if (kind === "without") return {};
+  const volumeMounts = [
     { name: "secret", mountPath: "/secret" },
     { name: "settings", mountPath: "/settings" },
   ];
@@ -39,20 +35,15 @@ function podOf(kind: Kind, name: string, image: string): object {
     { name: "secret", secret: { secretName: name } },
     { name: "settings", configMap: { name } },
   ];
-  const container = { name: "c", image, imagePullPolicy: "Never" };
-  const common = { nodeName, terminationGracePeriodSeconds: 1, dnsPolicy: "Default" };
-  const spec =
-    kind === "with"
-      ? { ...common, volumes, containers: [{ ...container, volumeMounts: mounts }] }
-      : { ...common, automountServiceAccountToken: false, containers: [container] };
-  return { apiVersion: "v1", kind: "Pod", metadata: { name }, spec };
+  const containers = [{ name: "c", image, imagePullPolicy: "Never", volumeMounts }];
+  return { automountServiceAccountToken: true, volumes, containers };
 }
 
-async function createObjects(admin: HttpKubeTransport): Promise<void> {
+async function createObjects({ api }: BenchCluster, names: readonly string[]): Promise<void> {
   const post = (resource: string, kind: string, name: string, more: object) =>
-    admin.request({
+    api.admin.request({
       method: "POST",
-      path: `${inDefault}/${resource}`,
+      path: podsPath.replace(/pods$/, resource),
       body: { apiVersion: "v1", kind, metadata: { name }, ...more },
     });
   for (const name of names) {
@@ -61,66 +52,55 @@ async function createObjects(admin: HttpKubeTransport): Promise<void> {
   }
 }
 
-async function burst(bench: BenchNode, admin: HttpKubeTransport, kind: Kind): Promise<Burst> {
-  const { pause } = bench.node.images;
-  const path = `${inDefault}/pods`;
-  const cpuBefore = bench.agentCpu();
+async function burst(
+  cluster: BenchCluster,
+  kubelet: RunningKubelet,
+  names: readonly string[],
+  kind: Kind,
+): Promise<Burst> {
+  const cpuBefore = cpuMs(kubelet.pid);
   const startedAt = preciseNow();
   await Promise.all(
-    names.map((name) => admin.request({ method: "POST", path, body: podOf(kind, name, pause) })),
+    names.map((name) => cluster.createPod(name, specOf(kind, name, cluster.node.images.pause))),
   );
-  const running = await bench.untilRunning(pods);
-  const times: number[] = [];
-  const cpu = bench.agentCpu() - cpuBefore;
-  for (const { id } of running) times.push((await bench.startedAt(id)) - startedAt);
-  await Promise.all(names.map((name) => admin.request({ method: "DELETE", path: `${path}/${name}` })));
-  await until("no pod is left", async () => {
-    const { items } = await admin.request<{ items: object[] }>({ method: "GET", path });
-    return items.length === 0 && (await bench.cri.listPodSandboxes()).length === 0;
-  });
-  return { times: times.sort((a, b) => a - b), cpu };
+  const times = (await cluster.watch.ready(names)).map((readyAt) => readyAt - startedAt);
+  const cpu = cpuMs(kubelet.pid) - cpuBefore;
+  await remove(cluster, names);
+  return { times, cpu };
 }
 
 function report(kind: Kind, { times, cpu }: Burst): void {
-  const [first, last] = [times[0]!, times.at(-1)!];
-  const reported = `first ${ms(first)}, median ${ms(median(times))}, last ${ms(last)}`;
+  const reported = `first ${ms(Math.min(...times))}, median ${ms(median(times))}, last ${ms(Math.max(...times))}`;
   console.log(`  ${kind} volumes: ${reported}; kubelet ${ms(cpu)} of CPU`);
 }
 
-const bench = await BenchNode.start(values.containerd as ContainerdVersion);
-const api = await KillableApi.create(nodeName);
-try {
-  api.start();
-  const admin = await api.admin();
-  await until("the default service account exists", async () =>
-    admin.request({ method: "GET", path: `${inDefault}/serviceaccounts/default` }).then(
-      () => true,
-      () => false,
-    ),
-  );
-  await createObjects(admin);
-  await bench.startAgent([`--kubeconfig=${api.nodeKubeconfig}`, `--hostname-override=${nodeName}`]);
-  const bursts: Record<Kind, Burst[]> = { with: [], without: [] };
-  // Warm-up: the first pods of each kind take longer.
-  for (const kind of ["without", "with"] as const) report(kind, await burst(bench, admin, kind));
-  for (let round = 1; round <= rounds; round++) {
-    console.log(`round ${round} of ${rounds}, ${pods} pods`);
-    // The order alternates, to balance effects of the first on the second.
-    for (const kind of round % 2 ? (["without", "with"] as const) : (["with", "without"] as const)) {
-      const one = await burst(bench, admin, kind);
-      bursts[kind].push(one);
-      report(kind, one);
+export async function run({ pods, rounds, containerd }: OptionValues<typeof options>): Promise<boolean> {
+  const names = Array.from({ length: pods }, (_, i) => `burst-${i}`);
+  const cluster = await BenchCluster.start({ containerd: containerd as "1.6" | "2.x", pods });
+  try {
+    await createObjects(cluster, names);
+    const { kubelet } = await start(cluster, kubeletProgram("kubelet-ts", launcherFile));
+    const bursts: Record<Kind, Burst[]> = { with: [], without: [] };
+    // Warm-up: the first pods of each kind take longer.
+    for (const kind of ["without", "with"] as const) report(kind, await burst(cluster, kubelet, names, kind));
+    for (let round = 1; round <= rounds; round++) {
+      console.log(`round ${round} of ${rounds}, ${pods} pods`);
+      // The order alternates, to balance effects of the first on the second.
+      for (const kind of round % 2 ? (["without", "with"] as const) : (["with", "without"] as const)) {
+        const one = await burst(cluster, kubelet, names, kind);
+        bursts[kind].push(one);
+        report(kind, one);
+      }
     }
+    const of = (kind: Kind, figure: (one: Burst) => number) => median(bursts[kind].map(figure));
+    const compare = (what: string, figure: (one: Burst) => number) =>
+      checkRatio(what, of("with", figure), of("without", figure), limit);
+    const results = [
+      compare("last of the burst", ({ times }) => Math.max(...times)),
+      compare("median of the burst", ({ times }) => median(times)),
+    ];
+    return !results.includes(false);
+  } finally {
+    await cluster.destroy();
   }
-  const of = (kind: Kind, figure: (one: Burst) => number) => median(bursts[kind].map(figure));
-  const compare = (what: string, figure: (one: Burst) => number, most: number) =>
-    checkRatio(what, of("with", figure), of("without", figure), most);
-  const results = [
-    compare("last of the burst", ({ times }) => times.at(-1)!, limit),
-    compare("median of the burst", ({ times }) => median(times), limit),
-  ];
-  if (results.includes(false)) process.exitCode = 1;
-} finally {
-  await bench.destroy();
-  await api.destroy();
 }
