@@ -5,6 +5,8 @@ import type { StartKind } from "../pipeline/pod-runtime/pod-runtime.ts";
 
 /** A start that takes longer hangs on a network or a disk; it must not block others. */
 const maxSlotMs = 10_000;
+/** Where starts take a fraction of a second, a start that hangs is noticed this early. */
+const minSlotMs = 1500;
 
 /**
  * Limits concurrent runtime calls that are expensive. A burst of new pods does not delay restarts, and a started pod is completed
@@ -28,6 +30,7 @@ export function startGate(o: { clock: Clock; metrics: Metrics; cpus: number; wid
   return new ConcurrencyGate<StartKind>(o.width || startWidth(o.cpus), {
     clock: o.clock,
     maxHoldMs: maxSlotMs,
+    minHoldMs: minSlotMs,
     kinds: ["restart", "container", "sandbox"],
     reserved: ["restart"],
     onAdmitted: (waitMs, kind) => waits.observe({ kind: kind ?? "sandbox" }, waitMs / 1000),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { sleep } from "./clock.ts";
 import { isAbort } from "./errors.ts";
 import { FakeClock, monotonicTime, settle } from "./fake-clock.ts";
 import { ConcurrencyGate, type GateOptions, type SlotRequest } from "./gate.ts";
@@ -325,4 +326,66 @@ test("a restart that hangs frees the reserved slot for the next restart", async 
   hang.resolve();
   await Promise.all(all);
   assert.equal(gate.running, 0);
+});
+
+test("work that hangs passes its slot on early where work is usually short, and late where it is long", async () => {
+  for (const [usualMs, expectedMs] of [
+    [0, 1000],
+    [100, 1000],
+    [500, 4000],
+    [5000, 10_000],
+  ] as const) {
+    const clock = new FakeClock();
+    const gate = new ConcurrencyGate(1, { clock, minHoldMs: 1000, maxHoldMs: 10_000 });
+    const usual = usualMs === 0 ? undefined : gate.run(() => sleep(clock, usualMs));
+    await clock.advance(usualMs);
+    await usual;
+    const hang = Promise.withResolvers<void>();
+    const hanging = gate.run(() => hang.promise);
+    let passed = false;
+    const next = gate.run(async () => {
+      passed = true;
+    });
+    await clock.advance(expectedMs - 1);
+    assert.equal(passed, false, `after ${expectedMs - 1} ms, usually ${usualMs} ms`);
+    await clock.advance(1);
+    assert.equal(passed, true, `after ${expectedMs} ms, usually ${usualMs} ms`);
+    hang.resolve();
+    await Promise.all([hanging, next]);
+  }
+});
+
+test("an owner whose work hung and failed needs no slot, until its work ends in time", async () => {
+  const clock = new FakeClock();
+  const gate = new ConcurrencyGate(1, { clock, maxHoldMs: 1000 });
+  const fails = async (ms: number) => {
+    await sleep(clock, ms);
+    throw new Error("failed");
+  };
+  const failing = (ms: number) =>
+    assert.rejects(
+      gate.run(() => fails(ms), { owner: "a" }),
+      /failed/,
+    );
+  const first = failing(1500);
+  await clock.advance(1500);
+  await first;
+  assert.equal(gate.blockedOwners, 1);
+  const again = failing(500);
+  assert.equal(gate.running, 0, "it has a slot");
+  await clock.advance(500);
+  await again;
+  assert.equal(gate.blockedOwners, 0);
+
+  const slow = gate.run(() => sleep(clock, 1500), { owner: "a" });
+  assert.equal(gate.running, 1);
+  await clock.advance(1500);
+  await slow;
+  assert.equal(gate.blockedOwners, 0, "slow is not blocked");
+
+  const hung = failing(2000);
+  await clock.advance(2000);
+  await hung;
+  gate.forget("a");
+  assert.equal(gate.blockedOwners, 0);
 });

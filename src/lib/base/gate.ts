@@ -7,6 +7,8 @@ export interface GateOptions<Kind extends string = string> {
   clock?: Clock;
   /** Work that takes longer is blocked on something other than the CPU: its slot is passed on. */
   maxHoldMs?: number;
+  /** The slot is passed on after several times the usual duration of successful work, but not earlier than this. Default: `maxHoldMs`. */
+  minHoldMs?: number;
   /** With equal priority, kinds run in this order. */
   kinds?: readonly Kind[];
   /** Kinds that have one slot beyond the width, reserved for them: no burst can delay them. */
@@ -22,8 +24,15 @@ export interface SlotRequest<Kind extends string = string> {
   kind?: Kind;
   /** When it began to wait: the oldest runs first. Default: now. */
   since?: MonotonicTime;
+  /** The owner of the work. After work whose slot was passed on, and that failed in the end, the next work of this owner needs no slot. */
+  owner?: string;
   signal?: AbortSignal;
 }
+
+/** Work that takes this many times as long as usual is blocked. */
+const unusual = 8;
+/** The weight of the last work in the usual duration. */
+const lastWeight = 0.25;
 
 type Slot = "shared" | "reserved";
 
@@ -46,6 +55,9 @@ export class ConcurrencyGate<Kind extends string = string> {
   #running: Record<Slot, number> = { shared: 0, reserved: 0 };
   #order = 0;
   #waiting: Waiter<Kind>[] = [];
+  /** Of successful work. */
+  #usualMs: number | undefined;
+  readonly #blockedOwners = new Set<string>();
 
   constructor(width: number, options: GateOptions<Kind> = {}) {
     if (!(width >= 1)) throw new RangeError(`a gate of width ${width} admits nothing`);
@@ -65,23 +77,63 @@ export class ConcurrencyGate<Kind extends string = string> {
     return this.#running.shared + this.#running.reserved;
   }
 
+  /** The number of owners whose next work needs no slot. */
+  get blockedOwners(): number {
+    return this.#blockedOwners.size;
+  }
+
+  forget(owner: string): void {
+    this.#blockedOwners.delete(owner);
+  }
+
   /** Runs the work when a slot is free. */
   async run<T>(work: () => Promise<T>, turn: SlotRequest<Kind> = {}): Promise<T> {
-    const { clock, maxHoldMs } = this.#o;
+    const { clock } = this.#o;
+    const { owner } = turn;
     const requestedAt = clock?.monotonic();
-    let slot: Slot | undefined = await this.#enter(turn, turn.since ?? requestedAt);
+    const needsSlot = owner === undefined || !this.#blockedOwners.has(owner);
+    let slot = needsSlot ? await this.#enter(turn, turn.since ?? requestedAt) : undefined;
     this.#o.onAdmitted?.(clock && requestedAt ? msSince(clock, requestedAt) : 0, turn.kind);
     const leave = () => {
       if (slot) this.#leave(slot);
       slot = undefined;
     };
-    const cancel = maxHoldMs === undefined ? undefined : clock?.after(maxHoldMs, leave);
+    const startedAt = clock?.monotonic();
+    const holdMs = this.#holdMs();
+    let isBlocked = false;
+    const pass = () => {
+      isBlocked = true;
+      leave();
+    };
+    const cancel = holdMs === undefined ? undefined : clock?.after(holdMs, pass);
     try {
-      return await work();
+      const result = await work();
+      if (clock && startedAt) this.#succeeded(msSince(clock, startedAt));
+      this.#note(owner, false);
+      return result;
+    } catch (error) {
+      this.#note(owner, isBlocked);
+      throw error;
     } finally {
       cancel?.();
       leave();
     }
+  }
+
+  #holdMs(): number | undefined {
+    const { maxHoldMs, minHoldMs } = this.#o;
+    if (maxHoldMs === undefined || minHoldMs === undefined) return maxHoldMs;
+    return Math.min(maxHoldMs, Math.max(minHoldMs, unusual * (this.#usualMs ?? 0)));
+  }
+
+  #succeeded(ms: number): void {
+    this.#usualMs = this.#usualMs === undefined ? ms : this.#usualMs + lastWeight * (ms - this.#usualMs);
+  }
+
+  #note(owner: string | undefined, isBlocked: boolean): void {
+    if (owner === undefined) return;
+    if (isBlocked) this.#blockedOwners.add(owner);
+    else this.#blockedOwners.delete(owner);
   }
 
   #enter({ priority = 0, kind, signal }: SlotRequest<Kind>, since: MonotonicTime | undefined): Promise<Slot> {

@@ -213,6 +213,7 @@ export class PodRuntime {
     this.#refreshed.delete(uid);
     await this.#o.cgroups.remove(uid);
     this.#kill.stops.forget(uid);
+    this.#o.gate.forget(uid);
     this.#o.replaced.forget(uid);
     this.#o.starting.forget(uid);
     this.#reportedBackOff.delete(uid);
@@ -252,6 +253,7 @@ export class PodRuntime {
       restarts: this.#restarts.size,
       refreshed: this.#refreshed.size,
       "reported back-offs": this.#reportedBackOff.size,
+      "starts that hang": this.#o.gate.blockedOwners,
     };
   }
 
@@ -457,7 +459,8 @@ export class PodRuntime {
         });
       }
     };
-    await gate.run(create, { signal, priority: startPriority(pod), kind: "sandbox" });
+    const owner = pod.metadata.uid;
+    await gate.run(create, { signal, owner, priority: startPriority(pod), kind: "sandbox" });
   }
 
   /** Starts the planned containers in order. A failure does not prevent the others from starting. */

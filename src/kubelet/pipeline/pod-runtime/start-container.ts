@@ -131,7 +131,10 @@ export class ContainerStarter {
         }
         return id;
       },
-      { signal, priority: startPriority(pod), kind: exited ? "restart" : "container" },
+      {
+        ...{ signal, owner: pod.metadata.uid, priority: startPriority(pod) },
+        kind: exited ? "restart" : "container",
+      },
     );
     if (action.role !== "ephemeral") this.#o.onStarted?.(pod, container);
     events.normal(pod, "Started", "Container started", container.name);
