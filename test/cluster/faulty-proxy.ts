@@ -54,6 +54,21 @@ export class FaultyProxy {
     return (this.#server.address() as AddressInfo).port;
   }
 
+  /** One more fault, `plan.at` bytes from now. */
+  add(plan: FaultPlan): void {
+    this.#plans.push({ ...plan, at: this.forwarded[plan.direction] + plan.at });
+  }
+
+  /** Removes all faults that have not occurred. */
+  clear(): void {
+    this.#plans = [];
+  }
+
+  /** Resets all connections. */
+  reset(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
   close(): void {
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy();
