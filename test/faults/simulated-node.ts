@@ -82,7 +82,7 @@ export class SimulatedAgent {
     const hints = new RefreshHints({
       ...{ clock, observed },
       refresh: (uid) => this.#pleg.refresh(uid),
-      onFailure: () => this.#pleg.relistSoon(),
+      relistSoon: () => this.#pleg.relistSoon(),
     });
     this.#stream = new EventStream({
       runtime: client,

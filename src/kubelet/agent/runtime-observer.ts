@@ -23,7 +23,7 @@ export function runtimeObserver({ cri, observed, clock, logger, metrics, post }:
   const hints = new RefreshHints({
     ...{ clock, observed },
     refresh: (uid) => pleg.refresh(uid),
-    onFailure: () => pleg.relistSoon(),
+    relistSoon: () => pleg.relistSoon(),
   });
   const pleg = new Pleg({
     runtime: cri,

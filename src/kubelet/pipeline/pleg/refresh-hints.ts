@@ -13,7 +13,8 @@ export interface RefreshHintsOptions {
   readonly clock: Clock;
   readonly observed: { get(uid: PodUid): ObservedPod | undefined };
   readonly refresh: (uid: PodUid) => Promise<void>;
-  readonly onFailure: () => void;
+  /** A refresh failed: its pod is observed by a relist. */
+  readonly relistSoon: () => void;
 }
 
 /** The pod runtime refreshes a pod after each of its own calls: usually within this time after the event of the call. */
@@ -52,7 +53,7 @@ export class RefreshHints {
   }
 
   #refresh(uid: PodUid): void {
-    this.#o.refresh(uid).catch(() => this.#o.onFailure());
+    this.#o.refresh(uid).catch(() => this.#o.relistSoon());
   }
 
   /** States only move forward: a later one includes what the event reports. */
