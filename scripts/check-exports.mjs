@@ -8,7 +8,7 @@ const files = new Map();
 for (const folder of ["src", "test", "scripts"])
   for (const name of readdirSync(new URL(`${folder}/`, root), { recursive: true })) {
     const file = `${folder}/${name}`;
-    if (/\.(?:ts|mjs)$/.test(file) && !file.startsWith("src/lib/gen/"))
+    if (/\.(?:tsx?|mjs)$/.test(file) && !file.startsWith("src/lib/gen/"))
       files.set(file, readFileSync(new URL(file, root), "utf8"));
   }
 const problems = checkExports(files);

@@ -6,7 +6,7 @@ import { checkImports } from "./lib/import-rule.mjs";
 
 const root = process.argv[2] ? pathToFileURL(`${process.argv[2]}/`) : new URL("../", import.meta.url);
 const files = readdirSync(new URL("src/", root), { recursive: true })
-  .filter((file) => file.endsWith(".ts") && !file.startsWith("lib/gen/"))
+  .filter((file) => /\.tsx?$/.test(file) && !file.startsWith("lib/gen/"))
   .map((file) => `src/${file}`)
   .sort();
 const problems = files.flatMap((file) => checkImports(file, readFileSync(new URL(file, root), "utf8")));

@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { checkWords, isPending } from "./lib/word-rule.mjs";
 
 const root = process.argv[2] ? pathToFileURL(`${process.argv[2]}/`) : new URL("../", import.meta.url);
-const patterns = ["*.md", "{docs,examples}/**/*.md", "{src,test,scripts}/**/*.{ts,mjs,md}"];
+const patterns = ["*.md", "{docs,examples}/**/*.md", "{src,test,scripts}/**/*.{ts,tsx,mjs,md}"];
 const problems = globSync(patterns, {
   cwd: root,
   exclude: ["src/lib/gen/**", "test/fixtures/**", "**/node_modules/**"],

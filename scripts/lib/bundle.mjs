@@ -1,9 +1,10 @@
 // dist/: a bundle for each command in src/cli, dist/main.cjs that loads the one for its command, and dist/kubelet.cjs that loads that.
 // Beside each: its source map, and <name>.log-sites.json, where its log calls are in the sources. Native code (koffi) stays in
-// node_modules. dist/metafile.json: which file of the sources is in which bundle.
+// node_modules. dist/metafile.json: which file of the sources is in which bundle. dist/console: the page of the console.
 import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
+import { buildConsole } from "./console-bundle.mjs";
 import { leanPackages } from "./lean-packages.mjs";
 import { logSites } from "./log-sites.mjs";
 import { root } from "./node-packages.mjs";
@@ -77,7 +78,12 @@ export async function build() {
   mkdirSync(`${root}dist`, { recursive: true });
   rmSync(`${root}dist/.compile-cache`, { recursive: true, force: true });
   const { metafile } = await bundle(bundleOptions());
-  writeFileSync(`${root}dist/metafile.json`, JSON.stringify(metafile));
+  const page = await buildConsole();
+  const all = {
+    inputs: { ...page.inputs, ...metafile.inputs },
+    outputs: { ...page.outputs, ...metafile.outputs },
+  };
+  writeFileSync(`${root}dist/metafile.json`, JSON.stringify(all));
   for (const file of Object.keys(metafile.outputs).filter((output) => output.endsWith(".cjs"))) {
     const [text, map] = [file, `${file}.map`].map((name) => readFileSync(root + name, "utf8"));
     const at = text.search(/[^\0-\x7f]/);
@@ -93,10 +99,12 @@ export async function build() {
 /** Everything that goes into the bundles. Contents, not times: a checkout touches files without changing them. */
 function fingerprint() {
   const hash = createHash("sha256");
-  const sources = globSync("src/**/*.{ts,js,json,html,css}", { cwd: root }).filter(
+  const sources = globSync("src/**/*.{ts,tsx,js,json,html,css,svg}", { cwd: root }).filter(
     (f) => !f.endsWith(".test.ts"),
   );
-  const scripts = ["bundle", "lean-packages", "log-sites"].map((name) => `scripts/lib/${name}.mjs`);
+  const scripts = ["bundle", "console-bundle", "lean-packages", "log-sites"].map(
+    (name) => `scripts/lib/${name}.mjs`,
+  );
   const build = ["package.json", "package-lock.json", ...scripts];
   for (const file of [...build, ...sources.sort()]) {
     hash

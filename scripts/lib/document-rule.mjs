@@ -4,7 +4,7 @@ import { posix } from "node:path";
 
 /** A path in a document is relative to the document's folder, to one of these, or the end of the path of just one file or folder. */
 const bases = ["", "src", "src/kubelet", "src/lib"];
-const sourceFile = /\.(?:ts|mjs|md|proto)$/;
+const sourceFile = /\.(?:tsx?|mjs|md|proto)$/;
 const fromRoot = /^(?:bin|docs|examples|proto|scripts|src|test)\//;
 
 /** Installed packages and build output may be absent. */
@@ -15,7 +15,7 @@ const tables = /^src\/lib\/(?:gen|schema)\//;
 
 /** Each folder of sources has a README. That of a folder with code states what the code reads, writes and owns. */
 export function checkFolders({ paths, read }) {
-  const sources = [...paths].filter((path) => /^src\/.*\.ts$/.test(path));
+  const sources = [...paths].filter((path) => /^src\/.*\.tsx?$/.test(path));
   const withCode = new Set(sources.map((path) => posix.dirname(path)));
   const folders = new Set(["src", ...withCode]);
   for (const folder of withCode)

@@ -8,6 +8,8 @@ const wanted = [
   { packages: ["dbus-daemon", "dbus-bin"], programs: ["/usr/bin/dbus-daemon", "/usr/bin/dbus-send"] },
   // Shows the packet filter in another way than the iptables that wrote it.
   { packages: ["nftables"], programs: ["/usr/sbin/nft"] },
+  // Runs the page of the console; 90 MB.
+  { packages: ["chromium"], programs: ["/usr/bin/chromium"] },
 ];
 
 /** Installs those that are missing. Returns why one is not available, or undefined. */

@@ -21,7 +21,7 @@ export function readProject(root) {
   for (const file of paths) {
     if (file === "package.json") project.scripts = new Set(Object.keys(JSON.parse(read(file)).scripts ?? {}));
     if (file.endsWith(".proto")) for (const [word] of read(file).matchAll(/\w+/g)) project.names.add(word);
-    if (/^(?:src|test|scripts)\/.*\.(?:ts|mjs)$/.test(file)) addSource(project, read(file));
+    if (/^(?:src|test|scripts)\/.*\.(?:tsx?|mjs)$/.test(file)) addSource(project, read(file));
   }
   for (const text of kubernetesTypes(root)) addSource(project, text);
   return project;

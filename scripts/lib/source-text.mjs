@@ -55,7 +55,7 @@ export function tokenize(source) {
       add("string", end);
       if (open) templates.push(0);
       before = open ? "(" : "string";
-    } else if (char === "/" && !endsOperand.test(before)) {
+    } else if (char === "/" && !endsOperand.test(before) && !isTagSlash(source, at)) {
       add("pattern", endOfRegExp(source, at));
       before = "string";
     } else if (identifierStart.test(char) || char === "#") {
@@ -97,6 +97,9 @@ export function wordsOf(text) {
     ({ 0: word, index }) => ({ word: word.toLowerCase(), index }),
   );
 }
+
+/** The slash of `</div>` or `<br />` in JSX. */
+const isTagSlash = (source, at) => source[at - 1] === "<" || source[at + 1] === ">";
 
 function endOfLine(source, from) {
   const end = source.indexOf("\n", from);

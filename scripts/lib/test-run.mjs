@@ -55,6 +55,9 @@ try {
     await step("documents", () => runTool("scripts/check-docs.mjs", []));
     await step("word list", () => runTool("scripts/check-words.mjs", []));
     await step("types", () => runTool("node_modules/typescript/bin/tsc", ["--noEmit"]));
+    await step("types of the page", () =>
+      runTool("node_modules/typescript/bin/tsc", ["--noEmit", "-p", "src/console/page"]),
+    );
     await step("generated code", () => checkGeneratedCode(scratch));
   }
   await step("build", async () => void (await build()));

@@ -13,6 +13,8 @@
  * | `GET /console/api/stream` | SSE, see `StreamMessage` |
  * | `GET /console/api/pods/<uid>` | `PodDetail` |
  * | `GET /console/api/pods/<uid>/yaml` | `PodYaml` |
+ * | `GET /console/api/pods/<uid>/usage` | `PodUsage`: its whole history |
+ * | `GET /console/api/images` | `ImageList` |
  * | `GET /console/api/pods/<uid>/logs/<container>?follow=true&previous=true&timestamps=true&tailLines=500` | text/plain stream, as the kubelet API; further parameters: sinceSeconds, limitBytes, stream |
  * | `GET /console/api/pods/<uid>/exec/<container>?command=sh&command=-c&…&tty=true&stdin=true&stdout=true` | WebSocket, subprotocol `v5.channel.k8s.io`; with tty there is no stderr |
  * | `POST /console/api/apply` | `ApplyRequest` → `ApplyResult`, or an error with `problems` |
@@ -89,8 +91,8 @@ export interface Session {
 /*
  * The stream. Each SSE message has an `event` (the `kind`), an `id` and `data` (the JSON of the message). `EventSource` sends the last
  * id when it reconnects: the server then continues with `changes`, or sends a `snapshot` if it cannot. The page replaces all state with a
- * snapshot. At most 5 messages a second; a slow viewer gets fewer, with the newest state. A comment every 15 s keeps the connection alive: a
- * page that received nothing for 40 s shows that it is disconnected. A 401 ends the EventSource: query /console/api/session.
+ * snapshot. At most 5 messages a second; a slow viewer gets fewer, with the newest state. There is a message every 15 s at least, if
+ * only an empty `changes` without an id: a page that received nothing for 40 s shows that it is disconnected. A 401 ends the EventSource: query /console/api/session.
  */
 export type StreamMessage = Snapshot | Changes | Bye;
 
@@ -145,6 +147,10 @@ export interface PodSummary {
   readonly restarts: number;
   readonly ip: string;
   readonly startedAt: number | null;
+  /** In the API, or when the kubelet received it. */
+  readonly createdAt: number | null;
+  /** A static pod, or one with a system priority: the node depends on it. */
+  readonly critical: boolean;
   readonly qosClass: string;
   readonly labels: Readonly<Record<string, string>>;
   /** Why it is not ready, in one line; null if it is ready or completed. */
@@ -365,12 +371,8 @@ export interface NodeState {
     readonly notAfter: number;
     readonly health: Health;
   }[];
-  readonly images: {
-    readonly count: number;
-    readonly bytes: number;
-    /** The largest first, at most 200. */
-    readonly items: readonly { readonly name: string; readonly bytes: number; readonly pinned: boolean }[];
-  } | null;
+  /** Null until they are known. The list: `GET /console/api/images`. */
+  readonly images: { readonly count: number; readonly bytes: number } | null;
   /** The cost of the kubelet's own process. */
   readonly agent: {
     readonly pid: number;
@@ -382,7 +384,22 @@ export interface NodeState {
   readonly bootedAt: number;
 }
 
-/** CPU in cores, memory (working set) and disk in bytes, network in bytes per second. */
+export interface ImageList {
+  readonly count: number;
+  readonly bytes: number;
+  /** The largest first, at most 500. */
+  readonly items: readonly {
+    readonly name: string;
+    readonly id: string;
+    readonly bytes: number;
+    readonly pinned: boolean;
+  }[];
+}
+
+/**
+ * CPU in cores, memory (working set) and disk in bytes, network in bytes per second. CPU and memory are sampled every 5 s, disk and network every
+ * 15 s: the samples between repeat them.
+ */
 export interface Usage {
   readonly cpu: number | null;
   readonly memory: number | null;
@@ -398,12 +415,23 @@ export interface UsageSample {
   readonly pods: Readonly<Record<string, Usage>>;
 }
 
-/** Arrays of equal length, for uPlot: `times` and one array per series; null: no value. At most one hour. */
+/**
+ * For uPlot: `times`, and one array per series; null: no value. At most one hour, from the first viewer on: nothing is sampled while no page
+ * is open. The arrays of pods are shorter: they belong to the last of `times`, at most 60.
+ */
 export interface UsageHistory {
   readonly intervalMs: number;
   readonly times: readonly number[];
   readonly node: UsageSeries;
+  /** By UID. */
   readonly pods: Readonly<Record<string, UsageSeries>>;
+}
+
+/** All arrays have the same length. */
+export interface PodUsage {
+  readonly intervalMs: number;
+  readonly times: readonly number[];
+  readonly series: UsageSeries;
 }
 
 export interface UsageSeries {

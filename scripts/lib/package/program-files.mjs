@@ -12,11 +12,13 @@ export function programTree({ root, npm, archs, cacheDir }) {
   const bundles = readdirSync(`${root}dist`)
     .filter((name) => /\.(cjs|cjs\.map|log-sites\.json)$/.test(name) && name !== "kubelet.cjs")
     .map((name) => [`dist/${name}`, file(readFileSync(`${root}dist/${name}`))]);
+  const page = globSync("dist/console/{*,assets/*}.*", { cwd: root }).sort();
   return merge(
     new Map([
       ["bin/kubelet", file(readFileSync(`${root}bin/kubelet`), executable)],
       ["dist/kubelet.cjs", file(launcher(cacheDir))],
       ...bundles,
+      ...page.map((path) => [path, file(readFileSync(root + path))]),
     ]),
     // Beside the bundles, so that they find it wherever they are: npm does not look for packages there.
     ...archs.map((arch) => below("dist/node_modules", nativeTree(npm, arch))),

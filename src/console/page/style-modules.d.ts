@@ -1,0 +1,2 @@
+/** The bundler collects style sheets that are imported. */
+declare module "*.css";
