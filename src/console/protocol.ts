@@ -476,6 +476,6 @@ export interface DeleteRequest {
 }
 
 export interface ChangeResult {
-  /** What happened, in one sentence: "Container web is stopping and will be started again". */
+  /** The effect, in one sentence: "Container web is stopping and will be started again". */
   readonly message: string;
 }

@@ -17,7 +17,7 @@ const columns: readonly (readonly [SortKey | undefined, string, string])[] = [
   [undefined, "Reason", "reason"],
 ];
 
-/** Only the rows in view are in the document; the number of each row tells assistive technology where it is. */
+/** Only the rows in view are in the document; assistive technology reads the position of a row from its number. */
 export function PodList(props: {
   pods: readonly PodSummary[];
   sort: PodSort;
