@@ -5,7 +5,7 @@ export type Unit = "s" | "%" | "MiB" | "";
 export interface Figure {
   readonly label: string;
   readonly unit: Unit;
-  /** What the median of a kubelet should not exceed. */
+  /** The upper limit for the median of a kubelet. */
   readonly target?: {
     readonly most?: number;
     /** As a multiple of the runtime floor of the same run. */

@@ -68,7 +68,7 @@ export class PodWatch {
     await this.#until("the node is gone", () => this.#nodeReadyAt === undefined);
   }
 
-  /** What is waited for will not happen: all waits fail. */
+  /** Makes all waits fail: the awaited states cannot be reached. */
   fail(error: Error): void {
     this.#failure = error;
     this.#notify();
