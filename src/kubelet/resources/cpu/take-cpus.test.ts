@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { formatCpuSet, parseCpuSet } from "../../../lib/model/cpu-set.ts";
-import { machine } from "./machine-fixtures.ts";
+import { cpuFixture, machine } from "./machine-fixtures.ts";
 import { staticPolicyOptions } from "./policy-options.ts";
 import { chooseCpus } from "./static-policy.ts";
 
 type Case = readonly [machine: string, options: string, available: string, count: number, expected: string];
 
-const file = new URL("../../../../test/fixtures/cpu/taken-cpus.json", import.meta.url);
-const cases = JSON.parse(readFileSync(file, "utf8")) as Case[];
+const cases = ["taken-cpus.json", "recorded/taken-cpus.json"].flatMap((file) => cpuFixture<Case[]>(file));
 
 function choose(name: string, options: string, available: string, count: number, affinity?: bigint): string {
   const configured = Object.fromEntries(
