@@ -215,6 +215,18 @@ export const brokenPods: readonly BrokenPod[] = [
     ...volume({ persistentVolumeClaim: { claimName: "absent-claim" } }),
   },
   {
+    name: "resource-claim",
+    names: /ResourceClaim absent-device.*not found/,
+    container: { resources: { claims: [{ name: "device" }] } },
+    spec: { resourceClaims: [{ name: "device", resourceClaimName: "absent-device" }] },
+  },
+  {
+    name: "resource-claim-template",
+    names: /ResourceClaim not created yet/,
+    container: { resources: { claims: [{ name: "device" }] } },
+    spec: { resourceClaims: [{ name: "device", resourceClaimTemplateName: "absent-template" }] },
+  },
+  {
     name: "host-path",
     names: /volume data.*hostPath type check failed: \/no\/such\/directory is not a directory/,
     ...volume({ hostPath: { path: "/no/such/directory", type: "Directory" } }),
