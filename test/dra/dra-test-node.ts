@@ -9,7 +9,7 @@ import type { ResourceClaim } from "../../src/lib/gen/kubernetes/resource.d.ts";
 import { PodResourcesLister } from "../../src/lib/gen/podresources/v1/api_pb.js";
 import type { Container, Pod, PodSpec } from "../../src/lib/model/pod.ts";
 import { nodeName } from "../cluster/cluster-node.ts";
-import { NodeWithApi } from "../cluster/node-with-api.ts";
+import { NodeWithApi, podsPath } from "../cluster/node-with-api.ts";
 import { freePort, get } from "../e2e/agent-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import type { DraDriverOptions } from "./dra-driver.ts";
@@ -93,6 +93,40 @@ export class DraTestNode {
     return this.fullNode.addPod(name, { resources, ...container }, { resourceClaims: claims, ...spec });
   }
 
+  /** Binds a pod as a scheduler does that allocates a device to an extended resource of its container: by a claim that the pod's status names. */
+  async schedule(
+    { metadata, spec }: Pod,
+    resourceName: string,
+    { driver, device }: { readonly driver: string; readonly device: string },
+  ): Promise<void> {
+    const { name, uid } = metadata;
+    const [request, claim] = ["container-0-request-0", `${name}-extended-resources`];
+    const owner = { apiVersion: "v1", kind: "Pod", name, uid, controller: true };
+    await this.create(claimsPath, {
+      ...{ apiVersion: "resource.k8s.io/v1", kind: "ResourceClaim" },
+      metadata: {
+        name: claim,
+        ownerReferences: [owner],
+        annotations: { "resource.kubernetes.io/extended-resource-claim": "true" },
+      },
+      spec: { devices: { requests: [{ name: request, exactly: { deviceClassName: driver } }] } },
+    });
+    await this.patch(`${claimsPath}/${claim}/status`, {
+      status: {
+        allocation: { devices: { results: [{ request, driver, pool: "pool", device }] } },
+        reservedFor: [{ resource: "pods", name, uid }],
+      },
+    });
+    const container = spec.containers[0]?.name;
+    const requestMappings = [{ containerName: container, resourceName, requestName: request }];
+    await this.patch(`${podsPath}/${name}/status`, {
+      status: { extendedResourceClaimStatus: { resourceClaimName: claim, requestMappings } },
+    });
+    await this.create(`${podsPath}/${name}/binding`, {
+      ...{ apiVersion: "v1", kind: "Binding", metadata: { name }, target: { kind: "Node", name: nodeName } },
+    });
+  }
+
   /** The environment of the pod's container that CDI specifications have set. */
   async devices(name: string): Promise<string[]> {
     const [container] = await this.fullNode.containersOf(name);
@@ -160,6 +194,12 @@ export class DraTestNode {
 
   create(path: string, body: object): Promise<unknown> {
     return this.fullNode.admin.request({ method: "POST", path, body });
+  }
+
+  /** Applies a JSON merge patch. */
+  patch(path: string, body: object): Promise<unknown> {
+    const contentType = "application/merge-patch+json";
+    return this.fullNode.admin.request({ method: "PATCH", path, body, contentType });
   }
 
   async destroy(): Promise<void> {

@@ -182,6 +182,62 @@ describe("pods with resource claims", options, () => {
     await reports("Unknown");
   });
 
+  test("a claim of all devices is prepared once, and the container gets each of them", async () => {
+    const driver = await node.driver("all.example.com", ["gpu-0", "gpu-1"]);
+    await driver.start();
+    await node.claim("all", "all.example.com", { allocationMode: "All" });
+    await node.pod("all", [{ name: "device", resourceClaimName: "all" }]);
+    await node.fullNode.runs("all");
+    const [uid] = await driver.prepared();
+    assert.deepEqual(
+      (await node.podResources()).all?.sort((a, b) => (a < b ? -1 : 1)),
+      ["gpu-0", "gpu-1"].map((device) => `all.example.com/device=${uid}-gpu-${device}`),
+    );
+    assert.equal((await driver.calls("NodePrepareResources")).length, 1);
+  });
+
+  test("a claim with admin access has a device that another pod uses, and is unprepared alone", async () => {
+    const driver = await node.driver("admin.example.com", ["gpu-0"]);
+    await driver.start();
+    await node.claim("owner", "admin.example.com");
+    await node.pod("owner", [{ name: "device", resourceClaimName: "owner" }]);
+    await node.fullNode.runs("owner");
+    const [owned] = await driver.prepared();
+    const claim = () => node.claim("admin", "admin.example.com", { adminAccess: true });
+    await assert.rejects(claim(), /admin access to devices requires/);
+    await node.patch("/api/v1/namespaces/default", {
+      metadata: { labels: { "resource.kubernetes.io/admin-access": "true" } },
+    });
+    await claim();
+    await node.pod("admin", [{ name: "device", resourceClaimName: "admin" }]);
+    await node.fullNode.runs("admin");
+    for (const name of ["owner", "admin"])
+      assert.deepEqual(await node.devices(name), ["DEVICE_GPU=gpu-0"], name);
+    assert.equal((await driver.prepared()).length, 2);
+    await node.fullNode.deletePod("admin");
+    await node.fullNode.isGone("admin");
+    assert.deepEqual(await driver.prepared(), [owned]);
+    assert.deepEqual(await node.devices("owner"), ["DEVICE_GPU=gpu-0"]);
+  });
+
+  test("an extended resource that a scheduler has allocated by a claim is prepared, for the containers that request it", async () => {
+    const driver = await node.driver("extended.example.com", ["gpu-0"]);
+    await driver.start();
+    const resource = "vendor.example/extended";
+    const resources = { requests: { [resource]: "1" }, limits: { [resource]: "1" } };
+    const pod = await node.fullNode.addPod("extended", { resources }, { schedulerName: "other" });
+    await node.schedule(pod, resource, { driver: "extended.example.com", device: "gpu-0" });
+    await node.fullNode.runs("extended");
+    assert.deepEqual(await node.devices("extended"), ["DEVICE_CONTAINER_0_REQUEST_0=gpu-0"]);
+    const [uid] = await driver.prepared();
+    assert.deepEqual((await node.podResources()).extended, [
+      `extended.example.com/device=${uid}-container-0-request-0-gpu-0`,
+    ]);
+    await node.fullNode.deletePod("extended");
+    await node.fullNode.isGone("extended");
+    assert.deepEqual(await driver.prepared(), []);
+  });
+
   test("a claim that the embedded API cannot allocate is refused with the reason", async () => {
     await node.driver("refused.example.com", []);
     await node.create(claimsPath, {
