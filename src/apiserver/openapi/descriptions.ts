@@ -1,13 +1,20 @@
 import { containerDescriptions } from "./descriptions/containers.ts";
 import { otherDescriptions } from "./descriptions/others.ts";
 import { podDescriptions } from "./descriptions/pods.ts";
+import { resourceClaimDescriptions } from "./descriptions/resource-claims.ts";
 import { volumeDescriptions } from "./descriptions/volumes.ts";
 
 /**
  * The texts of `kubectl explain`. A line `core.Pod: …` describes a type, the indented lines below it describe its fields;
  * `core.A = core.B: …` inherits the field descriptions of B.
  */
-export const descriptionText = [containerDescriptions, podDescriptions, volumeDescriptions, otherDescriptions]
+export const descriptionText = [
+  containerDescriptions,
+  podDescriptions,
+  volumeDescriptions,
+  resourceClaimDescriptions,
+  otherDescriptions,
+]
   .map((text) => text.trim())
   .join("\n");
 
