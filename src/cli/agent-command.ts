@@ -14,6 +14,7 @@ import { loadConfiguration } from "../lib/config/load.ts";
 import { nodeName as nodeNameOf } from "../lib/host/node-info.ts";
 import { serviceManager } from "../lib/host/sd-notify.ts";
 import { logFaults } from "./faults.ts";
+import { servedConsole } from "./served-console.ts";
 import { untilSignal } from "./signals.ts";
 import { version } from "./version.ts";
 
@@ -79,6 +80,13 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     server: config.enableServer
       ? { version, flags: flagValues(args), manifests: flags.enableManifestsHandler }
       : undefined,
+    ...(flags.enableConsole &&
+      config.enableServer && {
+        console: await servedConsole({
+          ...{ clock: systemClock, logger },
+          linkCommand: `kubelet console --root-dir ${flags.rootDir}`,
+        }),
+      }),
     localObjects: flags.localObjects === "" ? undefined : flags.localObjects,
     setVerbosity: (level) => {
       logging.verbosity = level;

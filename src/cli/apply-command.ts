@@ -1,8 +1,8 @@
 import { KubeletError } from "../lib/base/errors.ts";
+import { manifestName, podDocuments } from "../lib/model/pod-documents.ts";
 import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
 import { type LocalResponse, localRequest } from "./local-request.ts";
 import { parseOptions } from "./options.ts";
-import { manifestName, podDocuments } from "./pod-documents.ts";
 import { atLine, type FilePod, readPodFiles } from "./pod-files.ts";
 import type { Terminal } from "./terminal.ts";
 

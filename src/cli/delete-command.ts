@@ -1,8 +1,8 @@
 import { KubeletError } from "../lib/base/errors.ts";
+import { manifestName } from "../lib/model/pod-documents.ts";
 import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
 import { localRequest } from "./local-request.ts";
 import { parseOptions } from "./options.ts";
-import { manifestName } from "./pod-documents.ts";
 import { readPodFiles } from "./pod-files.ts";
 import type { Terminal } from "./terminal.ts";
 

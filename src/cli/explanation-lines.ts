@@ -1,5 +1,5 @@
-import type { ExplainedStep, PodExplanation } from "../kubelet/agent/explain-pod.ts";
 import type { Explanations } from "../kubelet/agent/pod-explanations.ts";
+import type { ExplainedStep, PodExplanation } from "../lib/model/pod-explanation.ts";
 import { printable } from "./pod-table.ts";
 
 /** The explanations as text: for each pod its state, what it is blocked on, and a timeline. */

@@ -27,6 +27,8 @@ async function main(args: readonly string[]): Promise<number> {
       return (await import("./up-command.ts")).upCommand(rest, process.stdout);
     case "apply":
       return (await import("./apply-command.ts")).applyCommand(rest, process);
+    case "console":
+      return (await import("./console-command.ts")).consoleCommand(rest, process.stdout);
     case "delete":
       return (await import("./delete-command.ts")).deleteCommand(rest, process);
     case "explain":
@@ -39,7 +41,7 @@ async function main(args: readonly string[]): Promise<number> {
       if (command && !command.startsWith("-"))
         throw new KubeletError(
           "Usage",
-          `unknown command: ${command} (available: up, pods, explain, apply, delete, run, api; without a command: the agent)`,
+          `unknown command: ${command} (available: up, pods, explain, apply, delete, console, run, api; without a command: the agent)`,
         );
       return agentWith(args);
   }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { KubeletError, messageOf } from "../lib/base/errors.ts";
-import { type PodDocument, podDocuments } from "./pod-documents.ts";
+import { type PodDocument, podDocuments } from "../lib/model/pod-documents.ts";
 
 /** A pod and the file that it was read from. */
 export interface FilePod extends PodDocument {

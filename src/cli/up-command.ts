@@ -1,6 +1,7 @@
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Agent } from "../kubelet/agent/agent.ts";
+import type { ConsoleOptions } from "../kubelet/agent/agent-options.ts";
 import { clusterAccess } from "../kubelet/agent/cluster-access.ts";
 import type { ClusterOptions } from "../kubelet/agent/cluster-view.ts";
 import { systemClock } from "../lib/base/clock.ts";
@@ -24,6 +25,7 @@ import {
   startPrivateAgent,
   userConfiguration,
 } from "./private-agent.ts";
+import { servedConsole } from "./served-console.ts";
 import { untilSignal } from "./signals.ts";
 import { version } from "./version.ts";
 
@@ -34,7 +36,9 @@ const upUsage = `kubelet up: start a single-node cluster on this machine, with a
   --run-dir DIR      directory for its sockets (default: /run/kubelet-ts)
   --config FILE      a KubeletConfiguration for its node; directories, runtime and address cannot be changed
   --no-api           no API server: static pods only, no kubectl; ConfigMaps and Secrets come from files
+  --no-console       no console: every path of it is unknown
 
+The link to the console is valid once; \`kubelet console\` prints a new one.
 Ctrl-C stops it and removes everything it started. Manifests, logs and API objects are kept: the next start runs the
 same pods again.
 `;
@@ -49,6 +53,7 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     "run-dir": "value",
     config: "value",
     "no-api": "switch",
+    "no-console": "switch",
     help: "switch",
   });
   if (options.help) {
@@ -106,14 +111,17 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     }
     const kind = cluster ? await withCluster(cluster, node, config) : await withoutCluster(files, config);
     const { setVerbosity } = log;
+    const console = options["no-console"] ? undefined : await consoleOf(files, options, log.logger);
     agent = await startPrivateAgent(node, log.logger, {
-      ...{ ...kind, gates: loaded.gates, metrics, setVerbosity },
+      ...{ ...kind, gates: loaded.gates, metrics, setVerbosity, version },
+      ...(console && { console }),
     });
     if (cluster) out.write(`kubectl:   export KUBECONFIG=${files.api.kubeconfig}\n`);
     out.write(
       `Pods:      ${cluster ? "kubectl, " : ""}kubelet apply, or drop manifests into ${files.manifests}\n`,
     );
     if (!cluster) out.write(`Objects:   ConfigMaps and Secrets for them: ${files.objects}\n`);
+    if (console) out.write(`Console:   ${agent.consoleLink()}\n`);
     out.write(`Log:       ${log.path}\n`);
     out.write(`Health:    http://127.0.0.1:${agent.healthPort}/healthz\n`);
     out.write("Ctrl-C stops the node and everything in it.\n\n");
@@ -166,6 +174,21 @@ function apiOf({ files, serviceRange, podSubnet }: PrivateNode, logger: Logger):
     args: ["api", ...args],
     log,
     logger,
+  });
+}
+
+/** On a loopback port of its own, which it keeps: a reloaded page finds it again. */
+async function consoleOf(
+  { base, kubelet }: NodeFiles,
+  selected: { readonly name?: string; readonly "base-dir"?: string },
+  logger: Logger,
+): Promise<ConsoleOptions> {
+  const which =
+    selected["base-dir"] === undefined ? `--node ${selected.name ?? "default"}` : `--root-dir ${kubelet}`;
+  const loopbackPort = await persistentPort(join(base, "console-port"), "127.0.0.1", 10280);
+  return servedConsole({
+    ...{ clock: systemClock, logger, loopbackPort },
+    linkCommand: `kubelet console ${which}`,
   });
 }
 

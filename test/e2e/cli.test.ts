@@ -36,7 +36,7 @@ describe("commands that start nothing", () => {
       ["fly"],
       1,
       /^$/,
-      /unknown command: fly \(available: up, pods, explain, apply, delete, run/,
+      /unknown command: fly \(available: up, pods, explain, apply, delete, console, run/,
     ],
     ["an unknown option is named", ["pods", "--nope"], 1, /^$/, /unknown option: --nope/],
     ["an unknown format is rejected", ["pods", "-o", "xml"], 1, /^$/, /-o xml: only json is supported/],

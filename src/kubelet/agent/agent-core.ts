@@ -27,7 +27,7 @@ import type { AgentOptions } from "./agent-options.ts";
 import { ClusterView } from "./cluster-view.ts";
 import { hostSetup } from "./host-setup.ts";
 import { localObjects } from "./local-objects.ts";
-import { bothEvents, bothNodeEvents, loggedEvents, loggedNodeEvents } from "./logged-events.ts";
+import { bothEvents, bothNodeEvents, loggedEvents, loggedNodeEvents, postedEvents } from "./logged-events.ts";
 import type { Node } from "./node.ts";
 import { nodeAllocatable } from "./node-allocatable.ts";
 import { RuntimeFeatures } from "./runtime-features.ts";
@@ -112,7 +112,8 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
     onKill: (kill) => post({ kind: "oom-kill", kill }),
     ...{ clock, logger },
   });
-  const clusterDependent = view ? withCluster(view, logger, node) : withoutCluster(local, logger, node);
+  const unposted = view ? withCluster(view, logger, node) : withoutCluster(local, logger, node);
+  const clusterDependent = options.console ? withPostedEvents(unposted, post) : unposted;
   return {
     options,
     config,
@@ -189,6 +190,16 @@ function withoutCluster(
     hostIps: () => node.info.hostIps,
     labelsAndTaints: () => ({ labels: node.configuration.settings.labels, taints: [] }),
     clusterLookups: {},
+  };
+}
+
+/** Events are posted first: recording one never fails. */
+function withPostedEvents(recorded: ClusterDependent, post: Post): ClusterDependent {
+  const posted = postedEvents(post);
+  return {
+    ...recorded,
+    events: bothEvents(posted.events, recorded.events),
+    nodeEvents: bothNodeEvents(posted.nodeEvents, recorded.nodeEvents),
   };
 }
 

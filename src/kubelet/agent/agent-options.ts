@@ -5,6 +5,7 @@ import type { KubeletFlags } from "../../lib/config/flags/kubelet-flags.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
 import type { KernelLog } from "../../lib/host/kernel-log.ts";
 import type { ServiceManager } from "../../lib/host/sd-notify.ts";
+import type { ConsoleNode, NodeConsole } from "../../lib/model/console-node.ts";
 import type { PodSource, SourceProblem } from "../pipeline/sources/source.ts";
 import type { ContainerGcPolicy } from "../pods/garbage/container-plan.ts";
 import type { LoadedProviders } from "../pods/images/providers/load-providers.ts";
@@ -47,6 +48,10 @@ export interface AgentOptions {
     /** Whether manifests can be applied there. */
     manifests?: boolean;
   };
+  /** The version that the console shows if nothing else has it. */
+  version?: string;
+  /** The node console; without it every path of it is unknown. */
+  console?: ConsoleOptions;
   /** The directory of manifests applied over HTTP or by `kubelet apply`; `<root-dir>/applied` unless set. */
   appliedDir?: string;
   /** A directory of ConfigMaps and Secrets, for a node without a cluster. */
@@ -89,6 +94,14 @@ export interface AgentOptions {
   gates: { enabled(name: string): boolean; list?(): GateState[] };
 }
 
+export interface ConsoleOptions {
+  readonly create: (node: ConsoleNode) => NodeConsole;
+  /** A port of its own on the loopback interface, without TLS; 0 for any. Undefined: the port of the kubelet API. */
+  readonly loopbackPort?: number;
+  /** The command that prints a link to it. */
+  readonly linkCommand: string;
+}
+
 export interface Agent {
   readonly nodeName: string;
   readonly overview: PodOverview;
@@ -100,6 +113,8 @@ export interface Agent {
   readonly serverPort: number | undefined;
   /** The certificate of the kubelet API, if it is served. */
   readonly servingCertificate: ServingCertificate | undefined;
+  /** A new link to the console, which logs in once; undefined if it is not served. */
+  consoleLink(): string | undefined;
   problems(): SourceProblem[];
   /** Terminates all pods and cleans up after them. Resolves when they are gone, or after `withinMs`. */
   terminatePods(options: { graceSeconds: number; withinMs: number }): Promise<void>;

@@ -13,6 +13,7 @@ import type { AgentCore } from "./agent-core.ts";
 export interface AppliedManifests {
   readonly source: PodSource;
   readonly routes: readonly Route[];
+  readonly store: ManifestStore;
 }
 
 /** Pods applied over HTTP: their store, their pod source, and the routes. */
@@ -34,7 +35,7 @@ export function appliedManifests(core: AgentCore): AppliedManifests {
       return source === "file" || source === "http" ? source : undefined;
     },
   });
-  return { source: new AppliedSource(store, dir), routes: manifestRoutes({ store }) };
+  return { source: new AppliedSource(store, dir), routes: manifestRoutes({ store }), store };
 }
 
 /** A client that can apply pods is root on this node, so anonymous clients must not be allowed to. */

@@ -49,6 +49,7 @@ export function clusterAccess(o: ClusterAccessOptions): ClusterOptions & { close
   return {
     transport: limited,
     unlimited: free,
+    server: access.cluster.server.href,
     kubeletVersion,
     components,
     ...(readiness && { certificate: () => readiness.waiting }),

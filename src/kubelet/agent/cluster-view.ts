@@ -22,6 +22,8 @@ export interface ClusterOptions {
   readonly transport: KubeTransport;
   /** The same without a limit, for heartbeats and for events, which have their own rate limit. */
   readonly unlimited?: KubeTransport;
+  /** The address of the API server, for display. */
+  readonly server?: string;
   /** The version that the node reports, "v1.36.4". */
   readonly kubeletVersion: string;
   /** Keep the credentials valid: started before anything that sends requests. */
@@ -131,6 +133,11 @@ export class ClusterView {
   /** The Node object, once it was observed in the API. */
   node(): WatchedNode | undefined {
     return this.#nodes.store.get("", this.#name);
+  }
+
+  /** Why there is no watch of the API server now; undefined if there is one. */
+  get connectionFailure(): string | undefined {
+    return this.#nodes.failure;
   }
 
   /** Labels and taints of the node; before it is registered, those that it will be registered with. */

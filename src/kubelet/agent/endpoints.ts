@@ -7,8 +7,9 @@ import { LocalApi, type LocalApiOptions } from "../server/local-api.ts";
 import type { Route } from "../server/route.ts";
 import type { Stats } from "../stats/stats.ts";
 import type { AgentCore } from "./agent-core.ts";
+import type { ConsoleServing } from "./console.ts";
 import { kubeletServer } from "./kubelet-server.ts";
-import type { PodListeners } from "./pod-listeners.ts";
+import type { PodStreams } from "./pod-streams.ts";
 import type { ServingCertificate } from "./serving-certificate.ts";
 
 export interface AgentEndpoints {
@@ -31,11 +32,13 @@ export async function agentEndpoints(
     readonly explain: LocalApiOptions["explain"];
     readonly statuses: StatusManager;
     readonly stats: Stats;
-    readonly listeners: PodListeners;
+    readonly streams: PodStreams;
     readonly probeMetrics: Metrics;
     readonly certificate: ServingCertificate | undefined;
     /** Routes for applied manifests: always on the socket, on the port if the options allow it. */
     readonly manifests: readonly Route[];
+    /** Undefined if it is off. */
+    readonly console: ConsoleServing | undefined;
   },
 ): Promise<AgentEndpoints> {
   const { options: o, config, logger, connection } = core;
@@ -86,7 +89,10 @@ export async function agentEndpoints(
       manifests: o.server.manifests ? manifests : [],
     }));
   const socketPath = `${o.rootDir}/kubelet.sock`;
-  const localApi = new LocalApi({ socketPath, logger, overview, explain: parts.explain, routes: manifests });
+  const localApi = new LocalApi({
+    ...{ socketPath, logger, overview, explain: parts.explain },
+    routes: [...manifests, ...(parts.console?.localRoutes ?? [])],
+  });
   return {
     first: [health, localApi],
     serving: server?.components ?? [],

@@ -19,7 +19,8 @@ type Optional =
   | "nodeStatus"
   | "attachedVolumes"
   | "servingCertificate"
-  | "podsApi";
+  | "podsApi"
+  | "console";
 
 export type AgentHandlers = Omit<EventHandlers, Optional> & Partial<Pick<EventHandlers, Optional>>;
 

@@ -73,11 +73,14 @@ export function explainer(
     readonly shutdown: { report(): ShutdownReport } | undefined;
     readonly notReady: () => readonly string[];
   },
-): Explain {
+): { readonly explain: Explain; readonly explainNode: () => NodeExplanation } {
   const { pods, eviction, shutdown, notReady } = parts;
-  return (query) => {
-    if (!("node" in query)) return pods.explain(query);
+  const ofNode = () => {
     const state = { notReady: notReady(), eviction: eviction.report(), shutdown: shutdown?.report() };
     return explainNode({ node: node.name, now: clock.wall(), ...state });
+  };
+  return {
+    explain: (query) => ("node" in query ? ofNode() : pods.explain(query)),
+    explainNode: ofNode,
   };
 }

@@ -1,7 +1,8 @@
 import type { OomKill } from "../../lib/model/oom-kill.ts";
 import type { Pod, PodStatus } from "../../lib/model/pod.ts";
+import type { ExplainedStep, PodExplanation } from "../../lib/model/pod-explanation.ts";
 import type { PodFailure } from "../../lib/model/pod-failure.ts";
-import type { StepKind, StepRecord } from "../../lib/model/pod-step.ts";
+import type { StepRecord } from "../../lib/model/pod-step.ts";
 import type { PodHistory } from "../state/pod-sync-status.ts";
 import {
   lastTermination,
@@ -49,38 +50,6 @@ export interface PodInfo {
   /** When the writing of the last status of a terminated API pod, or its deletion, became due; undefined if it is done, or for other sources. */
   readonly unwrittenSince: number | undefined;
   readonly now: number;
-}
-
-/** Why a pod is in its state. docs/EXPLAIN.md describes each field. */
-export interface PodExplanation {
-  namespace: string;
-  name: string;
-  uid: string;
-  source: string;
-  phase: string;
-  ready: boolean;
-  seenAt: string;
-  cause: string | null;
-  failedAt: string | null;
-  /** Set once the pod is removed. */
-  goneAt?: string;
-  waitsFor: { step: StepKind; text: string; container?: string; since: string; until?: string } | null;
-  details: string[];
-  lastError: { text: string; at: string } | null;
-  start: { readyAt: string; tookMs: number; steps: { step: StepKind; ms: number }[] } | null;
-  history: ExplainedStep[];
-  dropped: number;
-}
-
-export interface ExplainedStep {
-  step: StepKind;
-  text: string;
-  container?: string;
-  startedAt: string;
-  endedAt?: string;
-  ms: number;
-  until?: string;
-  error?: string;
 }
 
 export function explainPod(info: PodInfo): PodExplanation {

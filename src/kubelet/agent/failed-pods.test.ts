@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { wallTime } from "../../lib/base/time.ts";
-import type { PodExplanation } from "./explain-pod.ts";
+import type { PodExplanation } from "../../lib/model/pod-explanation.ts";
 import { FailedPods } from "./failed-pods.ts";
 
 const hour = 3_600_000;

@@ -6,7 +6,6 @@ import { encodeConfiguration } from "../../lib/config/encode.ts";
 import { readCpuTopology } from "../../lib/host/cpu-topology.ts";
 import { readProcessUsage } from "../../lib/host/process-usage.ts";
 import { archOf } from "../../lib/host/system-identity.ts";
-import { fullNameOf, type Pod } from "../../lib/model/pod.ts";
 import { clientCaFile } from "../certs/certificate-files.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import { allowAll, nodeAccess } from "../server/auth/node-access.ts";
@@ -14,15 +13,14 @@ import { disabledRoutes } from "../server/debug/disabled.ts";
 import { type DebugOptions, debugRoutes, openRoutes } from "../server/debug/routes.ts";
 import type { HealthSlis } from "../server/health-slis.ts";
 import { AgentServer } from "../server/https/server.ts";
-import { containerLogs } from "../server/logs/container-logs.ts";
 import { metricsRoutes } from "../server/metrics/routes.ts";
 import { nodeLogs } from "../server/node-logs/node-logs.ts";
 import type { Route } from "../server/route.ts";
-import { streamingRoutes } from "../server/streaming/routes.ts";
 import { readDisks } from "../stats/disks.ts";
 import type { Stats } from "../stats/stats.ts";
 import type { AgentCore } from "./agent-core.ts";
-import type { PodListeners } from "./pod-listeners.ts";
+import type { ConsoleServing } from "./console.ts";
+import type { PodStreams } from "./pod-streams.ts";
 import { effectiveTlsFiles, type ServingCertificate } from "./serving-certificate.ts";
 
 export interface ServerParts {
@@ -31,12 +29,14 @@ export interface ServerParts {
   readonly statuses: StatusManager;
   readonly explain: DebugOptions["blocked"];
   readonly stats: Stats;
-  readonly listeners: PodListeners;
   readonly probeMetrics: Metrics;
   readonly slis: HealthSlis;
   readonly checks: () => readonly { readonly name: string; health(): Health }[];
   /** Routes for applied manifests; empty unless enabled. */
   readonly manifests: readonly Route[];
+  readonly streams: PodStreams;
+  /** The console on this port; undefined if it is off or has a port of its own. */
+  readonly console: ConsoleServing | undefined;
 }
 
 export interface KubeletServer {
@@ -71,6 +71,7 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
     metrics,
   });
   const { open, all } = await routes(core, parts);
+  const console = parts.console?.route(access);
   const common = { address: config.address, clock, logger, metrics };
   const { certificate } = parts;
   const { tracer } = core.tracing ?? {};
@@ -78,7 +79,7 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
     ...common,
     name: "kubelet-api",
     port: config.port,
-    routes: all,
+    routes: [...all, ...(console ? [console] : [])],
     access,
     ...(tracer && { tracing: { tracer, trustsCallers: true } }),
     tls: { settings: config, certificate, ...(ca && { clientCa: ca }) },
@@ -102,9 +103,9 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
 }
 
 async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Route[]; all: Route[] }> {
-  const { config, clock, logger, metrics, options, cri, desired, observed } = core;
+  const { config, clock, options, cri, desired, observed } = core;
   const gates = (name: string) => options.gates.enabled(name);
-  const { statuses, listeners } = parts;
+  const { statuses } = parts;
   const debug: DebugOptions = {
     desired,
     observed,
@@ -136,30 +137,10 @@ async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Rout
     clock,
   };
   const open = [...openRoutes(debug), ...(await statistics(core, parts))];
-  const logged = {
-    pod: (namespace: string, name: string) =>
-      desired.byFullName(fullNameOf({ metadata: { namespace, name } } as Pod)),
-    status: (pod: Pod) => statuses.get(pod.metadata.uid),
-    container: (pod: Pod, id: string) => {
-      const found = observed.get(pod.metadata.uid)?.containers.find((c) => c.id === id);
-      return (
-        found && { logPath: found.logPath, running: found.state === "running" || found.state === "unknown" }
-      );
-    },
-    onChange: (pod: Pod, listener: () => void) => listeners.listen(pod.metadata.uid, listener),
-  };
   const closed = debug.settings.enableDebuggingHandlers
     ? [
-        ...streamingRoutes({
-          runtime: cri,
-          desired,
-          observed,
-          idleMs: config.streamingConnectionIdleTimeout,
-          translate: gates("ExtendWebSocketsToKubelet"),
-          clock,
-          metrics,
-        }),
-        containerLogs({ pods: logged, splitStreams: gates("PodLogsQuerySplitStreams"), clock, logger }),
+        ...parts.streams.streaming,
+        parts.streams.logs,
         nodeLogs({
           enabled: config.enableSystemLogHandler ?? true,
           queries: (config.enableSystemLogQuery ?? false) && gates("NodeLogQuery"),

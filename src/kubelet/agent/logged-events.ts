@@ -1,6 +1,8 @@
 import type { Logger } from "../../lib/base/logger.ts";
+import type { ConsoleEvent } from "../../lib/model/console-node.ts";
 import { type Pod, podRef } from "../../lib/model/pod.ts";
 import type { NodeEvents, PodEvents } from "../../lib/model/pod-events.ts";
+import type { Post } from "../pipeline/sync-loop/events.ts";
 
 /** Logs the events of pods, whether or not they are also sent to an API server. */
 export function loggedEvents(logger: Logger): PodEvents {
@@ -18,6 +20,22 @@ export function loggedNodeEvents(logger: Logger, node: string): NodeEvents {
   return {
     normal: (reason, message) => logger.debug(2, message, { event: "Normal", reason, node }),
     warning: (reason, message) => logger.warn(message, { reason, node }),
+  };
+}
+
+/** Posts each event for the node console. */
+export function postedEvents(post: Post): { events: PodEvents; nodeEvents: NodeEvents } {
+  const ofPod =
+    (type: ConsoleEvent["type"]) => (pod: Pod, reason: string, message: string, container?: string) => {
+      const { uid, namespace, name } = pod.metadata;
+      const event = { pod: { uid, namespace, name }, type, reason, message, ...(container && { container }) };
+      post({ kind: "event-recorded", event });
+    };
+  const ofNode = (type: ConsoleEvent["type"]) => (reason: string, message: string) =>
+    post({ kind: "event-recorded", event: { type, reason, message } });
+  return {
+    events: { normal: ofPod("Normal"), warning: ofPod("Warning") },
+    nodeEvents: { normal: ofNode("Normal"), warning: ofNode("Warning") },
   };
 }
 

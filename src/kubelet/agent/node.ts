@@ -46,6 +46,8 @@ export interface Node {
   layout: CgroupLayout;
   /** CPUs are read only if they can be reserved or exclusive. */
   topology: MachineTopology;
+  /** The resources of the machine, without those of device plugins. */
+  capacity: Readonly<Record<string, string>>;
   /** The reserved part of the capacity, in nano units by resource. */
   reserved: ReadonlyMap<string, bigint>;
   /** The start of the machine and of the agent. */
@@ -99,6 +101,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
     configuration,
     identity: await readSystemIdentity(),
     layout,
+    capacity,
     reserved: reservationsOf(size.reservations, capacity),
     topology: {
       cpus:

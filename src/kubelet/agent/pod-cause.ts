@@ -1,4 +1,5 @@
 import type { PodStatus } from "../../lib/model/pod.ts";
+import type { PodExplanation } from "../../lib/model/pod-explanation.ts";
 import type { StepKind, StepRecord } from "../../lib/model/pod-step.ts";
 import {
   type ContainerTermination,
@@ -8,7 +9,7 @@ import {
   terminationOf,
   titleOf,
 } from "./container-termination.ts";
-import type { PodExplanation, PodInfo } from "./explain-pod.ts";
+import type { PodInfo } from "./explain-pod.ts";
 
 type Wait = NonNullable<PodExplanation["waitsFor"]>;
 

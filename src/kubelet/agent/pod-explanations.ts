@@ -2,6 +2,7 @@ import { type Clock, wallTimeOf } from "../../lib/base/clock.ts";
 import { dateOf, epochMs, type MonotonicTime } from "../../lib/base/time.ts";
 import { containerIdIn, type OomKill } from "../../lib/model/oom-kill.ts";
 import { type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
+import type { PodExplanation } from "../../lib/model/pod-explanation.ts";
 import { isFinal } from "../pipeline/status-manager/phase.ts";
 import { readinessOf } from "../pipeline/status-manager/readiness.ts";
 import type { ProbeFailure } from "../pods/probes/probe-worker.ts";
@@ -10,7 +11,7 @@ import { type ObservedPod, runningContainers } from "../state/observed-pods.ts";
 import type { PodSyncStatus } from "../state/pod-sync-status.ts";
 import type { ProbeResultChange } from "../state/probe-results.ts";
 import type { ProbeKill } from "./container-termination.ts";
-import { explainPod, type PodExplanation, type PodInfo } from "./explain-pod.ts";
+import { explainPod, type PodInfo } from "./explain-pod.ts";
 import { FailedPods, listedMs } from "./failed-pods.ts";
 
 export interface PodExplanationsOptions {
@@ -91,7 +92,7 @@ export class PodExplanations {
     );
     if ("pod" in query && matching.length === 0) return undefined;
     const pods = matching.flatMap((pod) => {
-      const explained = "worker" in pod ? explainPod(this.#info(pod.worker)) : pod.explanation;
+      const explained = "worker" in pod ? this.ofWorker(pod.worker) : pod.explanation;
       const listed =
         "pod" in query || query.all || !("worker" in pod) || this.#isListed(pod.worker, explained);
       return listed ? [explained] : [];
@@ -99,6 +100,11 @@ export class PodExplanations {
     // An existing pod comes before removed pods of its name.
     pods.sort((a, b) => compare(fullName(a), fullName(b)) || compare(a.goneAt ?? "", b.goneAt ?? ""));
     return { node: nodeName, at: dateOf(clock.wall()).toISOString(), pods };
+  }
+
+  /** The explanation of one pod. */
+  ofWorker(worker: PodSyncStatus): PodExplanation {
+    return explainPod(this.#info(worker));
   }
 
   /** Not ready, terminating, restarting, or failed recently. Completed pods are not listed. */

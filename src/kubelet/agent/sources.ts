@@ -4,6 +4,7 @@ import type { KubeletConfiguration } from "../../lib/config/kubelet-configuratio
 import { FileSource } from "../pipeline/sources/file-source.ts";
 import { HttpSource } from "../pipeline/sources/http-source.ts";
 import type { PodSource } from "../pipeline/sources/source.ts";
+import type { ManifestStore } from "../server/manifests/manifest-store.ts";
 import type { Route } from "../server/route.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { appliedManifests } from "./applied-manifests.ts";
@@ -13,15 +14,19 @@ export interface PodSources {
   readonly sources: readonly PodSource[];
   /** Routes for applied manifests. */
   readonly routes: readonly Route[];
+  /** Undefined if the sources were replaced. */
+  readonly manifests: ManifestStore | undefined;
 }
 
 /** All pod sources of this agent. */
 export function podSources(core: AgentCore, cluster: Pick<Cluster, "sources">): PodSources {
   const { options: o, config, node, clock, logger } = core;
-  if (o.sources) return { sources: [...o.sources(node.name), ...cluster.sources], routes: [] };
+  if (o.sources)
+    return { sources: [...o.sources(node.name), ...cluster.sources], routes: [], manifests: undefined };
   const applied = appliedManifests(core);
   const configured = configuredSources(config, node.name, clock, logger, o.localObjects !== undefined);
-  return { sources: [...configured, applied.source, ...cluster.sources], routes: applied.routes };
+  const sources = [...configured, applied.source, ...cluster.sources];
+  return { sources, routes: applied.routes, manifests: applied.store };
 }
 
 /** The configured pod sources. */

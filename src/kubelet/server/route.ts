@@ -35,6 +35,8 @@ export interface Route {
   readonly method: string;
   /** "/containerLogs/{namespace}/{pod}/{container}"; a last "{path...}" matches the rest, including slashes, and may be empty. */
   readonly path: string;
+  /** True if the handler authenticates and authorizes each request itself. */
+  readonly checksAccess?: true;
   /** True if the path with a trailing slash is not found. */
   readonly exact?: boolean;
   readonly attributes: (params: Readonly<Record<string, string>>) => RouteAttributes;

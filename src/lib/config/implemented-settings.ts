@@ -27,6 +27,7 @@ export const implementedFlags: ReadonlySet<string> = new Set([
   "cpu-manager-policy",
   "cpu-manager-policy-options",
   "cpu-manager-reconcile-period",
+  "enable-console",
   "enable-controller-attach-detach",
   "enable-debugging-handlers",
   "enable-manifests-handler",

@@ -14,7 +14,7 @@ import { startPriority } from "../../../lib/model/critical-pod.ts";
 import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import type { EnsuredImage, SyncReport, SyncResult } from "../../../lib/model/pod-sync.ts";
-import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
+import { newestContainer, type ObservedContainer, type ObservedPod } from "../../state/observed-pods.ts";
 import type { ProbeResults } from "../../state/probe-results.ts";
 import type { ReplacedContainers } from "../../state/replaced-containers.ts";
 import type { StartingContainers } from "../../state/starting-containers.ts";
@@ -244,6 +244,16 @@ export class PodRuntime {
   /** The containers of a pod that are being stopped, the end of their grace period, and whether their hook still runs. */
   stopping(uid: PodUid): { id: ContainerId; endsAt: MonotonicTime; inHook: boolean }[] {
     return this.#kill.stops.of(uid);
+  }
+
+  /** Stops a running container on request; its restart policy decides whether it starts again. False if it does not run. */
+  async stopContainer(pod: Pod, name: string, signal: AbortSignal): Promise<boolean> {
+    const observed = this.#o.observe.get(pod.metadata.uid);
+    const container = newestContainer(observed, name);
+    if (!observed || container?.state !== "running") return false;
+    const message = `Container ${name} was requested to restart`;
+    await killContainer(this.#kill, { pod, observed, container, message, signal });
+    return true;
   }
 
   /** The numbers of entries that are kept: 0 when all pods are gone. */

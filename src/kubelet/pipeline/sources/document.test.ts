@@ -72,7 +72,7 @@ test("large JSON is read", () => {
   assert.ok("value" in parsed);
 });
 
-test("a path has the line of its field, or of the nearest parent", () => {
+test("a path has the position of its field, or of the nearest parent", () => {
   const text = [
     "metadata:",
     "  labels:",
@@ -85,15 +85,15 @@ test("a path has the line of its field, or of the nearest parent", () => {
     "           name: y}",
   ].join("\n");
   const parsed = parse(text);
-  assert.ok("lineOf" in parsed);
-  for (const [path, line] of [
-    ["metadata.labels[example.com/a]", 3],
-    ["spec.containers[0].name", 6],
-    ["spec.containers[0].image", 6],
-    ["spec.containers[0].ports[0].name", 9],
-    ["spec.containers[7]", 5],
-    ["spec", 4],
-    ["", 1],
+  assert.ok("positionOf" in parsed);
+  for (const [path, line, column] of [
+    ["metadata.labels[example.com/a]", 3, 5],
+    ["spec.containers[0].name", 6, 7],
+    ["spec.containers[0].image", 6, 7],
+    ["spec.containers[0].ports[0].name", 9, 12],
+    ["spec.containers[7]", 5, 3],
+    ["spec", 4, 1],
+    ["", 1, 1],
   ] as const)
-    assert.equal(parsed.lineOf(path), line, path);
+    assert.deepEqual(parsed.positionOf(path), { line, column }, path);
 });

@@ -12,14 +12,19 @@ import { messageOf } from "../../../lib/base/errors.ts";
 import { maxManifestBytes } from "./source.ts";
 import { kubernetesTags } from "./yaml-schema.ts";
 
-export interface DocumentProblem {
-  line?: number;
+/** Both from 1. */
+export interface Position {
+  line: number;
+  column: number;
+}
+
+export interface DocumentProblem extends Partial<Position> {
   field?: string;
   message: string;
 }
 
 export type Parsed =
-  | { value: unknown; lineOf(path: string): number | undefined }
+  | { value: unknown; positionOf(path: string): Position | undefined }
   | { problem: DocumentProblem };
 
 /** YAML costs about 60 bytes of memory and 250 ns per byte: a large document would block the agent for seconds. */
@@ -54,7 +59,7 @@ function decodeText(bytes: Uint8Array): string | Parsed {
 
 function parseLargeJson(text: string, size: number): Parsed {
   try {
-    return { value: JSON.parse(text), lineOf: () => undefined };
+    return { value: JSON.parse(text), positionOf: () => undefined };
   } catch (error) {
     if (text.trimStart().startsWith("{")) return fail(messageOf(error));
     const mib = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
@@ -75,7 +80,10 @@ function parseYaml(text: string): Parsed {
     merge: true,
     logLevel: "silent",
   });
-  const lineAt = (offset: number) => lines.linePos(offset).line;
+  const positionAt = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset);
+    return { line, column: col };
+  };
   // The parser returns an empty array for an empty stream, which is not the case here.
   const all = documents as Document.Parsed[];
   const filled = all.filter(
@@ -86,23 +94,23 @@ function parseYaml(text: string): Parsed {
   const error = document.errors[0];
   if (error) {
     const json = fromJson(text);
-    return json ?? fail(firstLine(error.message), lineAt(error.pos[0]));
+    return json ?? fail(firstLine(error.message), positionAt(error.pos[0]));
   }
   if (second) {
-    const line = lineAt(second.contents?.range[0] ?? second.range[0]);
-    return fail(`a second document starts here: a manifest contains one Pod`, line);
+    const position = positionAt(second.contents?.range[0] ?? second.range[0]);
+    return fail(`a second document starts here: a manifest contains one Pod`, position);
   }
   const repeated = repeatedKey(document.contents, "");
-  if (repeated) return fail(`duplicate key "${repeated.key}"`, lineAt(repeated.offset), repeated.path);
+  if (repeated) return fail(`duplicate key "${repeated.key}"`, positionAt(repeated.offset), repeated.path);
   const value: unknown = document.toJS({ maxAliasCount: maxAliases });
-  return { value, lineOf: (path) => lineOf(document, path, lineAt) };
+  return { value, positionOf: (path) => positionOf(document, path, positionAt) };
 }
 
 /** JSON that is not YAML, such as with tabs for indentation. */
 function fromJson(text: string): Parsed | undefined {
   if (!/^\s*\{/.test(text)) return undefined;
   try {
-    return { value: JSON.parse(text), lineOf: () => undefined };
+    return { value: JSON.parse(text), positionOf: () => undefined };
   } catch {
     return undefined;
   }
@@ -143,12 +151,12 @@ function repeatedKey(
   return undefined;
 }
 
-/** The line of a field, or of its nearest parent that exists. */
-function lineOf(
+/** The position of a field, or of its nearest parent that exists. */
+function positionOf(
   document: Document.Parsed,
   path: string,
-  lineAt: (offset: number) => number,
-): number | undefined {
+  positionAt: (offset: number) => Position,
+): Position | undefined {
   let node: Node | undefined | null = document.contents;
   let offset = node?.range?.[0];
   for (const [, name, index] of path.matchAll(/([^.[\]]+)|\[([^\]]*)\]/g)) {
@@ -166,7 +174,7 @@ function lineOf(
       node = pair.value as Node | null;
     } else break;
   }
-  return offset === undefined ? undefined : lineAt(offset);
+  return offset === undefined ? undefined : positionAt(offset);
 }
 
 function keyText(key: unknown): string {
@@ -177,6 +185,6 @@ function firstLine(text: string): string {
   return text.split("\n", 1)[0] ?? text;
 }
 
-function fail(message: string, line?: number, field?: string): { problem: DocumentProblem } {
-  return { problem: { message, ...(line !== undefined && { line }), ...(field && { field }) } };
+function fail(message: string, position?: Position, field?: string): { problem: DocumentProblem } {
+  return { problem: { message, ...position, ...(field && { field }) } };
 }

@@ -22,8 +22,7 @@ function decode(bytes: Uint8Array, options: StaticPodOptions, allowList: boolean
   const parsed = parseDocument(bytes);
   if ("problem" in parsed) return { problems: [{ file, ...parsed.problem }] };
   const locate = (field: string, message: string): SourceProblem => {
-    const line = parsed.lineOf(field);
-    return { file, ...(line !== undefined && { line }), ...(field && { field }), message };
+    return { file, ...parsed.positionOf(field), ...(field && { field }), message };
   };
 
   const items = allowList ? listItems(parsed.value) : undefined;

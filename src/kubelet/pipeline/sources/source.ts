@@ -18,6 +18,7 @@ export interface SourceProblem {
   /** The path of a file, or a URL. */
   file: string;
   line?: number;
+  column?: number;
   field?: string;
   message: string;
 }

@@ -10,7 +10,7 @@ export const eventTable = {
   "source-synced": ["housekeeping", "resizes"],
 
   // Probes come before the status: results from before a restart of the agent count from the first status on.
-  "runtime-observed": ["oomWatcher", "logFollowers", "probes", "status", "overview", "workers"],
+  "runtime-observed": ["oomWatcher", "logFollowers", "probes", "status", "overview", "console", "workers"],
   // The statuses come before the workers: a worker decides by the status whether its pod has terminated.
   "runtime-synced": [
     "initialSync",
@@ -21,13 +21,13 @@ export const eventTable = {
     "workers",
     "resizes",
   ],
-  "runtime-state": ["initialSync", "nodeStatus", "pleg", "workers"],
+  "runtime-state": ["initialSync", "nodeStatus", "console", "pleg", "workers"],
   "orphan-found": ["workers"],
   "container-started": ["allocation", "exclusiveResources"],
-  "post-start-done": ["probes", "status", "overview"],
-  "probe-result": ["explanations", "status", "overview", "workers"],
+  "post-start-done": ["probes", "status", "overview", "console"],
+  "probe-result": ["explanations", "status", "overview", "console", "workers"],
 
-  "worker-changed": ["status", "overview", "statusWriter", "mirrors"],
+  "worker-changed": ["status", "overview", "console", "statusWriter", "mirrors"],
   // Resources are free before pods that wait for them are admitted, and before resizes that wait for them are allocated.
   "worker-phase": ["statusWriter", "probes", "exclusiveResources", "workers", "resizes"],
   "resize-allocated": ["workers", "status"],
@@ -52,9 +52,10 @@ export const eventTable = {
     "mirrors",
     "podsApi",
     "overview",
+    "console",
     "volumes",
   ],
-  "status-changed": ["overview", "podsApi", "workers", "statusWriter"],
+  "status-changed": ["overview", "console", "podsApi", "workers", "statusWriter"],
 
   "volumes-in-use": ["nodeStatus"],
   "volumes-reported": ["attachedVolumes"],
@@ -67,15 +68,16 @@ export const eventTable = {
 
   "api-pod": ["startupLatency", "statusWriter", "mirrors"],
   // As with the runtime: the probe results in the mirror count in the status that is written to it.
-  "mirror-changed": ["probes", "status", "overview", "statusWriter"],
-  "node-changed": ["mirrors", "attachedVolumes", "nodeStatus", "servingCertificate"],
+  "mirror-changed": ["probes", "status", "overview", "console", "statusWriter"],
+  "node-changed": ["mirrors", "attachedVolumes", "nodeStatus", "servingCertificate", "console"],
   "api-listed": ["workers"],
-  "api-reconnected": ["mirrors", "plugins"],
+  "api-reconnected": ["mirrors", "plugins", "console"],
 
   "oom-kill": ["pleg", "explanations", "nodeEvents"],
-  "pressure-changed": ["nodeStatus"],
-  "devices-changed": ["status", "nodeStatus"],
-  "shutdown-changed": ["nodeStatus"],
+  "pressure-changed": ["nodeStatus", "console"],
+  "devices-changed": ["status", "nodeStatus", "console"],
+  "shutdown-changed": ["nodeStatus", "console"],
+  "event-recorded": ["console"],
 
   tick: [],
 } as const satisfies { readonly [K in EventKind]: readonly string[] };

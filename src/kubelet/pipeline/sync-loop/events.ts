@@ -1,3 +1,4 @@
+import type { ConsoleEvent } from "../../../lib/model/console-node.ts";
 import type { OomKill } from "../../../lib/model/oom-kill.ts";
 import type { Container, Pod, PodId, PodSourceName, PodUid } from "../../../lib/model/pod.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
@@ -97,6 +98,8 @@ export type KubeletEvent =
   | { readonly kind: "devices-changed"; readonly pods: readonly PodUid[] }
   /** A shutdown of the machine was announced or canceled. */
   | { readonly kind: "shutdown-changed" }
+  /** A component recorded a Kubernetes event; posted only for the node console. */
+  | { readonly kind: "event-recorded"; readonly event: ConsoleEvent }
   | { readonly kind: "tick" };
 
 export type EventKind = KubeletEvent["kind"];

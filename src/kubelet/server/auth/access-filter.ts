@@ -6,11 +6,15 @@ import { HttpError } from "../http-error.ts";
 import type { RouteAttributes } from "../route.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Authorizer } from "./authorizer.ts";
-import type { Identity } from "./identity.ts";
+import { anonymous, type Identity } from "./identity.ts";
 
 export interface AccessFilter {
   /** The caller, if authorized. Throws an HttpError otherwise. */
   authorize(request: IncomingMessage, attributes: RouteAttributes): Promise<Identity>;
+  /** The client of a request with a valid certificate or token; undefined for any other, also where anonymous requests are allowed. */
+  authenticate?(request: IncomingMessage): Promise<Identity | undefined>;
+  /** Whether an authenticated client has the permission. Rejects if that cannot be determined. */
+  allows?(identity: Identity, attributes: RouteAttributes): Promise<boolean>;
   /** False if the client certificate of the connection is not accepted, so that only a new handshake can help. */
   trusts?(socket: TLSSocket): boolean;
 }
@@ -22,6 +26,15 @@ export function accessFilter(o: {
   logger: Logger;
 }): AccessFilter {
   return {
+    async authenticate(request) {
+      const identity = await o.authenticator.authenticate(request);
+      return identity === anonymous ? undefined : identity;
+    },
+    async allows(identity, { verb, subresources }) {
+      for (const subresource of subresources)
+        if (await o.authorizer.allows(identity, { verb, subresource })) return true;
+      return false;
+    },
     async authorize(request, { verb, subresources }) {
       const identity = await o.authenticator.authenticate(request);
       if (!identity) throw new HttpError(401, "Unauthorized");

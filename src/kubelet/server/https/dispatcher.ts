@@ -2,6 +2,7 @@ import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { isAbort, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { anonymous } from "../auth/identity.ts";
 import { type AccessFilter, attributesOf } from "../auth/node-access.ts";
 import { HttpError } from "../http-error.ts";
 import { replyText } from "../replies.ts";
@@ -97,7 +98,8 @@ export class Dispatcher {
       found.kind === "route" && found.route.method !== "*"
         ? found.route.attributes(found.params)
         : attributesOf(method, path);
-    const caller = await this.#o.access.authorize(request, attributes);
+    const checksAccess = found.kind === "route" && found.route.checksAccess === true;
+    const caller = checksAccess ? anonymous : await this.#o.access.authorize(request, attributes);
     switch (found.kind) {
       case "missing":
         throw new HttpError(404, "404: Page Not Found");

@@ -7,6 +7,7 @@ import { ManifestDir } from "./manifest-dir.ts";
 /** A problem of a manifest, for users. */
 export interface ManifestProblem {
   readonly line?: number;
+  readonly column?: number;
   readonly field?: string;
   readonly message: string;
 }
@@ -124,6 +125,12 @@ export class ManifestStore {
     return this.#enqueue(() => this.#put(name, bytes));
   }
 
+  /** The result that `put` would have, without changing anything. */
+  async check(name: string, bytes: Uint8Array): Promise<PutResult> {
+    await this.ready;
+    return this.#plan(name, bytes);
+  }
+
   /** False if there is no such manifest. */
   remove(name: string): Promise<boolean> {
     return this.#enqueue(async () => {
@@ -137,6 +144,18 @@ export class ManifestStore {
   }
 
   async #put(name: string, bytes: Uint8Array): Promise<PutResult> {
+    const result = this.#plan(name, bytes);
+    if (result.kind !== "created" && result.kind !== "replaced") return result;
+    await this.#directory.write(name, bytes).catch((error) => this.#failed(name, error));
+    this.#uncertain.delete(name);
+    const { pods } = result;
+    const stored = { name, digest: digestOf(bytes), bytes: bytes.length, modified: new Date() };
+    this.#manifests.set(name, { ...stored, pods, problems: [] });
+    this.#changed();
+    return result;
+  }
+
+  #plan(name: string, bytes: Uint8Array): PutResult {
     const previous = this.#manifests.get(name);
     const decoded = this.#o.decode(name, bytes);
     if ("problems" in decoded) return { kind: "invalid", problems: decoded.problems };
@@ -145,14 +164,8 @@ export class ManifestStore {
     if (conflicting) return { kind: "conflict", ...conflicting };
     if (!previous && this.#manifests.size >= this.#maxManifests)
       return { kind: "full", max: this.#maxManifests };
-    const digest = digestOf(bytes);
-    if (previous?.digest === digest && previous.problems.length === 0 && !this.#uncertain.has(name))
-      return { kind: "unchanged", pods, warnings };
-    await this.#directory.write(name, bytes).catch((error) => this.#failed(name, error));
-    this.#uncertain.delete(name);
-    const modified = new Date();
-    this.#manifests.set(name, { name, digest, bytes: bytes.length, modified, pods, problems: [] });
-    this.#changed();
+    const isSame = previous?.digest === digestOf(bytes) && previous.problems.length === 0;
+    if (isSame && !this.#uncertain.has(name)) return { kind: "unchanged", pods, warnings };
     return { kind: previous ? "replaced" : "created", pods, warnings };
   }
 

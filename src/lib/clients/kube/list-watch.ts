@@ -139,6 +139,11 @@ export class ListWatch<T> implements Component {
     this.#loop = this.#run(signal);
   }
 
+  /** The error of the last attempt; undefined while there is a watch, and before the first attempt. */
+  get failure(): string | undefined {
+    return this.#failing?.error;
+  }
+
   health(): Health {
     const failing = this.#failing;
     const failingMs = failing ? msSince(this.#o.clock, failing.since) : 0;

@@ -31,6 +31,8 @@ export interface KubeletFlags {
   maxParallelStarts: number;
   /** kubelet-ts only: serves /manifests on the kubelet API. */
   enableManifestsHandler: boolean;
+  /** kubelet-ts only: serves the node console on the kubelet API. */
+  enableConsole: boolean;
   /** kubelet-ts only: a directory of ConfigMaps and Secrets; "" for none. */
   localObjects: string;
   /** kubelet-ts only: kernel settings that differ are reported, and not changed. */
@@ -65,6 +67,7 @@ export function defaultFlags(): KubeletFlags {
     housekeepingInterval: 10_000,
     maxParallelStarts: 0,
     enableManifestsHandler: false,
+    enableConsole: false,
     localObjects: "",
     keepKernelTunables: false,
   };

@@ -35,7 +35,13 @@ const listed = readFileSync(new URL("../../../../test/fixtures/config/flags.txt"
   .map((line) => line.split(" ") as [string, string]);
 
 test("the flags of a real kubelet are known, and these of our own", () => {
-  const ours = ["max-parallel-starts", "enable-manifests-handler", "local-objects", "keep-kernel-tunables"];
+  const ours = [
+    "max-parallel-starts",
+    "enable-manifests-handler",
+    "enable-console",
+    "local-objects",
+    "keep-kernel-tunables",
+  ];
   assert.deepEqual(new Set(flagTable.keys()), new Set([...listed.map(([name]) => name), ...ours]));
   assert.equal(flagTable.size, 149 + ours.length);
 });

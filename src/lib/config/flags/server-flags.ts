@@ -98,6 +98,12 @@ export const serverFlags: readonly FlagGroup[] = [
         "enableManifestsHandler",
         "let authorized clients apply, read and delete static pods at /manifests (kubelet-ts only)",
       ),
+      flagOnly(
+        "enable-console",
+        "bool",
+        "enableConsole",
+        "serve the node console at /console to authorized users (kubelet-ts only)",
+      ),
       field(
         "contention-profiling",
         "bool",

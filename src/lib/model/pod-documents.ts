@@ -1,6 +1,6 @@
 import { type Document, LineCounter, parseAllDocuments } from "yaml";
-import { messageOf } from "../lib/base/errors.ts";
-import { dnsLabel, dnsSubdomain } from "../lib/model/validation/names.ts";
+import { messageOf } from "../base/errors.ts";
+import { dnsLabel, dnsSubdomain } from "./validation/names.ts";
 
 /** One pod of a file, with the text that defines it. */
 export interface PodDocument {
@@ -15,6 +15,7 @@ export interface PodDocument {
 
 export interface DocumentProblem {
   readonly line?: number;
+  readonly column?: number;
   readonly message: string;
 }
 
@@ -41,22 +42,26 @@ function yamlDocuments(text: string): PodDocuments {
   const parsed = parseAllDocuments(text, { version: "1.1", ...options, logLevel: "silent" });
   const found: PodDocument[] = [];
   const problems: DocumentProblem[] = [];
-  let start = 0;
+  let end = 0;
   for (const document of parsed as Document.Parsed[]) {
-    const linesBefore = lines.linePos(start).line - 1;
-    const part = text.slice(start, document.range[2]);
-    start = document.range[2];
-    const line = lines.linePos(document.contents?.range?.[0] ?? document.range[0]).line;
+    const linesBefore = lines.linePos(end).line - 1;
+    const part = text.slice(end, document.range[2]);
+    end = document.range[2];
+    const position = (offset: number) => {
+      const { line, col: column } = lines.linePos(offset);
+      return { line, column };
+    };
+    const start = position(document.contents?.range?.[0] ?? document.range[0]);
     const content = read(document);
     if ("message" in content) {
       const at = document.errors[0]?.pos[0];
-      problems.push({ line: at === undefined ? line : lines.linePos(at).line, message: content.message });
+      problems.push({ ...(at === undefined ? start : position(at)), message: content.message });
       continue;
     }
     if (content.value === null || content.value === undefined) continue;
     const result = podsOf(content.value, part, linesBefore);
     if ("documents" in result) found.push(...result.documents);
-    else problems.push(...result.problems.map((problem) => ({ line, ...problem })));
+    else problems.push(...result.problems.map((problem) => ({ ...start, ...problem })));
   }
   if (problems.length > 0) return { problems };
   return found.length > 0 ? { documents: found } : { problems: [{ message: "contains no pod" }] };

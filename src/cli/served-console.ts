@@ -1,0 +1,18 @@
+import { dirname, join } from "node:path";
+import type { ConsoleOptions } from "../kubelet/agent/agent-options.ts";
+import type { Clock } from "../lib/base/clock.ts";
+import type { Logger } from "../lib/base/logger.ts";
+
+/** The console for an agent. Its code is evaluated only if it is served. */
+export async function servedConsole(o: {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly linkCommand: string;
+  readonly loopbackPort?: number;
+}): Promise<ConsoleOptions> {
+  const { createConsole } = await import("../console/console.ts");
+  const { clock, logger, ...more } = o;
+  // The build puts the page beside the program.
+  const pageDir = join(dirname(process.argv[1] ?? ""), "console");
+  return { ...more, create: (node) => createConsole({ node, pageDir, clock, logger }) };
+}

@@ -1,0 +1,33 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { ConsoleProblem } from "./problem.ts";
+
+/** The headers of HTTP/1.1 and HTTP/2 that tell where a request comes from and goes to. */
+type Headers = IncomingHttpHeaders & { ":authority"?: string };
+
+/**
+ * A page of another site may make a browser resolve its own name to this node (DNS rebinding): then the browser sends that name. Only the
+ * node's own names are served.
+ */
+export function checkHost(headers: Headers, origins: readonly string[]): void {
+  const host = (headers[":authority"] ?? headers.host ?? "").toLowerCase();
+  if (!origins.some((origin) => origin.slice(origin.indexOf("//") + 2) === host))
+    throw new ConsoleProblem("cross-site", "the console is not served under this host name");
+}
+
+/** Data is for the console's own page: a request from another page is rejected, even one that only reads. */
+export function checkReader(headers: Headers, origins: readonly string[]): void {
+  const site = headers["sec-fetch-site"];
+  // "none": the user typed the address.
+  if (site !== undefined && site !== "same-origin" && site !== "none") throw crossSite();
+  if (headers.origin !== undefined && !origins.includes(headers.origin.toLowerCase())) throw crossSite();
+}
+
+/** Browsers send the origin with each request that changes something, and with each WebSocket. */
+export function checkWriter(headers: Headers, origins: readonly string[]): void {
+  checkReader(headers, origins);
+  if (headers.origin === undefined || headers["sec-fetch-site"] === "none") throw crossSite();
+}
+
+function crossSite(): ConsoleProblem {
+  return new ConsoleProblem("cross-site", "the request does not come from the console's own page");
+}

@@ -1,0 +1,32 @@
+import type { ConsoleNode, ConsoleRight } from "../lib/model/console-node.ts";
+import type { ConsoleSession } from "./sessions/sessions.ts";
+
+/**
+ * The permission that each action needs, on the node's subresources: those of the same request to the kubelet API. Reading logs and
+ * running a command are the same subresource upstream; here a command needs `create`, by whatever protocol it comes.
+ */
+const rights = {
+  read: { verb: "get", subresources: ["proxy"] },
+  exec: { verb: "create", subresources: ["proxy"] },
+  restart: { verb: "create", subresources: ["proxy"] },
+  apply: { verb: "update", subresources: ["manifests", "proxy"] },
+  delete: { verb: "delete", subresources: ["manifests", "proxy"] },
+} as const satisfies Record<string, ConsoleRight>;
+
+export type Action = keyof typeof rights;
+
+/** Checked with each request: a permission may be revoked during a session. */
+export async function mayDo(
+  node: Pick<ConsoleNode, "access">,
+  { isLocal, user }: ConsoleSession,
+  action: Action,
+): Promise<boolean> {
+  if (isLocal) return true;
+  return (await node.access?.allows(user, rights[action])) ?? false;
+}
+
+/** "create nodes/proxy", for messages. */
+export function rightText(action: Action): string {
+  const { verb, subresources } = rights[action];
+  return `${verb} ${subresources.map((name) => `nodes/${name}`).join(" or ")}`;
+}

@@ -1,0 +1,81 @@
+import type { Clock } from "../../lib/base/clock.ts";
+import { epochMs, type MonotonicTime, plusMs } from "../../lib/base/time.ts";
+import type { ConsoleUser } from "../../lib/model/console-node.ts";
+import { newSecret, secretKey } from "./secrets.ts";
+
+/** A browser that is logged in. */
+export interface ConsoleSession {
+  readonly user: ConsoleUser;
+  /** True if it was started by a link, which only root can request: its user may do everything. */
+  readonly isLocal: boolean;
+  /** Sent by the page with each change; other sites cannot read it. */
+  readonly csrf: string;
+  /** Wall-clock time in milliseconds, for display. */
+  readonly expiresAt: number;
+  /** Aborted when the session ends. */
+  readonly ended: AbortSignal;
+}
+
+interface Stored {
+  readonly session: ConsoleSession;
+  readonly expiry: MonotonicTime;
+  readonly end: AbortController;
+}
+
+const maxSessions = 64;
+
+/** The sessions, in memory only: a restart of the agent ends them. */
+export class Sessions {
+  readonly #clock: Clock;
+  /** By key, the oldest first. */
+  readonly #sessions = new Map<string, Stored>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The value of the cookie. When there are too many sessions, the oldest ends. */
+  create(
+    user: ConsoleUser,
+    o: { isLocal: boolean; validMs: number },
+  ): { id: string; session: ConsoleSession } {
+    this.#endExpired();
+    const [oldest] = this.#sessions.keys();
+    if (this.#sessions.size >= maxSessions && oldest !== undefined) this.#end(oldest);
+    const id = newSecret();
+    const end = new AbortController();
+    const session: ConsoleSession = {
+      ...{ user, isLocal: o.isLocal, csrf: newSecret(), ended: end.signal },
+      expiresAt: epochMs(plusMs(this.#clock.wall(), o.validMs)),
+    };
+    const expiry = plusMs(this.#clock.monotonic(), o.validMs);
+    this.#sessions.set(secretKey(id), { session, expiry, end });
+    return { id, session };
+  }
+
+  /** Undefined if there is none, or it has expired. */
+  get(id: string): ConsoleSession | undefined {
+    const key = secretKey(id);
+    const stored = this.#sessions.get(key);
+    if (stored && this.#clock.monotonic() >= stored.expiry) this.#end(key);
+    return this.#sessions.get(key)?.session;
+  }
+
+  end(id: string): void {
+    this.#end(secretKey(id));
+  }
+
+  endAll(): void {
+    for (const key of [...this.#sessions.keys()]) this.#end(key);
+  }
+
+  #end(key: string): void {
+    this.#sessions.get(key)?.end.abort();
+    this.#sessions.delete(key);
+  }
+
+  #endExpired(): void {
+    const now = this.#clock.monotonic();
+    for (const [key, { expiry }] of this.#sessions) if (now >= expiry) this.#end(key);
+  }
+}

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { test } from "node:test";
+import { FakeClock, settle } from "../../lib/base/fake-clock.ts";
+import { silentLogger } from "../../lib/base/logger.ts";
+import type { PodUid } from "../../lib/model/pod.ts";
+import { FakeConsoleNode, fakeConsolePod } from "../fake-console-node.ts";
+import { Feed } from "./feed.ts";
+import { streamTo } from "./viewer.ts";
+
+/** A response whose client may stop reading. */
+class FakeResponse extends EventEmitter {
+  readonly written: string[] = [];
+  reads = true;
+  destroyed = false;
+  writableEnded = false;
+  writeHead() {}
+  write(text: string): boolean {
+    this.written.push(text);
+    return this.reads;
+  }
+  end() {
+    this.writableEnded = true;
+  }
+  kinds(): string[] {
+    return this.written.flatMap((text) => /^event: (\w+)/.exec(text)?.[1] ?? []);
+  }
+}
+
+function setUp() {
+  const clock = new FakeClock();
+  const uid = "a" as PodUid;
+  const node = new FakeConsoleNode().add(fakeConsolePod({ metadata: { uid } }));
+  const feed = new Feed({ node, clock, logger: silentLogger });
+  const response = new FakeResponse();
+  const closed = new AbortController();
+  const session = new AbortController();
+  const state = { mayRead: true };
+  const done = streamTo({
+    ...{ feed, clock, lastId: undefined, sessionEnded: session.signal },
+    exchange: {
+      request: {} as IncomingMessage,
+      response: response as unknown as ServerResponse,
+      signal: closed.signal,
+    },
+    mayRead: async () => state.mayRead,
+  });
+  return { clock, node, feed, uid, response, closed, session, state, done };
+}
+
+test("a page gets at most five messages per second, however many changes there are", async () => {
+  const { clock, feed, uid, response, node } = setUp();
+  await settle();
+  const before = node.counts.pod;
+  for (let i = 0; i < 500; i++) {
+    feed.podChanged(uid);
+    await clock.advance(10);
+  }
+  const count = response.kinds().length;
+  assert.ok(count >= 20 && count <= 28, String(count));
+  assert.ok(node.counts.pod - before <= 28, String(node.counts.pod));
+});
+
+test("a page that does not read has one message in its buffer, and then gets the newest state", async () => {
+  const { clock, feed, uid, response, node } = setUp();
+  response.reads = false;
+  feed.podChanged(uid);
+  await clock.advance(300);
+  const blockedAt = response.written.length;
+  const computed = node.counts.pod;
+  for (let i = 0; i < 100; i++) {
+    feed.podChanged(uid);
+    await clock.advance(1000);
+  }
+  assert.equal(response.written.length, blockedAt);
+  assert.equal(node.counts.pod, computed);
+  response.reads = true;
+  response.emit("drain");
+  await clock.advance(300);
+  assert.equal(response.written.length, blockedAt + 1);
+});
+
+test("a stream ends with its session, and when the permission is gone", async () => {
+  const first = setUp();
+  await settle();
+  first.session.abort();
+  await first.done;
+  assert.equal(first.response.kinds().at(-1), "bye");
+  assert.ok(first.response.writableEnded);
+
+  const second = setUp();
+  await settle();
+  second.state.mayRead = false;
+  await second.clock.advance(16_000);
+  await second.done;
+  assert.equal(second.response.kinds().at(-1), "bye");
+});
+
+test("a page that disconnects leaves nothing behind", async () => {
+  const { clock, feed, closed, done, node } = setUp();
+  await settle();
+  closed.abort();
+  await done;
+  assert.equal(feed.viewers, 0);
+  await clock.advance(31_000);
+  const { usage } = node.counts;
+  await clock.advance(600_000);
+  assert.equal(node.counts.usage, usage);
+  assert.equal(clock.pending, 0);
+});

@@ -1,0 +1,136 @@
+import type { ConsoleChanges, ConsolePod } from "../../lib/model/console-node.ts";
+import type { Pod, PodCondition, Volume } from "../../lib/model/pod.ts";
+import type { Condition, Explanation, PodDetail, TimelineStep, VolumeDetail } from "../protocol.ts";
+import { timeOf } from "./amounts.ts";
+import { type ContainerFacts, containerDetails } from "./container-detail.ts";
+import { nextStep } from "./next-step.ts";
+import { podSummary } from "./pod-summary.ts";
+
+export interface PodFacts extends Pick<ContainerFacts, "probes" | "usage"> {
+  readonly shown: ConsolePod;
+  readonly revision: number;
+  readonly now: number;
+  readonly nodeName: string;
+  readonly events: PodDetail["events"];
+  readonly changes: ConsoleChanges | undefined;
+  readonly whyReadOnly: string;
+}
+
+export function podDetail(facts: PodFacts): PodDetail {
+  const { shown, revision, now, nodeName, events, probes, usage } = facts;
+  const { pod, status, explanation } = shown;
+  const { start, dropped, history } = explanation;
+  const owner = pod?.metadata.ownerReferences?.find(({ controller }) => controller);
+  const hint = deleteHint(shown, facts);
+  return {
+    revision,
+    now,
+    summary: podSummary(shown, revision),
+    explanation: explanationOf(shown),
+    timeline: history.map(
+      (step): TimelineStep => ({
+        step: step.step,
+        text: step.text,
+        container: step.container ?? null,
+        startedAt: Date.parse(step.startedAt),
+        endedAt: timeOf(step.endedAt),
+        until: timeOf(step.until),
+        error: step.error ?? null,
+      }),
+    ),
+    droppedSteps: dropped,
+    start: start && { readyAt: Date.parse(start.readyAt), tookMs: start.tookMs, steps: start.steps },
+    containers: pod ? containerDetails({ pod, status, probes, usage }) : [],
+    volumes: (pod?.spec.volumes ?? []).map((volume) => volumeDetail(volume, shown)),
+    conditions: (status?.conditions ?? []).map(condition),
+    events,
+    annotations: pod?.metadata.annotations ?? {},
+    nodeName,
+    priority: pod?.spec.priority ?? null,
+    restartPolicy: pod?.spec.restartPolicy ?? "Always",
+    hostNetwork: pod?.spec.hostNetwork ?? false,
+    serviceAccount: pod?.spec.serviceAccountName ?? "",
+    controlledBy: owner ? `${owner.kind}/${owner.name}` : "",
+    mayDelete: hint === "",
+    deleteHint: hint,
+  };
+}
+
+function explanationOf(shown: ConsolePod): Explanation {
+  const { cause, details, lastError, waitsFor } = shown.explanation;
+  return {
+    cause,
+    details: details.filter((line) => line !== cause),
+    lastError: lastError && { text: lastError.text, at: Date.parse(lastError.at) },
+    waitsFor: waitsFor && {
+      step: waitsFor.step,
+      text: waitsFor.text,
+      container: waitsFor.container ?? null,
+      since: Date.parse(waitsFor.since),
+      until: timeOf(waitsFor.until),
+    },
+    next: nextStep(shown),
+  };
+}
+
+function condition({ type, status, reason, message, lastTransitionTime }: PodCondition): Condition {
+  return {
+    type,
+    status: status === "True" || status === "False" ? status : "Unknown",
+    reason: reason ?? "",
+    message: message ?? "",
+    since: timeOf(lastTransitionTime),
+  };
+}
+
+/** The kind of a volume is the name of its field. */
+function volumeDetail(volume: Volume, { explanation }: ConsolePod): VolumeDetail {
+  const { name, ...sources } = volume;
+  const [field = "emptyDir", source] = Object.entries(sources).find(([, value]) => value !== undefined) ?? [];
+  const waits = explanation.waitsFor?.step === "volumes";
+  const lines = waits ? [explanation.waitsFor?.text ?? "", ...explanation.details] : [];
+  return {
+    name,
+    kind: `${field.charAt(0).toUpperCase()}${field.slice(1)}`,
+    detail: referenceOf(source as Record<string, unknown> | undefined),
+    problem: lines.find((line) => mentions(line, name)) ?? null,
+  };
+}
+
+/** The name of what a volume refers to; never its content. */
+function referenceOf(source: Record<string, unknown> | undefined): string {
+  for (const field of ["name", "secretName", "claimName", "path", "driver", "reference", "medium"]) {
+    const value = source?.[field];
+    if (typeof value === "string" && value !== "") return value;
+  }
+  return "";
+}
+
+function mentions(line: string, name: string): boolean {
+  return line.split(/[^\w.-]+/).includes(name);
+}
+
+/** Why the pod cannot be deleted from here; "" if it can. */
+export function deleteHint(
+  { pod, explanation }: ConsolePod,
+  { changes, whyReadOnly }: { readonly changes: ConsoleChanges | undefined; readonly whyReadOnly: string },
+): string {
+  if (!changes) return whyReadOnly;
+  if (!pod) return "the pod is in no pod source: the kubelet is already removing it";
+  switch (explanation.source) {
+    case "applied":
+      return "";
+    case "api":
+      return changes.deleteApiPod ? "" : "the pod belongs to a cluster: delete it with kubectl";
+    case "http":
+      return "the pod comes from the manifest URL of the kubelet: remove it there";
+    default:
+      return "the pod comes from a file in the manifest directory of the kubelet: remove the file";
+  }
+}
+
+/** The applied manifest that has the pod; undefined if there is none. */
+export function manifestOf(changes: ConsoleChanges, pod: Pod): string | undefined {
+  return changes.manifests.list().find(({ pods }) => pods.some((p) => p.metadata.uid === pod.metadata.uid))
+    ?.name;
+}
