@@ -5,7 +5,7 @@ import { readJson } from "./http/body.ts";
 import { ConsoleProblem } from "./http/problem.ts";
 import { reply, replyJson } from "./http/response-headers.ts";
 import type { ApiRoute } from "./http/routes.ts";
-import type { LoginInfo, Session } from "./protocol.ts";
+import { consolePath, type LoginInfo, type Session } from "./protocol.ts";
 import { mayDo } from "./rights.ts";
 import { cookieHeader, cookieName, readCookie } from "./sessions/cookie.ts";
 import { OneTimeTokens } from "./sessions/one-time-tokens.ts";
@@ -51,7 +51,7 @@ export class Logins {
   }
 
   link(): string {
-    return `/console/login?token=${this.#tokens.create()}`;
+    return `${consolePath}/login?token=${this.#tokens.create()}`;
   }
 
   /** Undefined without a valid cookie. */

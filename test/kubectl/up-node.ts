@@ -76,6 +76,13 @@ export class UpNode {
     return reported;
   }
 
+  /** The link to the console that it prints. */
+  get consoleLink(): string {
+    const reported = /Console: +(\S+)/.exec(this.#up.stdout)?.[1];
+    assert.ok(reported, this.#up.stdout);
+    return reported;
+  }
+
   /** The range of service addresses: "10.64.16.0/20". */
   get serviceRange(): string {
     return readFileSync(this.files.serviceRange, "utf8").trim();

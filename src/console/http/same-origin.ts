@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { ConsoleProblem } from "./problem.ts";
 
-/** The headers of HTTP/1.1 and HTTP/2 that tell where a request comes from and goes to. */
+/** The headers of HTTP/1.1 and HTTP/2 with the origin and the target of a request. */
 type Headers = IncomingHttpHeaders & { ":authority"?: string };
 
 /**

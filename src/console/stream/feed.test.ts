@@ -48,6 +48,30 @@ test("a viewer gets a snapshot, then only what has changed", async () => {
   assert.equal(feed.since(second.id), undefined);
 });
 
+test("a late event of a removed pod does not bring it back, and a pod of the same UID does", () => {
+  const { feed, node } = setUp();
+  feed.subscribe(() => {});
+  const first = feed.since(undefined)!;
+  const [a] = [...node.pods.values()];
+  node.pods.delete("a");
+  feed.podRemoved(uid("a"));
+  feed.podChanged(uid("a"));
+  const second = feed.since(first.id)!;
+  assert.deepEqual(
+    [(second.message as Changes).pods, (second.message as Changes).removed],
+    [undefined, ["a"]],
+  );
+  // For a viewer that has already received the removal and one that has not.
+  for (const { id } of [first, second])
+    assert.equal((feed.since(id)?.message as Changes | undefined)?.pods, undefined);
+  node.add(a!);
+  feed.podChanged(uid("a"));
+  for (const { id } of [first, second]) {
+    const { pods, removed } = feed.since(id)!.message as Changes;
+    assert.deepEqual([pods?.map(({ name }) => name), removed], [["a"], undefined]);
+  }
+});
+
 test("a changed pod is computed once for all viewers", () => {
   const { feed, node } = setUp();
   for (let i = 0; i < 10; i++) feed.subscribe(() => {});

@@ -12,6 +12,7 @@ import type {
   PodSummary,
   PodUsage,
   Snapshot,
+  StreamMessage,
   UsageSample,
 } from "../protocol.ts";
 import { nodeState } from "../views/node-state.ts";
@@ -38,7 +39,7 @@ const maxPendingSamples = 12;
 /** A message, and the position in the stream after it. */
 export interface FeedMessage {
   readonly id: string;
-  readonly message: Snapshot | Changes;
+  readonly message: Exclude<StreamMessage, { kind: "bye" }>;
 }
 
 /** State that exists while the console is viewed. */
@@ -83,10 +84,8 @@ export class Feed {
   }
 
   podChanged(uid: PodUid): void {
-    const { pods, removed } = this.#active ?? {};
-    if (!pods) return;
-    removed?.delete(uid);
-    pods.set(uid, this.#next());
+    if (!this.#active) return;
+    this.#active.pods.set(uid, this.#next());
     this.#notify();
   }
 
@@ -254,7 +253,7 @@ export class Feed {
     const after = <K, V>(all: Map<K, V>, of: (value: V) => number) =>
       [...all].filter(([, value]) => of(value) > version);
     const pods = after(active.pods, (v) => v).flatMap(([uid]) => this.#summary(active, uid));
-    const removed = after(active.removed, (v) => v).map(([uid]) => uid);
+    const removed = after(active.removed, (v) => v).flatMap(([uid]) => (active.pods.has(uid) ? [] : [uid]));
     const usage = active.samples.filter((s) => s.version > version).map(({ sample }) => sample);
     const events = after(active.events, (e) => e.version).map(([, { event }]) => event);
     return {
@@ -274,7 +273,12 @@ export class Feed {
     const known = active.summaries.get(uid);
     if (known?.version === version) return [known.summary];
     const shown = this.#o.node.pod(uid);
-    if (!shown) return [];
+    if (!shown) {
+      // A late event of a pod that is gone.
+      active.pods.delete(uid);
+      active.removed.set(uid, version);
+      return [];
+    }
     const summary = podSummary(shown, version);
     active.summaries.set(uid, { version, summary });
     return [summary];

@@ -1,7 +1,7 @@
 import { type Clock, msSince } from "../../lib/base/clock.ts";
-import type { MonotonicTime } from "../../lib/base/time.ts";
+import { epochMs, type MonotonicTime } from "../../lib/base/time.ts";
 import type { ConsoleExchange } from "../../lib/model/console-node.ts";
-import type { Bye } from "../protocol.ts";
+import type { Bye, Changes } from "../protocol.ts";
 import type { Feed } from "./feed.ts";
 
 /** Five messages a second. */
@@ -61,7 +61,8 @@ export async function streamTo(o: ViewerOptions): Promise<void> {
     ended.resolve();
   };
   const keepAlive = () => {
-    if (!isBlocked) write(": keep-alive\n\n");
+    const alive: Changes = { kind: "changes", now: epochMs(clock.wall()) };
+    if (!isBlocked) write(`event: changes\ndata: ${JSON.stringify(alive)}\n\n`);
     o.mayRead().then(
       (may) => (may ? undefined : end("session")),
       () => {},

@@ -1,5 +1,6 @@
 import type { ConsolePod } from "../../lib/model/console-node.ts";
 import { summarizeContainers } from "../../lib/model/container-summary.ts";
+import { isCritical } from "../../lib/model/critical-pod.ts";
 import { podQos } from "../../lib/model/qos.ts";
 import type { Health, PodSummary } from "../protocol.ts";
 import { timeOf } from "./amounts.ts";
@@ -27,6 +28,8 @@ export function podSummary(shown: ConsolePod, revision: number): PodSummary {
     restarts,
     ip: status?.podIP ?? "",
     startedAt: timeOf(status?.startTime),
+    createdAt: timeOf(pod?.metadata.creationTimestamp) ?? Date.parse(explanation.seenAt),
+    critical: pod !== undefined && isCritical(pod),
     qosClass: status?.qosClass ?? (pod ? podQos(pod) : ""),
     labels: pod?.metadata.labels ?? {},
     cause: explanation.cause,

@@ -6,8 +6,7 @@ import { agentCore } from "./agent-core.ts";
 import type { Agent, AgentOptions } from "./agent-options.ts";
 import { withCgroupDriverOfRuntime } from "./cgroup-driver.ts";
 import { type Cluster, joinCluster } from "./cluster.ts";
-import { nodeConsole } from "./console.ts";
-import { type AgentEndpoints, agentEndpoints } from "./endpoints.ts";
+import { agentEndpoints } from "./endpoints.ts";
 import { type AgentHandlers, podHandlers } from "./event-handlers.ts";
 import { evictionManager } from "./eviction.ts";
 import { explainer } from "./explain-node.ts";
@@ -19,7 +18,6 @@ import { orphanCleanup } from "./orphan-cleanup.ts";
 import { PodListeners } from "./pod-listeners.ts";
 import { podParts } from "./pod-parts.ts";
 import { podResources } from "./pod-resources.ts";
-import { podStreams } from "./pod-streams.ts";
 import { podsApi } from "./pods-api.ts";
 import { RootDirLock } from "./root-dir-lock.ts";
 import { servingCertificate, servingHandlers } from "./serving-certificate.ts";
@@ -52,7 +50,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     devices: pods.exclusive.devices.manager,
     notReady,
   });
-  const { sources, routes, manifests } = podSources(core, cluster);
+  const { sources, ...applied } = podSources(core, cluster);
   const podConfig = new PodConfig({
     ...{ sources, clock, logger },
     onChange: (change) => post({ kind: "pods-changed", change }),
@@ -71,17 +69,10 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const nodePods = podsApi(core, { workers, statuses });
   const serving = o.certDir === undefined ? undefined : servingCertificate(core, o.certDir);
   const listeners = new PodListeners();
-  const streams = podStreams(core, { statuses, listeners });
-  const { explain, explainNode } = explainer(core, { pods: pods.explanations, eviction, shutdown, notReady });
-  const console = nodeConsole(core, {
-    ...{ pods, stats, streams, explainNode, manifests, certificate: serving },
-    serverPort: () => endpoints.serverPort(),
-  });
-  const endpoints: AgentEndpoints = await agentEndpoints(core, {
-    ...{ loop, pleg, overview, statuses, stats, streams, probeMetrics: pods.probeMetrics, explain, console },
+  const endpoints = await agentEndpoints(core, {
+    ...{ loop, pods, stats, listeners, certificate: serving, manifests: applied },
+    explainer: explainer(core, { pods: pods.explanations, eviction, shutdown, notReady }),
     components: () => lifecycle.components,
-    certificate: serving,
-    manifests: routes,
   });
 
   const handlers: AgentHandlers = {
@@ -90,7 +81,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     ...nodePods.handlers,
     ...cluster.handlers,
     ...servingHandlers(serving),
-    ...console?.handlers,
+    ...endpoints.handlers,
   };
   loop.subscribe(handlers);
 
@@ -99,7 +90,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     await pods.prepare();
     const first = [...(core.tracing ? [core.tracing.component] : []), ...endpoints.first];
     const early = [...core.components, ...pods.components, ...cluster.components];
-    const serve = [...(serving ? [serving] : []), ...endpoints.serving, ...(console?.components ?? [])];
+    const serve = [...(serving ? [serving] : []), ...endpoints.serving];
     const { activePods, allocated, exclusive } = pods;
     const { server } = exclusive.devices;
     const sockets = [podResources(core, activePods, allocated), server, ...nodePods.components];
@@ -139,7 +130,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       return endpoints.healthPort();
     },
     servingCertificate: serving,
-    consoleLink: () => console?.link(),
+    consoleLink: endpoints.consoleLink,
     problems: () => sources.flatMap((source) => source.problems?.() ?? []),
     async terminatePods({ graceSeconds, withinMs }) {
       for (const { id } of [...workers.all()]) workers.terminate(id.uid, { removed: true, graceSeconds });

@@ -1,21 +1,25 @@
 import { type Component, type Health, healthy } from "../../lib/base/component.ts";
-import type { Metrics } from "../../lib/base/metrics.ts";
-import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import { HealthServer } from "../server/health-server.ts";
 import { healthSlis } from "../server/health-slis.ts";
-import { LocalApi, type LocalApiOptions } from "../server/local-api.ts";
-import type { Route } from "../server/route.ts";
+import { LocalApi } from "../server/local-api.ts";
 import type { Stats } from "../stats/stats.ts";
 import type { AgentCore } from "./agent-core.ts";
-import type { ConsoleServing } from "./console.ts";
+import { type ConsoleServing, nodeConsole } from "./console.ts";
+import type { Explainer } from "./explain-node.ts";
 import { kubeletServer } from "./kubelet-server.ts";
-import type { PodStreams } from "./pod-streams.ts";
+import type { PodListeners } from "./pod-listeners.ts";
+import type { PodParts } from "./pod-parts.ts";
+import { podStreams } from "./pod-streams.ts";
 import type { ServingCertificate } from "./serving-certificate.ts";
+import type { PodSources } from "./sources.ts";
 
 export interface AgentEndpoints {
+  readonly handlers: Partial<ConsoleServing["handlers"]>;
+  /** A new link to the console; undefined if it is off. */
+  readonly consoleLink: () => string | undefined;
   /** Started before anything else, so that the health of a starting agent can be checked. */
   readonly first: readonly Component[];
-  /** The kubelet API. Must be started in this order. */
+  /** The kubelet API and the console. Must be started in this order. */
   readonly serving: readonly Component[];
   readonly healthPort: () => number | undefined;
   readonly serverPort: () => number | undefined;
@@ -24,25 +28,28 @@ export interface AgentEndpoints {
 /** The endpoints of the agent: /healthz, the local socket for root, and the kubelet API if it is configured. */
 export async function agentEndpoints(
   core: AgentCore,
-  parts: Pick<LocalApiOptions, "overview"> & {
+  parts: {
     readonly loop: { health(): Health };
-    readonly pleg: { health(): Health };
+    readonly pods: PodParts;
     /** All started components. */
     readonly components: () => readonly Component[];
-    readonly explain: LocalApiOptions["explain"];
-    readonly statuses: StatusManager;
+    readonly explainer: Explainer;
     readonly stats: Stats;
-    readonly streams: PodStreams;
-    readonly probeMetrics: Metrics;
+    readonly listeners: PodListeners;
     readonly certificate: ServingCertificate | undefined;
     /** Routes for applied manifests: always on the socket, on the port if the options allow it. */
-    readonly manifests: readonly Route[];
-    /** Undefined if it is off. */
-    readonly console: ConsoleServing | undefined;
+    readonly manifests: Pick<PodSources, "routes" | "manifests">;
   },
 ): Promise<AgentEndpoints> {
   const { options: o, config, logger, connection } = core;
-  const { loop, pleg, components, overview, certificate, manifests, ...served } = parts;
+  const { loop, pods, stats, components, certificate, manifests } = parts;
+  const { pleg, overview, statuses, probeMetrics } = pods;
+  const { explain, explainNode } = parts.explainer;
+  const streams = podStreams(core, { statuses, listeners: parts.listeners });
+  const console = nodeConsole(core, {
+    ...{ pods, stats, streams, explainNode, certificate, manifests: manifests.manifests },
+    serverPort: () => server?.port(),
+  });
   const { certificate: missingCertificate } = o.cluster ?? {};
   const checks = () => [
     { name: "ping", health: () => healthy },
@@ -81,21 +88,23 @@ export async function agentEndpoints(
     o.server &&
     certificate &&
     (await kubeletServer(core, {
-      ...served,
+      ...{ explain, statuses, stats, streams, probeMetrics, console },
       version: o.server.version,
       certificate,
       checks,
       slis,
-      manifests: o.server.manifests ? manifests : [],
+      manifests: o.server.manifests ? manifests.routes : [],
     }));
   const socketPath = `${o.rootDir}/kubelet.sock`;
   const localApi = new LocalApi({
-    ...{ socketPath, logger, overview, explain: parts.explain },
-    routes: [...manifests, ...(parts.console?.localRoutes ?? [])],
+    ...{ socketPath, logger, overview, explain },
+    routes: [...manifests.routes, ...(console?.localRoutes ?? [])],
   });
   return {
     first: [health, localApi],
-    serving: server?.components ?? [],
+    serving: [...(server?.components ?? []), ...(console?.components ?? [])],
+    handlers: console?.handlers ?? {},
+    consoleLink: () => console?.link(),
     healthPort: () => health.port,
     serverPort: () => server?.port(),
   };

@@ -63,6 +63,11 @@ function explainNode(o: {
   };
 }
 
+export interface Explainer {
+  readonly explain: Explain;
+  readonly explainNode: () => NodeExplanation;
+}
+
 /** Explains pods, or the node. */
 export function explainer(
   { node, clock }: Pick<AgentCore, "node" | "clock">,
@@ -73,7 +78,7 @@ export function explainer(
     readonly shutdown: { report(): ShutdownReport } | undefined;
     readonly notReady: () => readonly string[];
   },
-): { readonly explain: Explain; readonly explainNode: () => NodeExplanation } {
+): Explainer {
   const { pods, eviction, shutdown, notReady } = parts;
   const ofNode = () => {
     const state = { notReady: notReady(), eviction: eviction.report(), shutdown: shutdown?.report() };
