@@ -32,13 +32,13 @@ export class ClusterAgent {
     this.#runtime = runtime;
   }
 
-  /** Resolves when its node is registered. `kubelet` is the path of a `bin/kubelet`. */
-  static async start(kubelet: string): Promise<ClusterAgent> {
+  /** Resolves when its node is registered. `kubelet` is the path of a `bin/kubelet`, `env` the environment of the agent. */
+  static async start(kubelet: string, env: NodeJS.ProcessEnv = process.env): Promise<ClusterAgent> {
     const dir = await mkdtemp(join(tmpdir(), "agent-of-cluster-"));
     const runtime = await startFakeRuntime({ socketPath: join(dir, "cri.sock"), events: true });
     const agent = new ClusterAgent(dir, runtime);
     try {
-      await agent.#start(kubelet);
+      await agent.#start(kubelet, env);
     } catch (error) {
       await agent.stop();
       throw error;
@@ -46,7 +46,7 @@ export class ClusterAgent {
     return agent;
   }
 
-  async #start(kubelet: string): Promise<void> {
+  async #start(kubelet: string, env: NodeJS.ProcessEnv): Promise<void> {
     const api = spawn(kubelet, ["api", "--dir", join(this.#dir, "api"), "--node", nodeName], {
       stdio: ["ignore", "pipe", "ignore"],
     });
@@ -57,7 +57,7 @@ export class ClusterAgent {
     await mkdir(join(this.#dir, "manifests"));
     const known = execFileSync(kubelet, ["--help"], { encoding: "utf8" });
     const flags = (await this.#flags()).filter((flag) => known.includes(flag.split("=")[0]!));
-    this.#children.push(spawn(kubelet, flags, { stdio: "ignore" }));
+    this.#children.push(spawn(kubelet, flags, { stdio: "ignore", env }));
     await waitFor(() => this.#user.get(`/api/v1/nodes/${nodeName}`));
     await waitFor(() => this.#user.get("/api/v1/namespaces/default/serviceaccounts/default"));
   }

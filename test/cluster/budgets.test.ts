@@ -1,123 +1,155 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { FakeClock } from "../../src/lib/base/fake-clock.ts";
+import { ClusterAgent } from "../bench/cluster-agent.ts";
+import { built, launcherFile } from "../e2e/built.ts";
 import { waitFor } from "../e2e/wait-for.ts";
+import { removeDir } from "../node/remove-dir.ts";
+import { allocatedKiBPerPod, budgets, least, overBudget } from "./budgets.ts";
 import { TestCluster } from "./cluster-node.ts";
+import { SimulatedTime } from "./simulated-time.ts";
+import { type Counts, WorkCounter } from "./work-counter.ts";
 
-/**
- * The requests for one pod of one container, whose image is present. They do not depend on the speed of the machine; a change that needs one
- * more has to change its budget here, with a reason.
- */
-const budgets = {
-  start: {
-    // Waiting for its containers; running, with its address.
-    "PATCH pods/status": 2,
-    // Pulled, Created, Started.
-    "POST events": 3,
-    RunPodSandbox: 1,
-    PodSandboxStatus: 1,
-    ImageStatus: 1,
-    CreateContainer: 1,
-    StartContainer: 1,
-    ContainerStatus: 1,
-    // Before the first stage and after each of the two. The events of the runtime for them report nothing new.
-    ListPodSandbox: 3,
-    ListContainers: 3,
-  },
-  end: {
-    // The containers have terminated; the phase.
-    "PATCH pods/status": 2,
-    // Killing.
-    "POST events": 1,
-    "DELETE pods": 1,
-    StopContainer: 1,
-    StopPodSandbox: 1,
-    RemoveContainer: 1,
-    RemovePodSandbox: 1,
-    PodSandboxStatus: 1,
-    ContainerStatus: 1,
-    ListPodSandbox: 5,
-    ListContainers: 5,
-  },
-} as const;
+const lives = 6;
+const idlePods = 3;
+const idleMinutes = 2;
+const podsAtATime = 10;
 
-/** Timers of the node fall into the life of some pods, and a busy machine may separate what is usually one request. */
-const pods = 6;
-const ofNode = [
-  "Status",
-  "ImageFsInfo",
-  "ListImages",
-  "ListPodSandboxStats",
-  "ListContainerStats",
-  "Version",
-];
+/** Periodic work of the node, which falls into the life of some pods. */
+const ofNode =
+  /^(Status|ImageFsInfo|ListImages|ListPodSandboxStats|ListContainerStats|Version|\w+ (leases|nodes|nodes\/status|csinodes)|event (volumes-reported|node-changed|csi-node-ready|source-synced|runtime-synced))$/;
 
-test("the life of a pod needs no more requests to the API server and the runtime than its budget", async (t) => {
-  const cluster = await TestCluster.start(t);
+interface CountedNode {
+  readonly cluster: TestCluster;
+  readonly time: SimulatedTime;
+  readonly counter: WorkCounter;
+}
+
+async function startNode(t: TestContext, timers: "short" | "all"): Promise<CountedNode> {
+  const clock = new FakeClock(Date.now());
+  const counter = new WorkCounter(t, clock, timers);
+  const cluster = await TestCluster.start(t, {}, {}, { clock });
+  const time = new SimulatedTime(clock, cluster);
+  cluster.endFirst(() => time.during(cluster.stopAgent()));
   const config = Object.assign(cluster.config(), { clusterDNS: ["10.0.0.10"] });
-  await cluster.startAgent({ config });
-  const { api, runtime } = cluster;
-  const counted = async (life: () => Promise<void>): Promise<Record<string, number>> => {
-    const [requests, calls] = [api.requests.length, runtime.calls.length];
-    await life();
-    const found: Record<string, number> = {};
-    const count = (what: string) => {
-      found[what] = (found[what] ?? 0) + 1;
-    };
-    for (const request of api.requests.slice(requests)) {
-      const what = kindOf(request);
-      if (what !== undefined) count(what);
-    }
-    for (const { method } of runtime.calls.slice(calls)) if (!ofNode.includes(method)) count(method);
-    return found;
-  };
-  const lives = { start: [] as Record<string, number>[], end: [] as Record<string, number>[] };
-  for (let i = 0; i < pods; i++) {
+  await time.during(cluster.startAgent({ config, clock: counter.clock }));
+  return { cluster, time, counter };
+}
+
+function check(t: TestContext, name: keyof typeof budgets, counts: readonly Counts[]): void {
+  const found = least(counts);
+  t.diagnostic(`${name}: ${JSON.stringify(found)}`);
+  assert.deepEqual(overBudget(found, budgets[name]), [], name);
+}
+
+function isReady({ api }: TestCluster, name: string): void {
+  const conditions = api.pod(name)?.status?.conditions;
+  assert.equal(conditions?.find(({ type }) => type === "Ready")?.status, "True");
+}
+
+test("the life of a pod needs no more requests, calls, events, status computations and timers than its budget", async (t) => {
+  const { cluster, time, counter } = await startNode(t, "short");
+  const counts = { podStart: [] as Counts[], podEnd: [] as Counts[] };
+  await time.advance(5000);
+  for (let i = 0; i < lives; i++) {
     const name = `pod-${i}`;
+    const ofPod = (all: Counts) =>
+      Object.fromEntries(Object.entries(all).filter(([what]) => !ofNode.test(what)));
+    const started = counter.start(cluster);
     const { metadata } = cluster.addPod(name);
-    lives.start.push(
-      await counted(async () => {
-        await cluster.runs(name);
-        await waitFor(() => assert.equal(cluster.events(name, "Started").length, 1));
-        await quiet(cluster);
-      }),
-    );
-    lives.end.push(
-      await counted(async () => {
-        api.deletePod(name);
-        await cluster.isGone(name);
-        await waitFor(() => assert.equal(cluster.containersOf(metadata.uid).length, 0));
-        await waitFor(() => assert.equal(cluster.agent.overview.rows().length, 0));
-        await quiet(cluster);
-      }),
-    );
+    await time.until(() => isReady(cluster, name));
+    // Events and statuses may be delayed.
+    await time.advance(2000);
+    assert.equal(cluster.events(name, "Started").length, 1);
+    counts.podStart.push(ofPod(started()));
+    const ended = counter.start(cluster);
+    cluster.api.deletePod(name);
+    await time.until(() => assert.equal(cluster.api.pod(name), undefined));
+    await time.until(() => assert.equal(cluster.agent.overview.rows().length, 0));
+    await time.advance(2000);
+    assert.equal(cluster.containersOf(metadata.uid).length, 0);
+    counts.podEnd.push(ofPod(ended()));
   }
-  for (const part of ["start", "end"] as const) {
-    const kinds = new Set(lives[part].flatMap((life) => Object.keys(life)));
-    const budget: Readonly<Record<string, number>> = budgets[part];
-    const least = Object.fromEntries(
-      [...kinds].map((kind) => [kind, Math.min(...lives[part].map((life) => life[kind] ?? 0))]),
-    );
-    const over = Object.entries(least).filter(([kind, count]) => count > (budget[kind] ?? 0));
-    assert.deepEqual(over, [], `${part}: ${JSON.stringify(least)}`);
-    t.diagnostic(`${part}: ${JSON.stringify(least)}`);
-  }
+  check(t, "podStart", counts.podStart);
+  check(t, "podEnd", counts.podEnd);
 });
 
-/** Undefined for requests of the node itself. */
-function kindOf(request: string): string | undefined {
-  const [method = "", resource = "", path = ""] = request.split(" ");
-  if (resource === "events") return `${method} events`;
-  if (resource !== "pods") return undefined;
-  return `${method} ${path.endsWith("/status") ? "pods/status" : "pods"}`;
-}
-
-/** Resolves when nothing was requested for as long as a status may be delayed, and longer. */
-async function quiet({ api, runtime }: TestCluster): Promise<void> {
-  const total = () =>
-    api.requests.filter((request) => kindOf(request) !== undefined).length +
-    runtime.calls.filter(({ method }) => !ofNode.includes(method)).length;
-  for (let before = -1; before !== total(); ) {
-    before = total();
-    await new Promise((resolve) => setTimeout(resolve, 700));
+test("a node with running pods that is idle does no more in a minute than its budget", async (t) => {
+  const { cluster, time, counter } = await startNode(t, "all");
+  const names = Array.from({ length: idlePods }, (_, i) => `idle-${i}`);
+  for (const name of names) cluster.addPod(name);
+  for (const name of names) await time.until(() => isReady(cluster, name));
+  await time.advance(60_000, 500);
+  const minutes: Counts[] = [];
+  for (let i = 0; i < idleMinutes; i++) {
+    const counted = counter.start(cluster);
+    await time.advance(60_000, 500);
+    minutes.push(counted());
   }
-}
+  check(t, "idleMinute", minutes);
+});
+
+test("the life of a pod allocates no more memory than its budget", {
+  skip: built !== true && built,
+}, async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), "allocations-"));
+  t.after(() => removeDir(dir));
+  const file = join(dir, "bytes");
+  const probe = new URL("./allocation-probe.mjs", import.meta.url).href;
+  const env = { ...process.env, NODE_OPTIONS: `--import=${probe}`, ALLOCATION_FILE: file };
+  const agent = await ClusterAgent.start(launcherFile, env);
+  t.after(() => agent.stop());
+  const allocated = async () => {
+    await rm(file, { force: true });
+    process.kill(agent.pid, "SIGUSR2");
+    return Number(await waitFor(() => readFile(file, "utf8")));
+  };
+  const life = async () => {
+    const before = await allocated();
+    await agent.run("pod", podsAtATime);
+    await agent.remove("pod", podsAtATime);
+    return ((await allocated()) - before) / 1024 / podsAtATime;
+  };
+  // The first pods also load code.
+  await life();
+  const found = [await life()];
+  // Other work of the agent may fall into it once.
+  if (found[0]! > allocatedKiBPerPod) found.push(await life());
+  const shown = found.map((kib) => `${kib.toFixed(0)} KiB`).join(", ");
+  t.diagnostic(shown);
+  assert.ok(Math.min(...found) <= allocatedKiBPerPod, `${shown}, budget ${allocatedKiBPerPod} KiB`);
+});
+
+for (const [name, budget] of Object.entries(budgets))
+  test(`one more of anything exceeds the budget ${name}`, () => {
+    assert.deepEqual(overBudget(budget, budget), []);
+    for (const [what, count] of Object.entries({ ...budget, "GET surprises": 0 }))
+      assert.equal(overBudget({ ...budget, [what]: count + 1 }, budget).length, 1, what);
+  });
+
+test("the smallest count of each kind is compared, and a kind that is absent once counts as none", () => {
+  assert.deepEqual(least([{ a: 2, b: 1 }, { a: 3 }]), { a: 2, b: 0 });
+});
+
+test("docs/BUDGETS.md has the sums of the budgets", async () => {
+  const text = await readFile(new URL("../../docs/BUDGETS.md", import.meta.url), "utf8");
+  const kinds: Record<string, RegExp> = {
+    "requests to the API server": /^[A-Z]+ /,
+    "calls of the runtime": /^[A-Z][A-Za-z]+$/,
+    "events of the sync loop": /^event /,
+    "status computations": /^status computations$/,
+    "timers fired": /^timers fired$/,
+  };
+  for (const [row, kind] of Object.entries(kinds)) {
+    const sums = Object.values(budgets).map((budget: Counts) =>
+      Object.entries(budget)
+        .filter(([what]) => kind.test(what))
+        .reduce((sum, [, count]) => sum + count, 0),
+    );
+    assert.ok(text.includes(`| ${row} | ${sums.join(" | ")} |`), `${row}: ${sums.join(", ")}`);
+  }
+  assert.ok(text.includes(`${allocatedKiBPerPod.toLocaleString("en")} KiB`));
+});
