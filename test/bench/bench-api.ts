@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
@@ -12,6 +12,7 @@ import type { KubeRequest } from "../../src/lib/clients/kube/transport-interface
 import { launcherFile } from "../e2e/built.ts";
 import { freePort } from "../e2e/free-port.ts";
 import { waitFor } from "../e2e/wait-for.ts";
+import { UsageError } from "./options.ts";
 import { listenerOf } from "./process-stats.ts";
 
 export const benchNode = "kubelet-bench";
@@ -69,10 +70,10 @@ export class BenchApi {
 
   /** Uses the identity of this kubeconfig for the kubelets and to create pods. */
   static async ofKubeconfig(file: string): Promise<BenchApi> {
-    const { cluster } = await loadKubeconfig(file);
-    const admin = await adminOf(file);
-    const { gitVersion } = await admin.request<{ gitVersion: string }>({ method: "GET", path: "/version" });
-    const pid = listenerOf(Number(cluster.server.port || 443));
+    const { admin, server, gitVersion } = await connect(file).catch((error: Error) => {
+      throw new UsageError(`${file}: ${error.message}`);
+    });
+    const pid = isThisMachine(server.hostname) ? listenerOf(Number(server.port || 443)) : undefined;
     const api = new BenchApi({ kubeconfig: file, name: `API server ${gitVersion}`, admin, pid }, async () => {
       await api.#request({ method: "DELETE", path: namespacePath }, 404);
     });
@@ -115,10 +116,29 @@ export class BenchApi {
   }
 
   async stop(): Promise<void> {
-    await this.deleteNode();
+    // After Ctrl-C the embedded API has stopped already.
+    await this.deleteNode().catch(() => {});
     await this.#stop();
     this.admin.close();
   }
+}
+
+async function connect(file: string) {
+  const { cluster } = await loadKubeconfig(file);
+  const admin = await adminOf(file);
+  const version = { method: "GET", path: "/version", timeoutMs: 10_000 } as const;
+  const { gitVersion } = await admin.request<{ gitVersion: string }>(version).catch((error) => {
+    admin.close();
+    throw error;
+  });
+  return { admin, server: cluster.server, gitVersion };
+}
+
+function isThisMachine(host: string): boolean {
+  const addresses = Object.values(networkInterfaces()).flatMap((all) =>
+    (all ?? []).map(({ address }) => address),
+  );
+  return host === "localhost" || addresses.includes(host.replace(/^\[|\]$/g, ""));
 }
 
 async function adminOf(kubeconfig: string): Promise<HttpKubeTransport> {

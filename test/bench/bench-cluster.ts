@@ -29,6 +29,7 @@ export class BenchCluster {
   readonly #port: number;
   readonly #tunables = new KernelTunables();
   readonly #kubelets: RunningKubelet[] = [];
+  #destroyed: Promise<void> | undefined;
 
   private constructor(node: TestNode, agent: AgentProcess, api: BenchApi, watch: PodWatch, port: number) {
     this.node = node;
@@ -52,6 +53,8 @@ export class BenchCluster {
       authorization: { mode: "AlwaysAllow" },
     });
     const cluster = new BenchCluster(node, agent, api, new PodWatch(api.admin), port);
+    for (const signal of ["SIGINT", "SIGTERM"] as const)
+      process.once(signal, () => void cluster.destroy().finally(() => process.exit(130)));
     await cluster.watch.start();
     return cluster;
   }
@@ -126,7 +129,13 @@ export class BenchCluster {
     }
   }
 
-  async destroy(): Promise<void> {
+  /** Stops and removes everything. It may be called again. */
+  destroy(): Promise<void> {
+    this.#destroyed ??= this.#destroy();
+    return this.#destroyed;
+  }
+
+  async #destroy(): Promise<void> {
     for (const kubelet of this.#kubelets) await kubelet.stop();
     await this.watch.stop();
     for (const name of this.watch.existing) await this.#forceDelete(name);

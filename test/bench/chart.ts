@@ -4,7 +4,7 @@ import { withUnit } from "./table.ts";
 const width = 760;
 const labelWidth = 230;
 const valueWidth = 96;
-const bar = { height: 9, gap: 2 };
+const bar = { height: 10, gap: 3 };
 const rowGap = 12;
 const legendHeight = 34;
 const lineHeight = 15;

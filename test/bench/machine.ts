@@ -37,6 +37,8 @@ export async function conditionsOf(
 /** One line about a run. */
 export function captionOf(conditions: Conditions, pods: number, rounds: number): string {
   const kubelets = conditions.kubelets.map(({ name, version }) => `${name} ${version}`);
+  const { loadBefore } = conditions;
+  const load = loadBefore < 1 ? [] : [`load average ${loadBefore.toFixed(0)} from other work`];
   const runs = rounds === 1 ? "1 round" : `medians of ${rounds} rounds`;
   return [
     `${pods} pods, ${runs}`,
@@ -45,5 +47,6 @@ export function captionOf(conditions: Conditions, pods: number, rounds: number):
     conditions.runtime,
     conditions.api,
     ...kubelets,
+    ...load,
   ].join("; ");
 }
