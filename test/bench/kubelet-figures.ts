@@ -9,6 +9,7 @@ import { until } from "./until.ts";
 
 /** After the last pod is Ready a kubelet still sends events. */
 const settleMs = 2000;
+const longestCalmMs = 10_000;
 
 /** All figures of one kubelet, from its start on an empty node to its stop. */
 export async function measureKubelet(
@@ -19,7 +20,6 @@ export async function measureKubelet(
   const started = await start(cluster, program);
   let { kubelet } = started;
   try {
-    await pause(settleMs);
     const idle = await window(kubelet, sizes.windowSeconds);
     const one = await onePod(cluster, sizes.samples);
     const names = Array.from({ length: sizes.pods }, (_, i) => `burst-${i}`);
@@ -122,10 +122,12 @@ async function killedContainers(cluster: BenchCluster, count: number): Promise<n
   return median(times);
 }
 
+/** CPU and memory after the work of the start or of the burst has ceased, such as that of the garbage collector. */
 async function window(
   kubelet: RunningKubelet,
   seconds: number,
 ): Promise<{ cpuPercent: number; memory: number }> {
+  await pause(Math.min(longestCalmMs, seconds * 1000));
   const [from, before] = [preciseNow(), threadCpuMs(kubelet.pid)];
   await pause(seconds * 1000);
   const used = cpuBetween(before, threadCpuMs(kubelet.pid));
