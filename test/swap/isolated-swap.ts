@@ -14,6 +14,8 @@ import { waitFor } from "../e2e/wait-for.ts";
 import { startTestNode } from "../node/test-node.ts";
 import { type Kind, Kubelets } from "./kubelet-kinds.ts";
 import { type NodeSnapshot, readySince, snapshotNode } from "./node-snapshot.ts";
+import { captureState, type NodeState } from "./node-state.ts";
+import { type RecordedFile, recordFiles } from "./recorded-files.ts";
 import { apiPods, manifests } from "./swapped-pods.ts";
 
 export interface Round {
@@ -23,6 +25,10 @@ export interface Round {
   readonly restarted: string;
   /** The Ready transition times of pods when this kubelet stopped. */
   readonly readySinceAtStop: Readonly<Record<string, string>>;
+  /** Once all pods are ready, and after this kubelet has stopped. */
+  readonly states: { readonly taken: NodeState; readonly left: NodeState };
+  /** Once all pods are ready. */
+  readonly files: readonly RecordedFile[];
 }
 
 export interface SwapReport {
@@ -67,6 +73,12 @@ async function restart(
   }, 60_000).catch((error: Error) => error.message);
 }
 
+/** A file of an emptyDir volume. */
+async function writeScratch(runtime: CriClient, { containers }: NodeSnapshot): Promise<void> {
+  const { id } = containers.find(({ pod }) => pod === "volumes")!;
+  await runtime.execSync(id as ContainerId, ["sh", "-c", "echo kept > /v/scratch/file"], 10);
+}
+
 async function main(order: readonly Kind[]): Promise<SwapReport> {
   addAddress();
   const node = await startTestNode({ containerd: "2.x" });
@@ -85,6 +97,8 @@ async function main(order: readonly Kind[]): Promise<SwapReport> {
     `--node-ip=${address}`,
   ];
   const kubelets = new Kubelets(agent, flags, process.env.KUBELET_REFERENCE);
+  const get = (path: string) => admin.request({ method: "GET", path });
+  const state = () => captureState({ ...node, runtime, get });
   const rounds: SwapReport["rounds"] = [];
   for (const [round, kind] of order.entries()) {
     await kubelets.start(kind);
@@ -93,10 +107,19 @@ async function main(order: readonly Kind[]): Promise<SwapReport> {
     const contentType = "application/merge-patch+json";
     await admin.request({ method: "PATCH", path: `${namespace}/pods/volumes`, body, contentType });
     const snapshot = await waitFor(() => snapshotNode({ node, runtime, admin, round: round + 1 }), 90_000);
+    if (round === 0) await writeScratch(runtime, snapshot);
+    const [taken, files] = [await state(), recordFiles(node.rootDir)];
     const restarted = await restart(admin, runtime, snapshot);
+    // The reference reports a pod as not ready until it has probed it.
+    const items = await waitFor(async () => {
+      const listed = await admin.request<{ items: Pod[] }>({ method: "GET", path: `${namespace}/pods` });
+      const late = Object.values(readySince(listed.items)).find((since) => !since.startsWith("True"));
+      if (late) throw new Error(`a pod is not ready: ${late}`);
+      return listed.items;
+    }, 60_000);
     await kubelets.stop();
-    const { items } = await admin.request<{ items: Pod[] }>({ method: "GET", path: `${namespace}/pods` });
-    rounds.push({ kind, snapshot, restarted, readySinceAtStop: readySince(items) });
+    const states = { taken, left: await state() };
+    rounds.push({ kind, snapshot, restarted, readySinceAtStop: readySince(items), states, files });
   }
   const logs = Object.fromEntries(
     readdirSync(join(node.rootDir, ".."))

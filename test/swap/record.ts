@@ -1,23 +1,26 @@
 // Records the state of a node of the reference kubelet, whose path is in KUBELET_REFERENCE, for tests without it.
 import { writeFileSync } from "node:fs";
 import type { NodeSnapshot } from "./node-snapshot.ts";
+import type { RecordedFile } from "./recorded-files.ts";
 import { swap } from "./run-swap.ts";
 
 export interface Recorded {
   /** The directory of the manifests, on which the UIDs of static pods depend. */
   readonly manifests: string;
   readonly snapshot: NodeSnapshot;
+  /** The files that it left in its root directory. */
+  readonly files: readonly RecordedFile[];
 }
 
 if (import.meta.main) {
   const { manifests, rounds } = await swap("reference");
-  const { snapshot } = rounds[0]!;
+  const { snapshot, files } = rounds[0]!;
   // No kubelet reads managed fields.
   const pods = snapshot.pods.map((pod) => ({
     ...pod,
     metadata: { ...pod.metadata, managedFields: undefined },
   }));
-  const recorded: Recorded = { manifests, snapshot: { ...snapshot, pods } };
+  const recorded: Recorded = { manifests, snapshot: { ...snapshot, pods }, files };
   const file = new URL("../fixtures/swap/reference-1.36.json", import.meta.url);
   writeFileSync(file, `${JSON.stringify(recorded, undefined, 2)}\n`);
 }

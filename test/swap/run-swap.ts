@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { isolationUnavailable, startIsolated } from "../node/isolated-host.ts";
 import { containerdVersions } from "../node/test-node.ts";
 import type { SwapReport } from "./isolated-swap.ts";
+import type { Takeover } from "./isolated-takeover.ts";
 import type { Kind } from "./kubelet-kinds.ts";
 
 export const reference = process.env.KUBELET_REFERENCE;
@@ -12,10 +13,15 @@ const containerd = containerdVersions().find(({ name }) => name === "2.x")!.avai
 export const unavailable: string | false = isolationUnavailable || (containerd === true ? false : containerd);
 
 /** Runs the kubelets one after the other on an isolated host; returns the state of the node after each. */
-export async function swap(...order: Kind[]): Promise<SwapReport> {
-  const script = fileURLToPath(new URL("./isolated-swap.ts", import.meta.url));
-  const host = startIsolated([process.execPath, script, ...order]);
+export const swap = (...order: Kind[]): Promise<SwapReport> => runIsolated("isolated-swap.ts", order);
+
+/** Restores the node that the reference left, on an isolated host, and starts kubelet-ts on it. */
+export const takeOver = (): Promise<Takeover> => runIsolated("isolated-takeover.ts", []);
+
+async function runIsolated<T>(script: string, args: readonly string[]): Promise<T> {
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  const host = startIsolated([process.execPath, path, ...args]);
   const [out, err] = await Promise.all([text(host.child.stdout!), text(host.child.stderr!), host.exited]);
   if (!out.startsWith("{")) throw new Error(`no report: ${err}`);
-  return JSON.parse(out) as SwapReport;
+  return JSON.parse(out) as T;
 }

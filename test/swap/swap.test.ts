@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
 import { decodeCheckpoint } from "../../src/kubelet/resources/allocation/checkpoint.ts";
 import type { Round } from "./isolated-swap.ts";
@@ -6,6 +7,9 @@ import type { Kind } from "./kubelet-kinds.ts";
 import { type NodeSnapshot, readySince } from "./node-snapshot.ts";
 import { recorded } from "./recorded.ts";
 import { reference, swap, unavailable } from "./run-swap.ts";
+import { effects, readTable, toReference, toTypeScript, undocumented } from "./upgrade-table.ts";
+
+const document = readFileSync(new URL("../../docs/OPERATING.md", import.meta.url), "utf8");
 
 /** The entries of a state file by pod name, since UIDs differ in each run. */
 function resourcesByPod(
@@ -23,10 +27,11 @@ const untouched = (snapshot: NodeSnapshot) => snapshot.containers.filter(({ pod 
 
 describe("a node of kubelet-ts, compared with one of the reference kubelet", { skip: unavailable }, () => {
   let snapshot: NodeSnapshot;
+  let files: Round["files"] = [];
   let restarted = "";
   before(async () => {
     const { rounds } = await swap("ours");
-    ({ snapshot, restarted } = rounds[0]!);
+    ({ snapshot, files, restarted } = rounds[0]!);
   });
   const expected = recorded.snapshot;
 
@@ -56,6 +61,16 @@ describe("a node of kubelet-ts, compared with one of the reference kubelet", { s
       );
   });
 
+  test("has the same state of CPU and memory manager, with checksums, and the same modes of state files", () => {
+    const states = (of: typeof files) => of.filter(({ path }) => /^(?:cpu|memory)_manager_state$/.test(path));
+    assert.deepEqual(states(files), states(recorded.files));
+    const modes = (of: typeof files) =>
+      Object.fromEntries(
+        of.filter(({ path }) => /_pods_state$/.test(path)).map(({ path, mode }) => [path, mode]),
+      );
+    assert.partialDeepStrictEqual(modes(files), modes(recorded.files));
+  });
+
   test("restarts a container with the limits that its pod was admitted with", () => {
     assert.deepEqual(JSON.parse(restarted).limits, { cpu: "200m", memory: "64Mi" });
   });
@@ -83,6 +98,19 @@ for (const order of orders)
       for (const [i, { kind, snapshot }] of rounds.entries())
         if (i > 0 && kind === "ours")
           assert.deepEqual(readySince(snapshot.pods), rounds[i - 1]!.readySinceAtStop);
+    });
+
+    test("what is kept and what is rewritten is what the document states", () => {
+      const documented = readTable(document, toTypeScript);
+      for (const [i, { kind, states }] of rounds.entries()) {
+        if (i === 0) continue;
+        const column = kind === "ours" ? toTypeScript : toReference;
+        const measured = effects(rounds[i - 1]!.states.left, states.taken);
+        // The first kubelet may not have written what the other always writes.
+        if (order[0] === "ours")
+          for (const row of Object.keys(measured)) if (measured[row] === "created") measured[row] = "kept";
+        assert.deepEqual(undocumented(measured, documented[column]), [], column);
+      }
     });
 
     test("volumes keep their paths, and are updated in running containers", () => {
