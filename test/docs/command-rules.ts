@@ -8,11 +8,11 @@ export const root = fileURLToPath(new URL("../../", import.meta.url));
 const read = (file: string) => readFileSync(`${root}${file}`, "utf8");
 const scripts = Object.keys(JSON.parse(read("package.json")).scripts as object);
 
-/** Where the options of an npm script are parsed. */
+/** The file that parses the options of an npm script, as a pattern. */
 const scriptSources: Readonly<Record<string, string>> = {
   package: "scripts/lib/package/make-packages.mjs",
   swap: "scripts/swap.mjs",
-  bench: "test/bench/burst.ts",
+  bench: "test/bench/**/*.ts",
   neighbour: "test/neighbour/neighbour.ts",
 };
 const ownCommands = ["up", "pods", "explain", "apply", "delete", "run", "api"];
@@ -67,9 +67,8 @@ function npmProblem([verb = "", ...rest]: readonly string[]): Problem {
   if (script.startsWith("test")) return rest.map(testProblem).find(Boolean);
   const source = scriptSources[script];
   if (!source) return `the script ${script} takes no arguments`;
-  const unknown = flagsIn(rest).find(
-    (flag) => !new RegExp(`\\b${flag.replace(/^-+/, "")}\\b`).test(read(source)),
-  );
+  const text = globSync(source, { cwd: root }).map(read).join("\n");
+  const unknown = flagsIn(rest).find((flag) => !new RegExp(`\\b${flag.replace(/^-+/, "")}\\b`).test(text));
   return unknown && `${source} has no option ${unknown}`;
 }
 
