@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fakePod } from "../../lib/model/fake-pod.ts";
+import type { PodStatus } from "../../lib/model/pod.ts";
+import type { PodExplanation } from "../../lib/model/pod-explanation.ts";
+import { FakeConsoleNode, fakeConsolePod, fakeExplanation } from "../fake-console-node.ts";
+import { nextStep } from "./next-step.ts";
+import { nodeState } from "./node-state.ts";
+import { podDetail } from "./pod-detail.ts";
+import { podSummary } from "./pod-summary.ts";
+import { podYaml } from "./pod-yaml.ts";
+
+const since = "2026-01-01T00:00:00.000Z";
+const waits = (step: NonNullable<PodExplanation["waitsFor"]>["step"], container?: string) => ({
+  waitsFor: { step, text: `waits for ${step}`, since, ...(container && { container }) },
+});
+
+function shown(explanation: Partial<PodExplanation>, status: PodStatus = { phase: "Running" }) {
+  const pod = fakePod();
+  return fakeConsolePod({ status }, { explanation: fakeExplanation(pod, { ready: false, ...explanation }) });
+}
+
+test("the health of a pod depends on how it waits, not only on whether it does", () => {
+  const health = (...args: Parameters<typeof shown>) => podSummary(shown(...args), 1).health;
+  assert.equal(health({ ready: true }), "ok");
+  assert.equal(health({}, { phase: "Succeeded" }), "ok");
+  assert.equal(health(waits("image")), "warning");
+  assert.equal(health({ ...waits("image"), lastError: { text: "not found", at: since } }), "error");
+  assert.equal(health(waits("backoff")), "error");
+  assert.equal(health({}, { phase: "Failed" }), "error");
+});
+
+test("each step that a user can help with has a next thing to try", () => {
+  assert.match(nextStep(shown(waits("backoff", "web"))) ?? "", /previous logs of container web/);
+  assert.match(nextStep(shown(waits("image", "web"))) ?? "", /image name of container web/);
+  const killed = { name: "web", lastState: { terminated: { reason: "OOMKilled", exitCode: 137 } } };
+  const status = { phase: "Running", containerStatuses: [killed] } as unknown as PodStatus;
+  assert.match(nextStep(shown(waits("backoff", "web"), status)) ?? "", /memory limit of container web/);
+  assert.equal(nextStep(shown(waits("start-slot"))), null);
+  assert.equal(nextStep(shown({ ready: true })), null);
+});
+
+test("a detail names Secrets and never has their values", () => {
+  const pod = fakePod({
+    spec: {
+      containers: [
+        { name: "web", env: [{ name: "P", valueFrom: { secretKeyRef: { name: "db", key: "password" } } }] },
+      ],
+      volumes: [
+        { name: "keys", secret: { secretName: "tls" } },
+        { name: "tmp", emptyDir: {} },
+      ],
+    },
+  });
+  const of = fakeConsolePod({ spec: pod.spec as never });
+  const detail = podDetail({
+    ...{ shown: of, revision: 3, now: 0, nodeName: "n", events: [], probes: [], usage: new Map() },
+    ...{ changes: undefined, whyReadOnly: "cluster" },
+  });
+  assert.deepEqual(
+    detail.volumes.map(({ kind, detail: reference }) => [kind, reference]),
+    [
+      ["Secret", "tls"],
+      ["EmptyDir", ""],
+    ],
+  );
+  assert.deepEqual([detail.mayDelete, detail.deleteHint], [false, "cluster"]);
+  assert.match(podYaml(of), /secretKeyRef:\n +name: db\n +key: password/);
+});
+
+test("the node has capacity, allocatable, requests and usage of each resource", () => {
+  const requests = { cpu: "250m", memory: "64Mi" };
+  const node = new FakeConsoleNode().add(
+    fakeConsolePod({ spec: { containers: [{ resources: { requests } }] } }),
+  );
+  const state = nodeState({
+    ...{ node, now: 0, images: null, viewers: 1, agent: { cpu: null, memory: null } },
+    used: { cpu: 0.5 },
+  });
+  assert.deepEqual(state.resources, [
+    { name: "cpu", capacity: 4, allocatable: 3.5, requested: 0.25, used: 0.5 },
+    { name: "memory", capacity: 8 * 2 ** 30, allocatable: 7 * 2 ** 30, requested: 64 * 2 ** 20, used: null },
+    { name: "pods", capacity: 110, allocatable: 110, requested: 1, used: 1 },
+  ]);
+  assert.deepEqual([state.health, state.api.state, state.runtime.problem], ["ok", "none", null]);
+});
