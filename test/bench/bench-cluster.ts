@@ -27,8 +27,8 @@ export class BenchCluster {
   readonly watch: PodWatch;
   readonly #agent: AgentProcess;
   readonly #port: number;
-  readonly #tunables = new KernelTunables();
   readonly #kubelets: RunningKubelet[] = [];
+  #tunables: KernelTunables | undefined;
   #destroyed: Promise<void> | undefined;
 
   private constructor(node: TestNode, agent: AgentProcess, api: BenchApi, watch: PodWatch, port: number) {
@@ -61,6 +61,8 @@ export class BenchCluster {
 
   startKubelet(program: KubeletProgram): RunningKubelet {
     const { rootDir } = this.node;
+    // Only then: other processes may change the tunables meanwhile.
+    if (!program.help.includes(keepsMachine[0]!)) this.#tunables ??= new KernelTunables();
     const flags = [
       `--config=${this.#agent.configFile}`,
       `--root-dir=${rootDir}`,
@@ -143,7 +145,7 @@ export class BenchCluster {
     this.cri.close();
     await this.#agent.destroy();
     await this.api.stop();
-    this.#tunables.restore();
+    this.#tunables?.restore();
   }
 
   /** After a failure no kubelet is left that would complete a deletion. */
