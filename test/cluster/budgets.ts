@@ -1,7 +1,7 @@
 import { type Counts, statusComputations, timersFired } from "./work-counter.ts";
 
 /**
- * What the agent may do for one pod of one container whose image is present, and for a node with 3 such pods that is idle for a minute. The
+ * The work that the agent may do for one pod of one container whose image is present, and for a node with 3 such pods that is idle for a minute. The
  * counts do not depend on the speed of the machine. A change that needs more has to change its budget here, with a reason.
  * docs/BUDGETS.md has the sums.
  */
@@ -72,7 +72,7 @@ export const budgets = {
   },
 } as const satisfies Record<string, Counts>;
 
-/** What the built agent may allocate on the JavaScript heap for the whole life of one pod, in KiB. Measured: 5,900 to 6,100. */
+/** The JavaScript heap that the built agent may allocate for the whole life of one pod, in KiB. Measured: 5,900 to 6,100. */
 export const allocatedKiBPerPod = 7500;
 
 /** The counts that exceed the budget; a kind without a budget has none. */
