@@ -14,7 +14,9 @@ describeOnMachine("a test process that is killed", () => {
     const program = join(import.meta.dirname, "boot-program.ts");
     const child = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "inherit"] });
     t.after(() => child.kill("SIGKILL"));
-    const [line] = (await once(createInterface(child.stdout), "line")) as [string];
+    const failed = once(child, "exit").then(([code]) => assert.fail(`no guest: exit code ${code}`));
+    const [line] = (await Promise.race([once(createInterface(child.stdout), "line"), failed])) as [string];
+    failed.catch(() => {});
     const guest = () => processesOf(`ifname=${line},`);
     assert.notDeepEqual(guest(), []);
     const exited = once(child, "exit");

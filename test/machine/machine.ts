@@ -45,7 +45,10 @@ export class Machine {
   #kernel: ChildProcess;
   #line: Duplex;
   #exited: Promise<void>;
-  readonly #waiting = new Map<string, (code: number) => void>();
+  /** The next ones that the guest reports. */
+  #ready = Promise.withResolvers<void>();
+  #rebooted = Promise.withResolvers<void>();
+  readonly #waiting = new Map<string, PromiseWithResolvers<number>>();
   #commands = 0;
   #isPoweredOff = false;
 
@@ -54,7 +57,7 @@ export class Machine {
     this.#dir = dir;
     this.#start = start;
     this.#kernel = start();
-    this.#line = lineOf(this.#kernel);
+    this.#line = this.#lineOf(this.#kernel);
     this.#exited = exitOf(this.#kernel);
   }
 
@@ -78,11 +81,11 @@ export class Machine {
     ];
     const start = () => {
       const console = openSync(join(dir, "console.log"), "a");
-      const kernel = spawn(program, args, {
+      const kernel = spawn(join(import.meta.dirname, "start-kernel"), args, {
         // All processes of the guest are in this group.
         detached: true,
         stdio: ["ignore", console, console, "pipe"],
-        env: { PATH: process.env.PATH, HOME: dir, TMPDIR: memoryDir(memory) },
+        env: { PATH: process.env.PATH, HOME: dir, TMPDIR: memoryDir(memory), MACHINE_KERNEL: program },
       });
       closeSync(console);
       return kernel;
@@ -104,18 +107,19 @@ export class Machine {
     const id = `command-${++this.#commands}`;
     const file = (end: string) => join(this.#dir, `${id}.${end}`);
     writeFileSync(file("sh"), script);
-    const { promise, resolve } = Promise.withResolvers<number>();
-    this.#waiting.set(id, resolve);
+    const result = Promise.withResolvers<number>();
+    this.#waiting.set(id, result);
     this.#line.write(`${id}\n`);
-    const code = await this.#withTimeout(promise, options.timeoutMs ?? commandTimeoutMs, `"${script}"`);
+    const code = await this.#withTimeout(
+      result.promise,
+      options.timeoutMs ?? commandTimeoutMs,
+      `"${script}"`,
+    );
     this.#waiting.delete(id);
-    const result = {
-      code,
-      stdout: readFileSync(file("out"), "utf8"),
-      stderr: readFileSync(file("err"), "utf8"),
-    };
+    const output = (end: string) => readFileSync(file(end), "utf8");
+    const [stdout, stderr] = [output("out"), output("err")];
     for (const end of ["sh", "out", "err"]) rmSync(file(end), { force: true });
-    return result;
+    return { code, stdout, stderr };
   }
 
   /** The output of a script that must succeed. */
@@ -155,25 +159,38 @@ export class Machine {
   }
 
   /**
-   * Runs a script that shuts the guest down, and starts it again on the same disk. Resolves when it runs commands, which is before systemd has
+   * Runs a script that powers the guest off, and starts it again on the same disk. Resolves when it runs commands, which is before systemd has
    * started everything. Mounts of the host and the network are set up by the guest itself, if at all.
    */
   async restart(script = "systemctl poweroff"): Promise<void> {
+    await this.#shutDown(script, () => this.#exited);
+    await this.#untilEnded();
+    this.#kernel = this.#start();
+    this.#line = this.#lineOf(this.#kernel);
+    this.#exited = exitOf(this.#kernel);
+    await this.#untilReady();
+  }
+
+  /** Runs a script that reboots the guest in place, otherwise as `restart`. */
+  async reboot(script = "systemctl reboot"): Promise<void> {
+    this.#rebooted = Promise.withResolvers();
+    await this.#shutDown(script, () => this.#withTimeout(this.#rebooted.promise, bootTimeoutMs, "reboot"));
+    await this.#untilReady();
+  }
+
+  async #shutDown(script: string, isDown: () => Promise<void>): Promise<void> {
+    this.#ready = Promise.withResolvers();
     // Otherwise the end of the service that runs commands powers the guest off at once. The next boot does not have this file.
     const unit = "/run/systemd/system/machine-commands.service.d/restart.conf";
     await this.write(unit, "[Unit]\nSuccessAction=none\nFailureAction=none\n");
     await this.sh("systemctl daemon-reload");
-    const ended = this.run(script, { timeoutMs: bootTimeoutMs }).catch(() => {});
     const { promise: late, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => reject(new Error(`"${script}" does not end the guest`)), bootTimeoutMs);
-    await Promise.race([this.#exited, late]).finally(() => clearTimeout(timer));
-    await ended;
-    await this.#untilEnded();
+    this.run(script, { timeoutMs: bootTimeoutMs }).catch(() => {});
+    await Promise.race([isDown(), late]).finally(() => clearTimeout(timer));
+    // Scripts that were running have no result.
+    for (const { reject: fail } of this.#waiting.values()) fail(new Error("the guest was shut down"));
     this.#waiting.clear();
-    this.#kernel = this.#start();
-    this.#line = lineOf(this.#kernel);
-    this.#exited = exitOf(this.#kernel);
-    await this.#untilReady();
   }
 
   /** Ends the guest at once: an orderly shutdown would take seconds, and its disk is discarded. */
@@ -208,16 +225,22 @@ export class Machine {
     }
   }
 
-  async #untilReady(): Promise<void> {
-    const { promise: ready, resolve } = Promise.withResolvers<void>();
-    createInterface(this.#line)
-      .on("line", (line) => {
-        if (line === "ready") resolve();
-        const [id, code] = line.split(" ");
-        this.#waiting.get(id!)?.(Number(code));
+  #untilReady(): Promise<void> {
+    return this.#withTimeout(this.#ready.promise, bootTimeoutMs, "boot");
+  }
+
+  /** The guest closes its end when it powers off. */
+  #lineOf(kernel: ChildProcess): Duplex {
+    const line = (kernel.stdio[3] as Duplex).on("error", () => {});
+    createInterface(line)
+      .on("line", (text) => {
+        if (text === "ready") this.#ready.resolve();
+        if (text === "rebooted") this.#rebooted.resolve();
+        const [id, code] = text.split(" ");
+        this.#waiting.get(id!)?.resolve(Number(code));
       })
       .on("error", () => {});
-    await this.#withTimeout(ready, bootTimeoutMs, "boot");
+    return line;
   }
 
   async #withTimeout<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {
@@ -235,11 +258,6 @@ export class Machine {
       clearTimeout(timer);
     }
   }
-}
-
-/** The guest closes its end when it powers off. */
-function lineOf(kernel: ChildProcess): Duplex {
-  return (kernel.stdio[3] as Duplex).on("error", () => {});
 }
 
 function exitOf(kernel: ChildProcess): Promise<void> {

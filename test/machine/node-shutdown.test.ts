@@ -150,7 +150,7 @@ describeOnMachine("a node that is shut down and started again", () => {
     await readyIs("True");
   });
 
-  test("a shutdown terminates pods by priority, with their hooks and grace periods, and all that should run does so again", async () => {
+  test("a reboot terminates pods by priority, with their hooks and grace periods, and all that should run does so again", async () => {
     const { machine, api } = node;
     await node.place("static", podManifest("static", notingPod("exit 0", { hostname: "static" })));
     await api.addPod("web", notingPod("exit 0", { hostname: "web" }));
@@ -165,8 +165,9 @@ describeOnMachine("a node that is shut down and started again", () => {
     const names = ["web", "stubborn", "critical", "static-machine"];
     const before = new Map(await Promise.all(names.map(async (name) => [name, await runs(name)] as const)));
 
-    // The other requests are refused: they must not make the machine go down sooner.
-    const rebooted = machine.restart("systemctl poweroff; systemctl poweroff; systemctl reboot");
+    const bootID = await machine.sh("cat /proc/sys/kernel/random/boot_id");
+    // The other requests are refused: they must not make the machine go down sooner, nor power it off.
+    const rebooted = machine.reboot("systemctl reboot; systemctl reboot; systemctl poweroff");
     await readyIs("False", "node is shutting down");
     await api.addPod("late", { containers: [{ name: "c" }] });
     await podIs("late", ({ status }) =>
@@ -187,6 +188,14 @@ describeOnMachine("a node that is shut down and started again", () => {
       });
     await rebooted;
     await readyIs("True");
+    const newBootID = (await machine.sh("cat /proc/sys/kernel/random/boot_id")).trim();
+    assert.notEqual(newBootID, bootID.trim());
+    await node.waitFor(async () =>
+      assert.deepEqual(
+        (await api.events("Rebooted")).map((event) => event.message),
+        [`Node machine has been rebooted, boot id: ${newBootID}`],
+      ),
+    );
 
     const criticalHook = await noted("critical", "hook");
     for (const name of ["web", "static", "critical"]) {
@@ -239,5 +248,22 @@ describeOnMachine("a node that is shut down and started again", () => {
     await api.addPod("next", { containers: [{ name: "c" }] });
     await runs("next");
     await locked();
+  });
+
+  test("a node that is powered off and on runs its static pods again, and no pod of before", async () => {
+    const { machine, api } = node;
+    const restarted = machine.restart("systemctl poweroff");
+    await podIs("next", ({ status }) =>
+      assert.deepEqual([status?.phase, status?.reason, status?.message], ["Failed", "Terminated", message]),
+    );
+    await restarted;
+    await readyIs("True");
+    await podIs("static-machine", ({ status }) => {
+      assert.equal(status?.phase, "Running", JSON.stringify(status));
+      assert.equal(status?.containerStatuses?.[0]?.restartCount, 2);
+    });
+    await api.addPod("last", { containers: [{ name: "c" }] });
+    await runs("last");
+    assert.equal((await api.pod("next"))?.status?.phase, "Failed");
   });
 });
