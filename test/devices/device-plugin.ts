@@ -59,6 +59,7 @@ class TestDevicePlugin {
   readonly #socket: string;
   readonly #streams = new Set<ServerWritableStream<Message, Message>>();
   #server: Server | undefined;
+  #listening = Promise.resolve();
   #registeredAt = "";
   readonly #watchers: FSWatcher[] = [];
 
@@ -90,7 +91,13 @@ class TestDevicePlugin {
     });
   }
 
-  async #listen(): Promise<void> {
+  /** One at a time: the kubelet's socket may be replaced again meanwhile. */
+  #listen(): Promise<void> {
+    this.#listening = this.#listening.then(() => this.#bind());
+    return this.#listening;
+  }
+
+  async #bind(): Promise<void> {
     this.#server?.forceShutdown();
     this.#streams.clear();
     await rm(this.#socket, { force: true });
