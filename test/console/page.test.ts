@@ -147,9 +147,11 @@ describe("the console page", { skip: browserUnavailable }, () => {
     assert.equal(await page.evaluate("window.notReloaded"), true);
   });
 
-  test(long("shows how to log in when there is no session"), async () => {
+  test(long("shows how to log in when there is no session, and continues when there is one"), async () => {
     mock.loggedIn = false;
     await open("#/");
     await page.getByText("kubelet console --node node-1").waitFor();
+    mock.loggedIn = true;
+    await heading("node-1");
   });
 });

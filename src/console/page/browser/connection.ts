@@ -17,6 +17,7 @@ export const connection = new Store<Connection>({ state: "connecting" });
 const silenceMs = 40_000;
 const firstRetryMs = 500;
 const maxRetryMs = 5_000;
+const loginCheckMs = 3_000;
 
 let source: EventSource | undefined;
 let retryMs = firstRetryMs;
@@ -35,6 +36,8 @@ export async function connect(): Promise<void> {
     if (error instanceof RequestError && error.status === 401) {
       session.set(undefined);
       connection.set({ state: "logged-out", login: error.login, message: error.message });
+      // Another tab may open a new link: this page continues with that session.
+      retry = setTimeout(() => void connect(), loginCheckMs);
     } else connectLater("The node does not respond.");
     return;
   }
