@@ -12,7 +12,8 @@ export async function servedConsole(o: {
 }): Promise<ConsoleOptions> {
   const { createConsole } = await import("../console/console.ts");
   const { clock, logger, ...more } = o;
-  // The build puts the page beside the program.
-  const pageDir = join(dirname(process.argv[1] ?? ""), "console");
+  const program = process.argv[1] ?? "";
+  // The build puts the page beside the program; run from the sources, the page is that of the last build.
+  const pageDir = join(dirname(program), program.endsWith(".ts") ? "../../dist/console" : "console");
   return { ...more, create: (node) => createConsole({ node, pageDir, clock, logger }) };
 }

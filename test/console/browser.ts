@@ -26,7 +26,7 @@ export async function openPage(
   options: Parameters<Browser["newContext"]>[0] = {},
 ): Promise<OpenedPage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
-  context.setDefaultTimeout(20_000 * patience);
+  context.setDefaultTimeout(10_000 * patience);
   const page = await context.newPage();
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(String(error.stack ?? error)));

@@ -52,12 +52,13 @@ export function NodeView() {
 }
 
 function Resources({ node }: { node: NodeState }) {
+  const shown = node.resources.filter(({ capacity, requested }) => capacity !== 0 || requested > 0);
   return (
     <Card title="Resources" size="two-thirds">
-      {node.resources.map(({ name, capacity, allocatable, requested, used }) => {
+      {shown.map(({ name, capacity, allocatable, requested, used }) => {
         const format = resourceFormat(name);
         const text = [
-          used === null ? "" : `${format(used)} used`,
+          used === null || name === "pods" ? "" : `${format(used)} used`,
           `${format(requested)} ${name === "pods" ? "running" : "requested"}`,
           `${format(allocatable)} allocatable`,
           `${format(capacity)} capacity`,

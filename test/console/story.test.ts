@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Browser, Locator, Page } from "playwright-core";
+import { cli } from "../e2e/cli-process.ts";
+import { waitFor } from "../e2e/wait-for.ts";
+import { Kubectl, kubectlAvailable } from "../kubectl/kubectl.ts";
+import { UpNode } from "../kubectl/up-node.ts";
+import { long } from "../long.ts";
+import { browserUnavailable, launchBrowser, type OpenedPage, openPage, screenshot } from "./browser.ts";
+
+const kubectlMissing = kubectlAvailable("1.36");
+const reason = browserUnavailable || (kubectlMissing === true ? false : kubectlMissing);
+
+const textOf = async (locator: Locator) => (await locator.textContent()) ?? "";
+
+const manifest = (image: string) => `apiVersion: v1
+kind: Pod
+metadata:
+  name: story
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+    - name: main
+      image: ${image}
+      imagePullPolicy: Never
+      command: [sh, -c, "trap exit TERM; i=0; while :; do echo line $i; i=$((i+1)); sleep 1; done"]
+      resources:
+        requests: { cpu: 20m, memory: 16Mi }
+        limits: { memory: 64Mi }
+`;
+
+describe(long("the user's story in the console of kubelet up"), { skip: reason }, () => {
+  let node: UpNode;
+  let browser: Browser;
+  let opened: OpenedPage;
+  let page: Page;
+  let kubectl: Kubectl;
+
+  before(async () => {
+    node = await UpNode.start("1.6", "-story");
+    kubectl = new Kubectl("1.36", node.kubeconfig);
+    browser = await launchBrowser();
+    opened = await openPage(browser);
+    page = opened.page;
+  });
+  after(async () => {
+    await browser?.close();
+    await node?.stop();
+  });
+  const show = (hash: string) => page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+  let demo = "";
+  let image = "";
+  /** The node's name may be part of it. */
+  let story = "";
+
+  test("the link opens the node, and the demo pod runs", async () => {
+    await page.goto(node.consoleLink);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.getByText("KubeletReady").waitFor();
+    await show("#/pods");
+    const link = page.getByRole("link", { name: /^demo-/ });
+    demo = await textOf(link);
+    await page.getByRole("row", { name: /demo-.*Running 1\/1/ }).waitFor();
+    await link.click();
+    await page.getByText("Ready: its container is running.").waitFor();
+    image = await textOf(page.locator(".container-card .mono").first());
+  });
+
+  test("an invalid manifest is rejected with line and field", async () => {
+    await show("#/apply");
+    await page.getByRole("textbox").fill(manifest(image).replace("image:", "imgae:"));
+    await page.getByRole("button", { name: "Apply …" }).click();
+    await page.getByRole("button", { name: "Line 8" }).first().waitFor();
+    await page.locator(".problems").getByText("spec.containers[0].image").first().waitFor();
+    await screenshot(page, "apply");
+    assert.equal(await page.getByRole("dialog").count(), 0);
+  });
+
+  test("a valid manifest starts a pod, and its timeline grows", async () => {
+    await page.getByRole("textbox").fill(manifest(image));
+    await page.getByRole("button", { name: "Apply …" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Apply", exact: true }).click();
+    const link = page.locator(".done").getByRole("link", { name: /^default\/story/ });
+    story = (await textOf(link)).replace("default/", "");
+    await link.click();
+    await page.locator('[data-step="sandbox"]').waitFor();
+    await page.locator('[data-step="container"]').first().waitFor();
+    await page.getByText("Ready: its container is running.").waitFor();
+    await screenshot(page, "pod");
+  });
+
+  test("the list, the bars and the timeline show the values of kubectl and of /stats/summary", async () => {
+    await show("#/pods");
+    await waitFor(async () => {
+      const { items } = await kubectl.json(["get", "pods"]);
+      assert.equal(items.length, 2);
+      for (const { metadata, status } of items) {
+        const row = page
+          .getByRole("row")
+          .filter({ has: page.getByRole("link", { name: metadata.name, exact: true }) });
+        const cells = await row.getByRole("cell").allTextContents();
+        const [container] = status.containerStatuses;
+        assert.deepEqual(cells.slice(0, 5), [
+          ...[metadata.name, metadata.namespace, status.phase, container.ready ? "1/1" : "0/1"],
+          String(container.restartCount),
+        ]);
+      }
+    });
+    await show("#/");
+    await waitFor(async () => {
+      const { items } = await kubectl.json(["get", "nodes"]);
+      const { capacity, allocatable } = items[0].status;
+      const cores = (text: string) => Number(text.endsWith("m") ? Number(text.slice(0, -1)) / 1000 : text);
+      const cpu = await textOf(page.locator(".meter").first());
+      assert.match(
+        cpu,
+        new RegExp(
+          `${cores(allocatable.cpu).toFixed(2)} allocatable · ${cores(capacity.cpu).toFixed(2)} capacity`,
+        ),
+      );
+      const name = items[0].metadata.name;
+      const summary = JSON.parse(
+        await kubectl.ok(["get", "--raw", `/api/v1/nodes/${name}/proxy/stats/summary`]),
+      );
+      const shown = /([\d.]+) (MiB|GiB) used/.exec(await textOf(page.locator(".meter").nth(1)));
+      const bytes = Number(shown?.[1]) * (shown?.[2] === "GiB" ? 1024 ** 3 : 1024 ** 2);
+      const actual = summary.node.memory.workingSetBytes;
+      // Other processes of the machine change it between the two samples.
+      assert.ok(Math.abs(bytes - actual) < actual * 0.25, `${bytes} ${actual}`);
+    });
+    await screenshot(page, "node");
+    await show(`#/pods/default/${demo}`);
+    await page.locator('[data-step="sandbox"]').waitFor();
+    const { stdout } = await cli(["explain", demo, "--root-dir", node.files.kubelet], { env: process.env });
+    const started = /started in ([\d.]+) s/.exec(stdout)?.[1];
+    const took = await textOf(page.getByText(/^ready after/));
+    assert.equal(Number(/([\d.]+) s/.exec(took)?.[1]).toFixed(1), Number(started).toFixed(1), stdout);
+  });
+
+  test("logs are followed", async () => {
+    await show(`#/pods/default/${story}/logs`);
+    const log = page.getByRole("log");
+    const first = await textOf(log.locator("div").last());
+    const count = Number(/line (\d+)/.exec(first)?.[1]);
+    await log.getByText(`line ${count + 3}`, { exact: true }).waitFor();
+    await screenshot(page, "logs");
+  });
+
+  test("a terminal runs hostname", async () => {
+    await show(`#/pods/default/${story}/terminal`);
+    await page.getByText("Connected").waitFor();
+    await page.keyboard.type("hostname\n");
+    await waitFor(async () =>
+      assert.match(await textOf(page.locator(".xterm-rows")), new RegExp(`hostname\\s*${story}`)),
+    );
+    await screenshot(page, "terminal");
+  });
+
+  test("the pod is deleted", async () => {
+    await show(`#/pods/default/${story}`);
+    await page.getByRole("button", { name: "Delete …" }).click();
+    await page.getByRole("button", { name: "Delete pod" }).click();
+    await page.locator(".toast").waitFor();
+    await page.getByText("This pod was deleted").waitFor();
+    await screenshot(page, "deleted");
+  });
+
+  test("the page recovers without a reload after the kubelet was killed", async () => {
+    await show("#/pods");
+    await page.evaluate("window.notReloaded = true");
+    await node.kill();
+    await page.locator("[data-banner=reconnecting]").waitFor();
+    await screenshot(page, "reconnecting");
+    node = await UpNode.start("1.6", "-story");
+    // A session ends with the kubelet: a new link, opened in another tab, is enough.
+    const other = await opened.context.newPage();
+    await other.goto(node.consoleLink);
+    await page.getByRole("row", { name: /demo-.*Running 1\/1/ }).waitFor();
+    await page.locator("[data-banner=reconnecting]").waitFor({ state: "detached" });
+    assert.equal(await page.evaluate("window.notReloaded"), true);
+    await screenshot(page, "pods");
+    assert.deepEqual(opened.errors, []);
+  });
+});
