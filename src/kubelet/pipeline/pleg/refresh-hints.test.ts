@@ -77,7 +77,7 @@ test("an exit is refreshed at once, a start after the time that the own call nee
   assert.equal(state.refreshed, 0);
   hints.received(uid, { id: "c", type: stopped });
   assert.equal(state.refreshed, 1);
-  await clock.advance(50);
+  await clock.advance(250);
   assert.equal(state.refreshed, 2);
 });
 

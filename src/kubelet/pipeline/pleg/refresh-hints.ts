@@ -17,8 +17,10 @@ export interface RefreshHintsOptions {
   readonly relistSoon: () => void;
 }
 
-/** The pod runtime refreshes a pod after each of its own calls: usually within this time after the event of the call. */
-const ownCallMs = 50;
+/**
+ * The pod runtime refreshes a pod after each of its own calls: within this time after the event of the call, even while many pods start.
+ */
+const ownCallMs = 250;
 
 /**
  * Refreshes the pods that events name, unless the observed pods already show what an event reports: most events are caused by calls

@@ -31,14 +31,14 @@ export function statusPatch(api: Pod, after: PodStatus): StatusPatch | undefined
 const addressFields = ["podIP", "podIPs", "hostIP", "hostIPs", "observedGeneration"];
 
 /**
- * True for a patch that only reports the sandbox, which was created or removed, with its addresses. A change of the containers usually
- * follows within milliseconds: both fit in one request.
+ * The state of the sandbox, for a patch that only reports that it was created or has stopped, with its addresses. A change of the
+ * containers usually follows soon: both fit in one request.
  */
-export function reportsOnlySandbox({ status }: StatusPatch): boolean {
+export function reportsOnlySandbox({ status }: StatusPatch): "ready" | "stopped" | undefined {
   const { conditions, "$setElementOrder/conditions": _order, ...rest } = status;
-  return (
-    Array.isArray(conditions) &&
-    conditions.every((condition: Fields) => condition.type === "PodReadyToStartContainers") &&
-    Object.keys(rest).every((name) => addressFields.includes(name))
-  );
+  if (!Array.isArray(conditions) || !Object.keys(rest).every((name) => addressFields.includes(name)))
+    return undefined;
+  const [condition, ...others]: Fields[] = conditions;
+  if (condition?.type !== "PodReadyToStartContainers" || others.length > 0) return undefined;
+  return condition.status === "True" ? "ready" : "stopped";
 }

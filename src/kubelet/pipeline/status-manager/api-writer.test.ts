@@ -96,7 +96,7 @@ test("a ready sandbox is written together with the containers that start soon af
   watch(pod);
   const withSandbox = { podIP: "10.1.0.1", podIPs: [{ ip: "10.1.0.1" }], conditions: [sandboxIs("True")] };
   writer.set(pod, { ...pending, ...withSandbox });
-  await clock.advance(499);
+  await clock.advance(1999);
   assert.deepEqual(api.requests, []);
   writer.set(pod, { ...running, ...withSandbox });
   await clock.advance(0);
@@ -106,23 +106,27 @@ test("a ready sandbox is written together with the containers that start soon af
   assert.equal(api.requests.length, 1);
 });
 
-test("a ready sandbox whose containers do not start is written after half a second, once", async (t) => {
-  const { clock, api, writer, watch } = await setUp(t);
-  const pending: PodStatus = { phase: "Pending", conditions: [sandboxIs("False")] };
-  const pod = api.put(fakePod({ status: pending }));
-  watch(pod);
-  const ready: PodStatus = { ...pending, conditions: [sandboxIs("True")] };
-  writer.set(pod, ready);
-  await clock.advance(300);
-  writer.wake(pod.metadata.uid);
-  await clock.advance(199);
-  assert.deepEqual(api.requests, []);
-  await clock.advance(1);
-  assert.deepEqual(api.status(pod), ready);
-  assert.equal(api.requests.length, 1);
-  await clock.advance(5000);
-  assert.equal(api.requests.length, 1);
-});
+for (const [state, before, after, ms] of [
+  ["ready", "False", "True", 2000],
+  ["stopped", "True", "False", 500],
+] as const)
+  test(`a ${state} sandbox whose containers do not change is written after ${ms} ms, once`, async (t) => {
+    const { clock, api, writer, watch } = await setUp(t);
+    const pending: PodStatus = { phase: "Pending", conditions: [sandboxIs(before)] };
+    const pod = api.put(fakePod({ status: pending }));
+    watch(pod);
+    const changed: PodStatus = { ...pending, conditions: [sandboxIs(after)] };
+    writer.set(pod, changed);
+    await clock.advance(300);
+    writer.wake(pod.metadata.uid);
+    await clock.advance(ms - 301);
+    assert.deepEqual(api.requests, []);
+    await clock.advance(1);
+    assert.deepEqual(api.status(pod), changed);
+    assert.equal(api.requests.length, 1);
+    await clock.advance(5000);
+    assert.equal(api.requests.length, 1);
+  });
 
 test("a status that waits for the next one is dropped with its pod, and leaves no timer", async (t) => {
   const { clock, api, writer, watch, stop } = await setUp(t);

@@ -51,8 +51,10 @@ interface Entry {
 }
 
 const reconcileMs = 10_000;
-/** How long a status that only reports the sandbox waits for the next one. */
-const sandboxDelayMs = 500;
+/** How long a status that only reports a new sandbox waits for that of the containers. While many pods start, they take seconds. */
+const newSandboxDelayMs = 2000;
+/** How long a status that only reports that the sandbox has stopped waits for the next one. */
+const stoppedSandboxDelayMs = 500;
 const requestTimeoutMs = 10_000;
 const initialRetryMs = 200;
 /** Short enough to write all statuses within seconds after the API is reachable again. */
@@ -218,7 +220,9 @@ export class ApiStatusWriter implements Component {
         sent.couldHaveRunningContainers === info.couldHaveRunningContainers
       )
         return;
-      if (step.kind === "patch" && reportsOnlySandbox(step.patch) && this.#delay(entry)) return;
+      const sandbox = step.kind === "patch" ? reportsOnlySandbox(step.patch) : undefined;
+      const delayMs = sandbox === "ready" ? newSandboxDelayMs : stoppedSandboxDelayMs;
+      if (sandbox && this.#delay(entry, delayMs)) return;
       try {
         switch (step.kind) {
           case "none":
@@ -273,10 +277,10 @@ export class ApiStatusWriter implements Component {
   }
 
   /** Wakes the entry when its status has waited long enough; false if it has. */
-  #delay({ pod, waitingSince }: Entry): boolean {
+  #delay({ pod, waitingSince }: Entry, delayMs: number): boolean {
     const { clock } = this.#o;
     const { uid } = pod.metadata;
-    const remainingMs = waitingSince === undefined ? 0 : sandboxDelayMs - msSince(clock, waitingSince);
+    const remainingMs = waitingSince === undefined ? 0 : delayMs - msSince(clock, waitingSince);
     if (remainingMs <= 0) return false;
     if (!this.#delayed.has(uid))
       this.#delayed.set(
