@@ -16,6 +16,7 @@ import { serviceManager } from "../lib/host/sd-notify.ts";
 import { logFaults } from "./faults.ts";
 import { servedConsole } from "./served-console.ts";
 import { untilSignal } from "./signals.ts";
+import { tidyMemory } from "./tidy-memory.ts";
 import { version } from "./version.ts";
 
 /** The agent itself, with the flags of a kubelet. */
@@ -103,9 +104,11 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     logger.info("Stopped before startup completed", { signal: await signalled });
     return 0;
   }
+  const stopTidying = tidyMemory(systemClock, logger);
   const reason = await Promise.race([signalled.then(() => undefined), certificateUnavailable.promise]);
   if (reason === undefined) logger.info("Stopping kubelet, pods keep running", { signal: await signalled });
   else logger.error("Stopping kubelet, pods keep running", { reason });
+  stopTidying();
   await agent.stop();
   cluster?.close();
   return reason === undefined ? 0 : 1;

@@ -22,6 +22,8 @@ export interface Libc {
   flock(fd: number): boolean;
   /** Moves the position of an open file to its end. */
   seekToEnd(fd: number): void;
+  /** Unmaps pages of a private mapping: changes of them are lost, those of a file are read from it again when they are used. */
+  releasePages(address: bigint, length: bigint): void;
 }
 
 export interface MountCall {
@@ -50,6 +52,7 @@ export const resolveFlags = { noXdev: 1, noMagicLinks: 2, noSymlinks: 4, beneath
 const sysOpenat2 = 437;
 const sysQuotactlFd = 443;
 
+const adviceDontNeed = 4; // MADV_DONTNEED
 const seekEnd = 2; // SEEK_END
 const lockExclusive = 2; // LOCK_EX
 const lockNonBlocking = 4; // LOCK_NB
@@ -83,6 +86,7 @@ async function load(): Promise<Libc> {
 
   const eventfd = library.func("int eventfd(unsigned int initial, int flags)");
   const flock = library.func("int flock(int fd, int operation)");
+  const madvise = library.func("int madvise(uintptr_t address, size_t length, int advice)");
   const lseek = library.func("long lseek(int fd, long offset, int whence)");
 
   const run = (f: unknown, operation: string, ...args: unknown[]) =>
@@ -136,6 +140,9 @@ async function load(): Promise<Libc> {
     },
     seekToEnd(fd) {
       if (Number(lseek(fd, 0, seekEnd)) < 0) throw systemError(koffi.errno(), "lseek");
+    },
+    releasePages(address, length) {
+      if (madvise(address, length, adviceDontNeed) < 0) throw systemError(koffi.errno(), "madvise");
     },
   };
 }
