@@ -1,4 +1,4 @@
-import { Session } from "node:inspector/promises";
+import type { Session } from "node:inspector/promises";
 import { sleep, systemClock } from "../../../lib/base/clock.ts";
 import { attributesOf } from "../auth/attributes.ts";
 import { HttpError } from "../http-error.ts";
@@ -30,12 +30,19 @@ export function profileRoutes(enabled: boolean): Route[] {
 
 const index = "profile?seconds=30  CPU profile (.cpuprofile)\nheap  heap snapshot (.heapsnapshot)\ncmdline\n";
 
+/** Loaded at first use: it takes worker threads and more of Node with it. */
+async function connectInspector(): Promise<Session> {
+  const inspector = await import("node:inspector/promises");
+  const session = new inspector.Session();
+  session.connect();
+  return session;
+}
+
 const profiles: Readonly<Record<string, (exchange: Exchange) => Promise<void>>> = {
   async profile({ query, response, signal }) {
     const text = query.get("seconds") ?? "30";
     const seconds = /^\d{1,4}$/.test(text) ? Math.min(Math.max(Number(text), 1), maxSeconds) : 30;
-    const session = new Session();
-    session.connect();
+    const session = await connectInspector();
     try {
       await session.post("Profiler.enable");
       await session.post("Profiler.start");
@@ -47,8 +54,7 @@ const profiles: Readonly<Record<string, (exchange: Exchange) => Promise<void>>> 
     }
   },
   async heap({ response }) {
-    const session = new Session();
-    session.connect();
+    const session = await connectInspector();
     try {
       attach(response, "kubelet.heapsnapshot");
       session.on("HeapProfiler.addHeapSnapshotChunk", ({ params }) => response.write(params.chunk));
