@@ -14,7 +14,7 @@ export class AgentProcess {
   readonly #exited: Promise<unknown[]>;
   log = "";
 
-  constructor(cluster: TestCluster, flags: readonly string[]) {
+  constructor(cluster: TestCluster, flags: readonly string[], env: NodeJS.ProcessEnv = process.env) {
     const common = [
       `--root-dir=${join(cluster.dir, "root")}`,
       `--container-runtime-endpoint=${cluster.runtime.endpoint}`,
@@ -30,6 +30,7 @@ export class AgentProcess {
     ];
     const child = spawn(process.execPath, [main, ...common, ...flags], {
       stdio: ["ignore", "ignore", "pipe"],
+      env,
     });
     child.stderr.on("data", (text) => {
       this.log += text;
@@ -40,6 +41,10 @@ export class AgentProcess {
       child.kill("SIGKILL");
       return this.#exited;
     });
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
   }
 
   /** Waits for a line in the log. */

@@ -120,16 +120,17 @@ export class FakeApi implements KubeTransport {
       const annotations = { "k8s.io/initial-events-end": "true" };
       yield line("BOOKMARK", { metadata: { resourceVersion: String(seen), annotations } });
     }
+    let position = this.#history.findIndex(({ version }) => version > seen);
+    if (position < 0) position = this.#history.length;
     while (!signal.aborted) {
       if (this.#isDown) throw new TransportError("connection reset");
-      const changes = this.#history.filter(
-        (e) => e.version > seen && e.resource === resource && wanted(e.object),
-      );
-      for (const { type, object, version } of changes) {
-        seen = version;
-        yield line(type, object);
+      const change = this.#history[position];
+      if (!change) {
+        await this.#changed(signal);
+        continue;
       }
-      if (changes.length === 0) await this.#changed(signal);
+      position++;
+      if (change.resource === resource && wanted(change.object)) yield line(change.type, change.object);
     }
   }
 
