@@ -141,7 +141,8 @@ const rules: Readonly<Record<string, (args: readonly string[]) => Problem>> = {
   curl: curlProblem,
   cp: copyProblem,
   promtool: (args) => (existsSync(`${root}${args.at(-1)}`) ? undefined : `there is no ${args.at(-1)}`),
-  apt: ([verb = ""]) => (/^(?:install|remove|purge)$/.test(verb) ? undefined : `apt has no command ${verb}`),
+  apt: ([verb = ""]) =>
+    /^(?:install|remove|purge|autoremove|update)$/.test(verb) ? undefined : `apt has no command ${verb}`,
   ...Object.fromEntries(
     [
       ...[
@@ -155,6 +156,7 @@ const rules: Readonly<Record<string, (args: readonly string[]) => Problem>> = {
         "mkdir",
         "rm",
         "cat",
+        "sed",
         "export",
       ],
       ...["sha256sum", "conf="],

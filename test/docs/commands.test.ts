@@ -33,12 +33,22 @@ test("commands are found in blocks and in code spans", () => {
       "no command",
       "```",
     ],
+    ...["```", "cat >x <<'EOT'", "wget y", "EOT", "mkdir z", "```"],
   ].join("\n");
   assert.deepEqual(
     commandsOf("a.md", text)
       .map(({ line, args }) => `${line} ${args.join(" ")}`)
       .sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10)),
-    ["1 npm start -- --no-api", "3 kubectl get pods", "5 echo a b", "5 cat", "8 apt install x", "8 cd /y"],
+    [
+      "1 npm start -- --no-api",
+      "3 kubectl get pods",
+      "5 echo a b",
+      "5 cat",
+      "8 apt install x",
+      "8 cd /y",
+      "18 cat",
+      "21 mkdir z",
+    ],
   );
 });
 

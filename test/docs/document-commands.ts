@@ -37,11 +37,17 @@ export function commandsOf(file: string, text: string): Command[] {
 }
 
 function blockCommands(body: string): string[] {
-  const lines = body.replaceAll(/\\\n\s*/g, "").split("\n");
+  const lines = withoutHereDocuments(body)
+    .replaceAll(/\\\n\s*/g, "")
+    .split("\n");
   const prompted = lines.filter((line) => line.startsWith("$ ")).map((line) => line.slice(2));
   if (prompted.length > 0) return prompted;
   return startsProgram(lines[0] ?? "") ? lines.filter((line) => line !== "") : [];
 }
+
+/** A here-document is the input of its command, up to the line that ends it. */
+const withoutHereDocuments = (body: string) =>
+  body.replaceAll(/^(.*<<-?\s*(["']?)(\w+)\2.*\n)[\s\S]*?^\3$\n?/gm, "$1");
 
 /** Without comments, redirections and quotes. */
 function argsOf(command: string): string[] {
