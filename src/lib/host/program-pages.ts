@@ -6,27 +6,38 @@ interface Range {
   readonly end: bigint;
 }
 
-const header = /^([0-9a-f]+)-([0-9a-f]+) (\S{4}) [0-9a-f]+ \S+ (\d+)/;
+interface Mapping extends Range {
+  readonly permissions: string;
+  /** Device and inode. */
+  readonly file: string;
+  /** In memory or in swap, and different from the file. */
+  modifiedKb: number;
+}
+
+const header = /^([0-9a-f]+)-([0-9a-f]+) (\S{4}) [0-9a-f]+ (\S+ (\d+))/;
+const modified = /^(?:Anonymous|Swap):\s+(\d+) kB$/;
 
 /**
  * The mappings of files that hold only unmodified pages, which the process cannot write to: code and constants of the program and its
  * libraries. From the text of an smaps file.
  */
 export function unmodifiedFileMappings(smaps: string): Range[] {
-  const found: Range[] = [];
-  let mapping: (Range & { readonly isProgram: boolean }) | undefined;
+  const mappings: Mapping[] = [];
   for (const line of smaps.split("\n")) {
-    const [, start, end, permissions, inode] = header.exec(line) ?? [];
+    const [, start, end, permissions, file, inode] = header.exec(line) ?? [];
     if (start && end)
-      mapping = {
-        start: BigInt(`0x${start}`),
-        end: BigInt(`0x${end}`),
-        isProgram: /^r-[x-]p$/.test(permissions!) && inode !== "0",
-      };
-    // Relocated constants are read-only, too, but differ from the file.
-    else if (mapping?.isProgram && /^Anonymous:\s+0 kB$/.test(line)) found.push(mapping);
+      mappings.push({
+        ...{ start: BigInt(`0x${start}`), end: BigInt(`0x${end}`) },
+        ...{ permissions: permissions!, file: inode === "0" ? "" : file!, modifiedKb: 0 },
+      });
+    else mappings.at(-1)!.modifiedKb += Number(modified.exec(line)?.[1] ?? 0);
   }
-  return found.map(({ start, end }) => ({ start, end }));
+  // Other files may be unmapped at any time, and their addresses used for data.
+  const programs = new Set(mappings.filter((m) => m.permissions.includes("x")).map((m) => m.file));
+  return mappings
+    .filter((m) => m.file && programs.has(m.file) && /^r-[x-]p$/.test(m.permissions))
+    .filter((m) => m.modifiedKb === 0) // relocated constants are read-only, too, but differ from the file
+    .map(({ start, end }) => ({ start, end }));
 }
 
 /**
@@ -34,7 +45,8 @@ export function unmodifiedFileMappings(smaps: string): Range[] {
  * those that only startup has used stay unmapped.
  */
 export async function releaseProgramPages(): Promise<void> {
-  const ranges = unmodifiedFileMappings(await readFile("/proc/self/smaps", "utf8"));
+  // Loaded before: that maps and unmaps files.
   const { releasePages } = await libc();
+  const ranges = unmodifiedFileMappings(await readFile("/proc/self/smaps", "utf8"));
   for (const { start, end } of ranges) releasePages(start, end - start);
 }
