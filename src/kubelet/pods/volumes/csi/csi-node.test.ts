@@ -42,6 +42,17 @@ describe("the CSINode object", () => {
     );
   });
 
+  it("waits for a node that is not registered yet with a back-off, without further attempts in between", async () => {
+    const { api, clock, csiNode } = bench();
+    const nodeRequests = () => api.requests.filter((request) => request === `GET ${node}`).length;
+    await csiNode.start(never);
+    await settle();
+    assert.equal(csiNode.attempted, true);
+    assert.equal(nodeRequests(), 1);
+    await clock.advance(700);
+    assert.equal(nodeRequests(), 4);
+  });
+
   it("is replaced if it belongs to a previous node with the same name", async () => {
     const { api, clock, csiNode } = bench();
     api.put(node, { metadata: { name: "n1", uid: "new" } });

@@ -1,6 +1,6 @@
 import { type Clock, sleep } from "../../../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../../../lib/base/component.ts";
-import { isAbort, KubeletError, messageOf, orNotFound } from "../../../../lib/base/errors.ts";
+import { httpStatusOf, isAbort, KubeletError, messageOf, orNotFound } from "../../../../lib/base/errors.ts";
 import { failureLog } from "../../../../lib/base/failure-log.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import { orAbort } from "../../../../lib/clients/kube/deadline.ts";
@@ -31,6 +31,9 @@ export interface CsiNodeOptions {
   /** The CSINode object exists: the node may be ready. */
   readonly onReady?: () => void;
 }
+
+/** The node has no Node object yet: the next attempt is later than after a conflict. */
+class NotRegistered extends Error {}
 
 /** Reports the drivers of this node: in its CSINode object, and in labels and an annotation of its Node. */
 export interface CsiNodeInfo {
@@ -132,7 +135,7 @@ export class CsiNode implements CsiNodeInfo, Component {
     ) {
       try {
         await this.#serialize("error updating CSINode annotation", signal, async () => {
-          const object = await this.#ensure(await this.#getNode(signal), signal);
+          const object = await this.#ensure(await this.#getRegisteredNode(signal), signal);
           const desired = withMigration(object);
           if (desired) await this.#put(desired, signal);
         });
@@ -174,7 +177,7 @@ export class CsiNode implements CsiNodeInfo, Component {
       } catch (error) {
         if (signal.aborted) throw error;
         problems.push(messageOf(error));
-        if (waitMs === undefined) {
+        if (waitMs === undefined || error instanceof NotRegistered) {
           const causes = [...new Set(problems)].join(", ");
           throw new KubeletError(
             "CsiNode",
@@ -213,6 +216,15 @@ export class CsiNode implements CsiNodeInfo, Component {
 
   #getNode(signal: AbortSignal): Promise<NodeMeta> {
     return this.#request("GET", this.#node, signal);
+  }
+
+  /** Before the node is registered, each attempt fails with its first request. */
+  async #getRegisteredNode(signal: AbortSignal): Promise<NodeMeta> {
+    try {
+      return await this.#getNode(signal);
+    } catch (error) {
+      throw httpStatusOf(error) === 404 ? new NotRegistered(messageOf(error), { cause: error }) : error;
+    }
   }
 
   async #patchNode(body: object, signal: AbortSignal): Promise<void> {
