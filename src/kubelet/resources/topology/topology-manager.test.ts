@@ -270,6 +270,21 @@ describe("shortage", () => {
     assert.equal((await admit(podOf("p", { name: "a" })))?.kind, "waiting");
   });
 
+  test("a pod waits as well if the resources become free while it is being decided", async () => {
+    const terminating = new Set(["old" as PodUid]);
+    const { admit, allocator, manager } = setUp({ isTerminating: (uid) => terminating.has(uid) });
+    allocator.allocated.set("old" as PodUid, ["app"]);
+    allocator.before = () => {
+      queueMicrotask(() => {
+        terminating.clear();
+        manager.release("old" as PodUid);
+      });
+      return shortage();
+    };
+    assert.equal((await admit(podOf("p", { name: "a" })))?.kind, "waiting");
+    assert.equal(allocator.allocated.size, 0);
+  });
+
   for (const [rule, error, holder] of [
     ["another error", new KubeletError("UnexpectedAdmissionError", "broken"), "old"],
     ["a shortage that only its own resources would end", new ResourceShortage("X", "not enough"), "p"],

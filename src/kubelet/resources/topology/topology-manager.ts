@@ -123,9 +123,11 @@ export class TopologyManager {
     const { isSynced, isKnown, runs, logger } = this.#o;
     const { uid } = pod.metadata;
     const failed: { container?: Container } = {};
+    // Containers of a pod that no source has any more may still run.
+    if (isSynced()) this.keepOnly((other) => isKnown(other) || runs(other));
+    // One that terminates during the decision counts: its resources are free for the next one.
+    const leaving = this.#leaving(uid, allocators);
     try {
-      // Containers of a pod that no source has any more may still run.
-      if (isSynced()) this.keepOnly((other) => isKnown(other) || runs(other));
       await this.#allocate(pod, allocators, unlock, signal, failed);
       signal.throwIfAborted();
       return { kind: "admitted" };
@@ -134,7 +136,10 @@ export class TopologyManager {
       const details = container && !signal.aborted ? explanations(pod, container, allocators) : [];
       if (!runs(uid)) for (const allocator of allocators) allocator.release(uid);
       if (signal.aborted) throw error;
-      const waiting = error instanceof ResourceShortage ? this.#waitFor(uid, allocators) : undefined;
+      const waiting =
+        error instanceof ResourceShortage
+          ? this.#waitFor(leaving.union(this.#leaving(uid, allocators)))
+          : undefined;
       if (waiting) return waiting;
       if (this.#merge) this.#metrics.failed();
       if (!(error instanceof KubeletError))
@@ -149,17 +154,21 @@ export class TopologyManager {
   }
 
   /** The decision about a pod that lacks resources, if pods that have some of them are being terminated. */
-  #waitFor(uid: PodUid, allocators: readonly ResourceAllocator[]): Admission | undefined {
-    const { clock, isTerminating, nameOf } = this.#o;
-    const holders = new Set(allocators.flatMap((allocator) => allocator.holders()));
-    const leaving = [...holders].filter((other) => other !== uid && isTerminating(other));
-    if (leaving.length === 0) return undefined;
-    const names = leaving.map(nameOf).sort((a, b) => (a < b ? -1 : 1));
+  #waitFor(leaving: ReadonlySet<PodUid>): Admission | undefined {
+    const { clock, nameOf } = this.#o;
+    if (leaving.size === 0) return undefined;
+    const names = [...leaving].map(nameOf).sort((a, b) => (a < b ? -1 : 1));
     return {
       kind: "waiting",
       text: `waiting for resources of pods that are being terminated: ${names.join(", ")}`,
       until: msFromNow(clock, recheckMs),
     };
+  }
+
+  /** The other pods that have some of the resources and are being terminated. */
+  #leaving(uid: PodUid, allocators: readonly ResourceAllocator[]): Set<PodUid> {
+    const holders = allocators.flatMap((allocator) => allocator.holders());
+    return new Set(holders.filter((other) => other !== uid && this.#o.isTerminating(other)));
   }
 
   /**
