@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { aPod, aSandbox, testUid } from "../../../test/builders/pods.ts";
 import { annotationSource, type PodUid } from "../../lib/model/pod.ts";
 import { type ObservedPod, ObservedPods } from "../state/observed-pods.ts";
-import { isFromApi, previousVersions } from "./other-pods.ts";
+import { isFromApi, isLeaving, previousVersions } from "./other-pods.ts";
 
 const observedAs = (uid: string, name: string, source: string): ObservedPod => ({
   uid: uid as PodUid,
@@ -40,3 +40,15 @@ test("the source annotation of a sandbox marks a pod as from the API", () => {
   assert.equal(isFromApi(observedAs("a", "p", "file")), false);
   assert.equal(isFromApi(undefined), false);
 });
+
+for (const [rule, pod, expected] of [
+  ["runs", { phase: "syncing", status: { phase: "Running" } }, false],
+  ["has no worker yet", { phase: undefined, status: undefined }, false],
+  ["is being terminated", { phase: "terminating", status: { phase: "Running" } }, true],
+  ["has just terminated", { phase: "terminated", status: { phase: "Running" } }, true],
+  ["has completed, before its worker acts on it", { phase: "syncing", status: { phase: "Succeeded" } }, true],
+] as const)
+  test(`a pod that ${rule} ${expected ? "will release" : "keeps"} its resources`, () => {
+    assert.equal(isLeaving({ desired: aPod(), ...pod }), expected);
+    assert.equal(isLeaving({ ...pod, desired: undefined }), true, "no source has it");
+  });

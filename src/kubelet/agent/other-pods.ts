@@ -3,10 +3,13 @@ import {
   fullNameOf,
   isStatic,
   type Pod,
+  type PodStatus,
   type PodUid,
   sourceOf,
 } from "../../lib/model/pod.ts";
+import { isFinal } from "../pipeline/status-manager/phase.ts";
 import type { ObservedPod, ObservedPods, UninspectedPod } from "../state/observed-pods.ts";
+import type { WorkerPhase } from "../state/pod-sync-status.ts";
 
 /** Pods in the runtime that are earlier versions of a static pod, edited while no agent was running. */
 export function previousVersions(
@@ -24,6 +27,19 @@ export function previousVersions(
       other.sandboxes.some((s) => s.annotations[annotationSource] === source) &&
       desired.get(other.uid) === undefined,
   );
+}
+
+/**
+ * True if the pod will release its resources: no source has it, its status is final, or its containers are being stopped or have
+ * terminated. A final status is known before the worker acts on it, and the end of the worker before what it causes.
+ */
+export function isLeaving(pod: {
+  readonly desired: Pod | undefined;
+  readonly phase: WorkerPhase | undefined;
+  readonly status: PodStatus | undefined;
+}): boolean {
+  const isEnding = pod.phase !== undefined && pod.phase !== "syncing";
+  return pod.desired === undefined || isEnding || isFinal(pod.status?.phase);
 }
 
 /** True if the pod came from an API server. */

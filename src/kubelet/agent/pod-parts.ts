@@ -16,7 +16,7 @@ import type { AgentCore } from "./agent-core.ts";
 import type { Cluster } from "./cluster.ts";
 import { dynamicResources } from "./dynamic-resources.ts";
 import { exclusiveResources } from "./exclusive-resources.ts";
-import { previousVersions } from "./other-pods.ts";
+import { isLeaving, previousVersions } from "./other-pods.ts";
 import { podCgroupReader } from "./pod-cgroup-reader.ts";
 import { PodExplanations } from "./pod-explanations.ts";
 import { PodOverview } from "./pod-overview.ts";
@@ -62,7 +62,12 @@ export function podParts(
     isSynced: () => initialSync.isComplete(),
     isKnown: (uid) => desired.get(uid) !== undefined || workers.get(uid)?.pod !== undefined,
     activePods,
-    isTerminating: (uid) => desired.get(uid) === undefined || workers.get(uid)?.phase === "terminating",
+    isTerminating: (uid) =>
+      isLeaving({
+        desired: desired.get(uid),
+        phase: workers.get(uid)?.phase,
+        status: statuses.get(uid),
+      }),
     nameOf: (uid) => {
       const id = workers.get(uid)?.id ?? desired.get(uid)?.metadata;
       return id ? `${id.namespace}/${id.name}` : `pod ${uid}`;
