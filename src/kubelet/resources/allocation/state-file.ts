@@ -54,7 +54,9 @@ export class PodResourceFile {
     this.#infos.delete(uid);
   }
 
+  /** Called periodically: repeats a write that has failed, for example because the disk was full. */
   keepOnly(isKnown: (uid: PodUid) => boolean): void {
+    if (this.#hasFailed) this.#save();
     for (const uid of this.#infos.keys()) if (!isKnown(uid)) this.remove(uid);
   }
 
@@ -84,11 +86,11 @@ export class PodResourceFile {
         this.#written = text;
         this.#hasFailed = false;
       } catch (error) {
+        const fields = { path: this.#path, err: messageOf(error) };
+        const message = "Failed to save pod resource information checkpoint";
+        if (this.#hasFailed) this.#logger.debug(2, message, fields);
+        else this.#logger.error(message, fields);
         this.#hasFailed = true;
-        this.#logger.error("Failed to save pod resource information checkpoint", {
-          path: this.#path,
-          err: messageOf(error),
-        });
       }
     }
     // In the same tick as the last check for changes: a later change starts another write.
