@@ -194,6 +194,9 @@ export function podVolumes(
         "volumes-attached": () => volumes.manager.resync((plugin) => attachedPlugins.includes(plugin)),
         "csi-driver-changed": () => volumes.manager.resync((plugin) => plugin === csiPluginName),
         "volume-content-changed": ({ ref }) => volumes.manager.changed(podsReferencing(desired.all(), ref)),
+        "node-changed": () => {
+          if (view?.node()) csi?.node.nodeExists();
+        },
         // A volume that was never set up is not torn down either.
         "worker-gone": ({ uid }) => certificates?.delete(uid),
       },

@@ -41,7 +41,7 @@ const expected: Record<EventKind, string> = {
   "device-health-changed": "status",
   "api-pod": "startupLatency statusWriter mirrors",
   "mirror-changed": "probes status overview console statusWriter",
-  "node-changed": "mirrors attachedVolumes nodeStatus servingCertificate console",
+  "node-changed": "mirrors attachedVolumes volumes nodeStatus servingCertificate console",
   "api-listed": "workers",
   "api-reconnected": "mirrors plugins console",
   "oom-kill": "pleg explanations nodeEvents",

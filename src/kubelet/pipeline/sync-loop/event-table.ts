@@ -69,7 +69,7 @@ export const eventTable = {
   "api-pod": ["startupLatency", "statusWriter", "mirrors"],
   // As with the runtime: the probe results in the mirror count in the status that is written to it.
   "mirror-changed": ["probes", "status", "overview", "console", "statusWriter"],
-  "node-changed": ["mirrors", "attachedVolumes", "nodeStatus", "servingCertificate", "console"],
+  "node-changed": ["mirrors", "attachedVolumes", "volumes", "nodeStatus", "servingCertificate", "console"],
   "api-listed": ["workers"],
   "api-reconnected": ["mirrors", "plugins", "console"],
 

@@ -53,6 +53,21 @@ describe("the CSINode object", () => {
     assert.equal(nodeRequests(), 4);
   });
 
+  for (const [rule, isWaiting] of [
+    ["while it waits", true],
+    ["during an attempt", false],
+  ] as const)
+    it(`is created immediately if the node is registered ${rule}`, async () => {
+      const { api, csiNode } = bench();
+      await csiNode.start(never);
+      if (isWaiting) await settle();
+      while (api.requests.length === 0) await Promise.resolve();
+      api.put(node, { metadata: { name: "n1", uid: "u1" } });
+      csiNode.nodeExists();
+      await settle();
+      assert.deepEqual(csiNode.health(), { ok: true });
+    });
+
   it("is replaced if it belongs to a previous node with the same name", async () => {
     const { api, clock, csiNode } = bench();
     api.put(node, { metadata: { name: "n1", uid: "new" } });

@@ -54,6 +54,8 @@ export class CsiNode implements CsiNodeInfo, Component {
   #loop: Promise<void> = Promise.resolve();
   #problem: string | undefined = "CSINode is not yet initialized";
   #attempted = false;
+  #nodeExists = false;
+  #wake: (() => void) | undefined;
   /** Updates are serialized: two that read the same version would conflict. */
   #queue: Promise<void> = Promise.resolve();
 
@@ -79,6 +81,12 @@ export class CsiNode implements CsiNodeInfo, Component {
   /** Whether an attempt to initialize the object has ended, successful or not. */
   get attempted(): boolean {
     return this.#attempted;
+  }
+
+  /** The Node object was observed in the API: an attempt that has failed for want of it is repeated immediately. */
+  nodeExists(): void {
+    this.#nodeExists = true;
+    this.#wake?.();
   }
 
   async install(driver: string, info: DriverNodeInfo, signal: AbortSignal): Promise<void> {
@@ -133,6 +141,8 @@ export class CsiNode implements CsiNodeInfo, Component {
       !signal.aborted;
       waitMs = Math.min(2 * waitMs, initialRetryMs.most)
     ) {
+      this.#nodeExists = false;
+      let isAwaited = false;
       try {
         await this.#serialize("error updating CSINode annotation", signal, async () => {
           const object = await this.#ensure(await this.#getRegisteredNode(signal), signal);
@@ -146,12 +156,16 @@ export class CsiNode implements CsiNodeInfo, Component {
         if (isAbort(error)) return;
         this.#attempted = true;
         this.#problem = `failed to initialize CSINode: ${messageOf(error)}`;
+        isAwaited = error instanceof KubeletError && error.cause instanceof NotRegistered;
         failureLog(logger, 2, error)("Failed to initialize CSINode", { err: messageOf(error) });
       }
+      if (isAwaited && this.#nodeExists) continue;
       const back = new AbortController();
+      if (isAwaited) this.#wake = () => back.abort();
       const stopListening = transport.onReconnect?.(() => back.abort());
       await sleep(clock, waitMs, AbortSignal.any([signal, back.signal])).catch(() => {});
       stopListening?.();
+      this.#wake = undefined;
     }
   }
 
