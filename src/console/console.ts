@@ -33,6 +33,7 @@ export function createConsole(o: ConsoleOptions): NodeConsole {
   const feed = new Feed({ node, clock, logger });
   const logins = new Logins(node, clock);
   const files = new StaticFiles(o.pageDir);
+  const stopping = new AbortController();
   const stream: ApiRoute = {
     method: "GET",
     path: "stream",
@@ -42,7 +43,7 @@ export function createConsole(o: ConsoleOptions): NodeConsole {
       const { session, request } = exchange;
       const lastId = request.headers["last-event-id"];
       await streamTo({
-        ...{ feed, clock, exchange, sessionEnded: session.ended },
+        ...{ feed, clock, exchange, sessionEnded: session.ended, stopping: stopping.signal },
         lastId: typeof lastId === "string" ? lastId : undefined,
         mayRead: async () => logins.find(request) === session && (await mayDo(node, session, "read")),
       });
@@ -120,6 +121,8 @@ export function createConsole(o: ConsoleOptions): NodeConsole {
     event: (event) => feed.event(event),
     link: () => logins.link(),
     stop() {
+      // Before the sessions end: a page whose session ends shows the login.
+      stopping.abort();
       logins.stop();
       feed.stop();
     },

@@ -168,3 +168,35 @@ test("equal events are counted, and the oldest are dropped", () => {
   assert.equal((feed.since(undefined)!.message as Snapshot).events.length, 200);
   assert.deepEqual(feed.eventsOf("a"), []);
 });
+
+test("a sample that was taken before a pod was removed leaves nothing of it", async () => {
+  const { feed, node, clock } = setUp();
+  const removed = node.pods.get("b")!;
+  feed.subscribe(() => {});
+  await settle();
+  const measure = node.usage.bind(node);
+  node.usage = async (whole) => {
+    node.add(removed);
+    const sample = await measure(whole);
+    node.pods.delete("b");
+    return sample;
+  };
+  node.pods.delete("b");
+  feed.podRemoved(uid("b"));
+  await clock.advance(5000);
+  feed.podChanged(uid("b"));
+  await clock.advance(5000);
+  const { usage } = feed.since(undefined)!.message as Snapshot;
+  assert.deepEqual([Object.keys(usage.pods), usage.times.length], [["a"], 3]);
+  await clock.advance(5000);
+  assert.deepEqual(feed.usageOf("b").times, []);
+});
+
+test("samples over hours add no listeners", async (t) => {
+  const { feed, clock } = setUp();
+  const added = t.mock.method(AbortSignal.prototype, "addEventListener");
+  feed.subscribe(() => {});
+  await settle();
+  for (let i = 0; i < 100; i++) await clock.advance(5000);
+  assert.ok(added.mock.callCount() <= 2, String(added.mock.callCount()));
+});

@@ -203,15 +203,15 @@ export class Feed {
   /** Immediately, and then again after each pause; a failure is logged and the next attempt is made as usual. */
   #repeat(what: string, everyMs: number, signal: AbortSignal, work: () => Promise<void>): void {
     const { clock, logger } = this.#o;
+    let cancel = () => {};
+    signal.addEventListener("abort", () => cancel(), { once: true });
     const run = () => {
       work()
         .catch((error: unknown) =>
           logger.debug(2, "Failed to collect data for the console", { what, err: messageOf(error) }),
         )
         .finally(() => {
-          if (signal.aborted) return;
-          const cancel = clock.after(everyMs, run);
-          signal.addEventListener("abort", cancel, { once: true });
+          if (!signal.aborted) cancel = clock.after(everyMs, run);
         });
     };
     run();
@@ -219,8 +219,12 @@ export class Feed {
 
   #sampled(active: Active, sample: Sample): void {
     active.last = sample;
-    active.rings.add(sample.usage);
-    active.samples.push({ version: this.#next(), sample: sample.usage });
+    const { at, node, pods } = sample.usage;
+    // Statistics may still have a pod that is gone: its history would never be removed.
+    const known = Object.entries(pods).filter(([uid]) => active.pods.has(uid as PodUid));
+    const usage: UsageSample = { at, node, pods: Object.fromEntries(known) };
+    active.rings.add(usage);
+    active.samples.push({ version: this.#next(), sample: usage });
     if (active.samples.length > maxPendingSamples) active.samples.shift();
     active.nodeVersion = active.version;
     this.#notify();
@@ -276,6 +280,7 @@ export class Feed {
     if (!shown) {
       // A late event of a pod that is gone.
       active.pods.delete(uid);
+      active.rings.removePod(uid);
       active.removed.set(uid, version);
       return [];
     }

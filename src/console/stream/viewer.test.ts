@@ -28,17 +28,19 @@ class FakeResponse extends EventEmitter {
   }
 }
 
-function setUp() {
+function setUp(o: { isGone?: boolean } = {}) {
   const clock = new FakeClock();
   const uid = "a" as PodUid;
   const node = new FakeConsoleNode().add(fakeConsolePod({ metadata: { uid } }));
   const feed = new Feed({ node, clock, logger: silentLogger });
   const response = new FakeResponse();
   const closed = new AbortController();
+  if (o.isGone) closed.abort();
   const session = new AbortController();
+  const stopping = new AbortController();
   const state = { mayRead: true };
   const done = streamTo({
-    ...{ feed, clock, lastId: undefined, sessionEnded: session.signal },
+    ...{ feed, clock, lastId: undefined, sessionEnded: session.signal, stopping: stopping.signal },
     exchange: {
       request: {} as IncomingMessage,
       response: response as unknown as ServerResponse,
@@ -46,7 +48,7 @@ function setUp() {
     },
     mayRead: async () => state.mayRead,
   });
-  return { clock, node, feed, uid, response, closed, session, state, done };
+  return { clock, node, feed, uid, response, closed, session, stopping, state, done };
 }
 
 test("a page gets at most five messages per second, however many changes there are", async () => {
@@ -108,4 +110,30 @@ test("a page that disconnects leaves nothing behind", async () => {
   await clock.advance(600_000);
   assert.equal(node.counts.usage, usage);
   assert.equal(clock.pending, 0);
+});
+
+test("a page that disconnected before its stream began leaves nothing behind", async () => {
+  const { feed, done } = setUp({ isGone: true });
+  await done;
+  assert.equal(feed.viewers, 0);
+});
+
+test("a state that cannot be computed ends the stream, and not the agent", async () => {
+  const { clock, feed, node, uid, done } = setUp();
+  const failed = assert.rejects(done, /no such pod/);
+  node.pod = () => {
+    throw new Error("no such pod");
+  };
+  feed.podChanged(uid);
+  await clock.advance(1000);
+  await failed;
+  assert.equal(feed.viewers, 0);
+});
+
+test("a stream ends with the kubelet, and names the reason", async () => {
+  const { stopping, response, done } = setUp();
+  await settle();
+  stopping.abort();
+  await done;
+  assert.match(response.written.at(-1) ?? "", /"reason":"stopping"/);
 });

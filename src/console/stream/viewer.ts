@@ -1,5 +1,6 @@
 import { type Clock, msSince } from "../../lib/base/clock.ts";
 import { epochMs, type MonotonicTime } from "../../lib/base/time.ts";
+import { whenAborted } from "../../lib/base/when-aborted.ts";
 import type { ConsoleExchange } from "../../lib/model/console-node.ts";
 import type { Bye, Changes } from "../protocol.ts";
 import type { Feed } from "./feed.ts";
@@ -18,6 +19,8 @@ export interface ViewerOptions {
   readonly lastId: string | undefined;
   /** Aborted when the session ends. */
   readonly sessionEnded: AbortSignal;
+  /** Aborted when the kubelet stops. */
+  readonly stopping: AbortSignal;
   /** Checked regularly; false ends the stream. */
   readonly mayRead: () => Promise<boolean>;
 }
@@ -51,7 +54,12 @@ export async function streamTo(o: ViewerOptions): Promise<void> {
     const ago = lastSent === undefined ? pauseMs : msSince(clock, lastSent);
     cancelSend = clock.after(Math.max(collectMs, pauseMs - ago), () => {
       isScheduled = false;
-      send();
+      try {
+        send();
+      } catch (error) {
+        // Thrown in a timer, it would end the agent.
+        ended.reject(error);
+      }
     });
   };
   const end = (reason: Bye["reason"]) => {
@@ -70,6 +78,7 @@ export async function streamTo(o: ViewerOptions): Promise<void> {
     cancelKeepAlive = clock.after(keepAliveMs, keepAlive);
   };
   const endSession = () => end("session");
+  const endStopping = () => end("stopping");
   let cancelSend = () => {};
   let cancelKeepAlive = clock.after(keepAliveMs, keepAlive);
   const onDrain = () => {
@@ -77,20 +86,23 @@ export async function streamTo(o: ViewerOptions): Promise<void> {
     sendSoon();
   };
   response.on("drain", onDrain);
-  o.sessionEnded.addEventListener("abort", endSession, { once: true });
-  signal.addEventListener("abort", () => ended.resolve(), { once: true });
+  // The client may have disconnected, and the session may have ended, while the permission was checked.
+  whenAborted(signal, ended.resolve);
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
   const unsubscribe = feed.subscribe(sendSoon);
   try {
     // The browser reconnects after this time.
     write("retry: 1000\n\n");
     send();
+    whenAborted(o.stopping, endStopping);
+    whenAborted(o.sessionEnded, endSession);
     await ended.promise;
   } finally {
     unsubscribe();
     cancelSend();
     cancelKeepAlive();
     response.off("drain", onDrain);
+    o.stopping.removeEventListener("abort", endStopping);
     o.sessionEnded.removeEventListener("abort", endSession);
     if (!response.writableEnded) response.end();
   }
