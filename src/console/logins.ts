@@ -87,11 +87,9 @@ export class Logins {
       throw new ConsoleProblem("unauthenticated", "no valid client certificate or bearer token", {
         login: this.#loginInfo(),
       });
-    const { id, session } = this.#sessions.create(user, { isLocal: false, validMs: userSessionMs });
-    if (!(await mayDo(this.#node, session, "read"))) {
-      this.#sessions.end(id);
+    if (!(await mayDo(this.#node, { isLocal: false, user }, "read")))
       throw new ConsoleProblem("forbidden", `${user.name} may not read this node (get nodes/proxy)`);
-    }
+    const { id, session } = this.#sessions.create(user, { isLocal: false, validMs: userSessionMs });
     this.#setCookie(response, id, userSessionMs);
     replyJson(response, 200, await this.#describe(session));
   }

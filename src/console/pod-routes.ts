@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/base/clock.ts";
 import { epochMs } from "../lib/base/time.ts";
+import { whenAborted } from "../lib/base/when-aborted.ts";
 import type { ConsoleNode, ConsolePod } from "../lib/model/console-node.ts";
 import type { PodUid } from "../lib/model/pod.ts";
 import { notFound } from "./http/problem.ts";
@@ -59,13 +60,31 @@ export function podRoutes(node: ConsoleNode, feed: Feed, clock: Clock): ApiRoute
       replyJson(response, 200, body);
     }),
     read("pods/{uid}/logs/{container}", (exchange) =>
-      node.streams.logs(exchange, container(exchange), exchange.query),
+      duringSession(exchange, (open) => node.streams.logs(open, container(exchange), exchange.query)),
     ),
     {
       method: "GET",
       path: "pods/{uid}/exec/{container}",
       action: "exec",
-      upgrade: (exchange) => node.streams.exec(exchange, container(exchange), exchange.query),
+      upgrade: (exchange) =>
+        duringSession(exchange, (open) => node.streams.exec(open, container(exchange), exchange.query)),
     },
   ];
+}
+
+/** Logs that are followed and terminals end with the session. */
+async function duringSession<T extends SessionExchange>(
+  exchange: T,
+  work: (exchange: T) => Promise<void>,
+): Promise<void> {
+  const { signal, session } = exchange;
+  const over = new AbortController();
+  const end = () => over.abort();
+  whenAborted(signal, end);
+  whenAborted(session.ended, end);
+  try {
+    await work({ ...exchange, signal: over.signal });
+  } finally {
+    session.ended.removeEventListener("abort", end);
+  }
 }

@@ -18,7 +18,7 @@ export type Action = keyof typeof rights;
 /** Checked with each request: a permission may be revoked during a session. */
 export async function mayDo(
   node: Pick<ConsoleNode, "access">,
-  { isLocal, user }: ConsoleSession,
+  { isLocal, user }: Pick<ConsoleSession, "isLocal" | "user">,
   action: Action,
 ): Promise<boolean> {
   if (isLocal) return true;

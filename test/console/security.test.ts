@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeConsoleNode, fakeConsolePod, fakeExplanation } from "../../src/console/fake-console-node.ts";
+import { abortError } from "../../src/lib/base/errors.ts";
+import { whenAborted } from "../../src/lib/base/when-aborted.ts";
 import type { ConsoleChanges } from "../../src/lib/model/console-node.ts";
 import { fakePod } from "../../src/lib/model/fake-pod.ts";
 import type { PodUid } from "../../src/lib/model/pod.ts";
+import { waitFor } from "../e2e/wait-for.ts";
 import { consoleServer } from "./console-server.ts";
 
 const uid = "11111111-2222-3333-4444-555555555555";
@@ -184,6 +187,26 @@ test("a session ends with its logout", async (t) => {
   assert.equal(status, 204);
   assert.match(String(replied["set-cookie"]?.[0]), /=; Path=\/console; Max-Age=0;/);
   assert.equal((await send("GET", "/console/api/session", { headers })).status, 401);
+});
+
+test("logs that are followed and terminals end with the session", async (t) => {
+  const node = new FakeConsoleNode().add(fakeConsolePod());
+  let open = 0;
+  const untilOver = async ({ signal }: { readonly signal: AbortSignal }) => {
+    open++;
+    await new Promise<void>((resolve) => whenAborted(signal, resolve));
+    throw abortError(signal.reason);
+  };
+  Object.assign(node.streams, { logs: untilOver, exec: untilOver });
+  const { send, logIn } = await consoleServer(t, node);
+  const headers = await logIn();
+  const ended = [
+    send("GET", `/console/api/pods/${uid}/logs/c0?follow=true`, { headers }),
+    send("GET", exec, { headers: { ...headers, ...webSocket } }),
+  ].map((request) => request.catch(() => undefined));
+  await waitFor(() => assert.equal(open, 2));
+  await send("POST", "/console/api/logout", { headers, body: "{}" });
+  await Promise.all(ended);
 });
 
 test("two cookies of the name are rejected: one of them was set by another server", async (t) => {

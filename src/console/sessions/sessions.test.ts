@@ -43,6 +43,21 @@ test("a session ends at its expiry, by logout, and as the oldest of too many", a
   assert.ok(last.session.ended.aborted);
 });
 
+test("a session ends by itself, with what is open in it", async () => {
+  const clock = new FakeClock();
+  const { session } = new Sessions(clock).create(user, { isLocal: true, validMs: 1000 });
+  await clock.advance(1000);
+  assert.ok(session.ended.aborted);
+  assert.equal(clock.pending, 0);
+});
+
+test("a user who logs in too often ends sessions of their own", () => {
+  const sessions = new Sessions(new FakeClock());
+  const root = sessions.create({ name: "root", groups: [] }, { isLocal: true, validMs: 1000 });
+  for (let i = 0; i < 100; i++) sessions.create(user, { isLocal: false, validMs: 1000 });
+  assert.ok(sessions.get(root.id));
+});
+
 test("a jump of the wall clock does not change when a session ends", async () => {
   const clock = new FakeClock();
   const sessions = new Sessions(clock);

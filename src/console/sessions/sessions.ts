@@ -20,6 +20,7 @@ interface Stored {
   readonly session: ConsoleSession;
   readonly expiry: MonotonicTime;
   readonly end: AbortController;
+  readonly cancelExpiry: () => void;
 }
 
 const maxSessions = 64;
@@ -34,14 +35,12 @@ export class Sessions {
     this.#clock = clock;
   }
 
-  /** The value of the cookie. When there are too many sessions, the oldest ends. */
+  /** The value of the cookie. When there are too many sessions, the oldest ends: that of the same user, if there is one. */
   create(
     user: ConsoleUser,
     o: { isLocal: boolean; validMs: number },
   ): { id: string; session: ConsoleSession } {
-    this.#endExpired();
-    const [oldest] = this.#sessions.keys();
-    if (this.#sessions.size >= maxSessions && oldest !== undefined) this.#end(oldest);
+    if (this.#sessions.size >= maxSessions) this.#endOldest(user);
     const id = newSecret();
     const end = new AbortController();
     const session: ConsoleSession = {
@@ -49,7 +48,10 @@ export class Sessions {
       expiresAt: epochMs(plusMs(this.#clock.wall(), o.validMs)),
     };
     const expiry = plusMs(this.#clock.monotonic(), o.validMs);
-    this.#sessions.set(secretKey(id), { session, expiry, end });
+    const key = secretKey(id);
+    // Open streams end with it.
+    const cancelExpiry = this.#clock.after(o.validMs, () => this.#end(key));
+    this.#sessions.set(key, { session, expiry, end, cancelExpiry });
     return { id, session };
   }
 
@@ -70,12 +72,15 @@ export class Sessions {
   }
 
   #end(key: string): void {
-    this.#sessions.get(key)?.end.abort();
+    const stored = this.#sessions.get(key);
     this.#sessions.delete(key);
+    stored?.cancelExpiry();
+    stored?.end.abort();
   }
 
-  #endExpired(): void {
-    const now = this.#clock.monotonic();
-    for (const [key, { expiry }] of this.#sessions) if (now >= expiry) this.#end(key);
+  #endOldest({ name }: ConsoleUser): void {
+    const all = [...this.#sessions];
+    const [key] = all.find(([, { session }]) => session.user.name === name) ?? all[0] ?? [];
+    if (key !== undefined) this.#end(key);
   }
 }
