@@ -285,6 +285,34 @@ describe("shortage", () => {
     assert.equal(allocator.allocated.size, 0);
   });
 
+  test("a pod waits for resources of one that may not be admitted, because its plugin has not responded", async () => {
+    const [gpu, cpu] = [new Locking("gpu"), new FakeAllocator("cpu")];
+    const { admit } = setUp({}, [gpu, cpu]);
+    const called = Promise.withResolvers<void>();
+    const responded = Promise.withResolvers<void>();
+    gpu.before = () => {
+      called.resolve();
+      return responded.promise;
+    };
+    cpu.before = async () => {
+      if (cpu.allocated.has("first" as PodUid)) await shortage();
+    };
+    const first = admit(podOf("first", { name: "a", names: ["gpu", "cpu"] }));
+    await called.promise;
+    const second = await admit(podOf("second", { name: "a" }));
+    assert.ok(second?.kind === "waiting");
+    assert.equal(
+      second.text,
+      "waiting for resources of pods that are being terminated or admitted: default/first",
+    );
+    responded.reject(new KubeletError("UnexpectedAdmissionError", "no device"));
+    rejected(await first);
+    assert.deepEqual(await admit(podOf("second", { name: "a" })), { kind: "admitted" });
+    gpu.before = async () => {};
+    cpu.before = shortage;
+    rejected(await admit(podOf("third", { name: "a" })));
+  });
+
   for (const [rule, error, holder] of [
     ["another error", new KubeletError("UnexpectedAdmissionError", "broken"), "old"],
     ["a shortage that only its own resources would end", new ResourceShortage("X", "not enough"), "p"],

@@ -51,6 +51,8 @@ export class TopologyManager {
   readonly #o: TopologyManagerOptions;
   readonly #merge: MergeOptions | undefined;
   readonly #locks = new AllocatorLocks();
+  /** Pods whose locks were released before their plugins have responded: they may still be rejected. */
+  readonly #undecided = new Set<PodUid>();
   readonly #metrics: TopologyMetrics;
 
   /** Throws if the policy does not work on this machine. */
@@ -127,8 +129,12 @@ export class TopologyManager {
     if (isSynced()) this.keepOnly((other) => isKnown(other) || runs(other));
     // One that terminates during the decision counts: its resources are free for the next one.
     const leaving = this.#leaving(uid, allocators);
+    const unlockEarly: Unlock = (some) => {
+      if (some.length < allocators.length) this.#undecided.add(uid);
+      unlock(some);
+    };
     try {
-      await this.#allocate(pod, allocators, unlock, signal, failed);
+      await this.#allocate(pod, allocators, unlockEarly, signal, failed);
       signal.throwIfAborted();
       return { kind: "admitted" };
     } catch (error) {
@@ -150,25 +156,28 @@ export class TopologyManager {
           err: messageOf(error),
         });
       return { kind: "rejected", failure: rejection(error, details) };
+    } finally {
+      this.#undecided.delete(uid);
     }
   }
 
-  /** The decision about a pod that lacks resources, if pods that have some of them are being terminated. */
+  /** The decision about a pod that lacks resources, if pods that have some of them may release them. */
   #waitFor(leaving: ReadonlySet<PodUid>): Admission | undefined {
     const { clock, nameOf } = this.#o;
     if (leaving.size === 0) return undefined;
     const names = [...leaving].map(nameOf).sort((a, b) => (a < b ? -1 : 1));
+    const what = leaving.isDisjointFrom(this.#undecided) ? "terminated" : "terminated or admitted";
     return {
       kind: "waiting",
-      text: `waiting for resources of pods that are being terminated: ${names.join(", ")}`,
+      text: `waiting for resources of pods that are being ${what}: ${names.join(", ")}`,
       until: msFromNow(clock, recheckMs),
     };
   }
 
-  /** The other pods that have some of the resources and are being terminated. */
+  /** The other pods that have some of the resources, and are being terminated or may be rejected. */
   #leaving(uid: PodUid, allocators: readonly ResourceAllocator[]): Set<PodUid> {
-    const holders = allocators.flatMap((allocator) => allocator.holders());
-    return new Set(holders.filter((other) => other !== uid && this.#o.isTerminating(other)));
+    const others = allocators.flatMap((allocator) => allocator.holders()).filter((other) => other !== uid);
+    return new Set(others.filter((other) => this.#o.isTerminating(other) || this.#undecided.has(other)));
   }
 
   /**
