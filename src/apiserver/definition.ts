@@ -111,7 +111,7 @@ export interface ResourceDefinition {
   readonly verbs?: readonly Verb[];
 
   /** Other versions under which the same objects are served, e.g. events of events.k8s.io. The version defined here is stored. */
-  readonly servedAlso?: readonly ServedVersion[];
+  readonly alsoServedAs?: readonly ServedVersion[];
 
   /** Sets defaults of absent fields. Called on every write; must be idempotent. */
   defaults?(draft: Draft): void;

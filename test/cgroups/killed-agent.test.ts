@@ -36,7 +36,7 @@ describe("cgroups after kill -9 of the agent", { skip }, () => {
     const node = await CgroupNode.start({ driver: "cgroupfs", cgroupRoot });
     try {
       node.run(killedPods.slice(0, 2));
-      await waitFor(async () => assert.equal(await kernel.lacks(orphan), undefined));
+      await waitFor(async () => assert.equal(await kernel.missingControllers(orphan), undefined));
       assert.deepEqual(await Promise.all(ended.slice(0, 2)), [
         [null, "SIGKILL"],
         [null, "SIGKILL"],

@@ -140,7 +140,7 @@ describe("new objects", () => {
   test("events are the same in both of their versions", () => {
     const { definitions } = testKinds();
     const definition = definitions.find((one) => resourceOf(one) === "events");
-    const newer = definition?.servedAlso?.[0];
+    const newer = definition?.alsoServedAs?.[0];
     const stored = {
       apiVersion: "v1",
       metadata: { name: "e", uid: "u" },

@@ -27,7 +27,7 @@ export interface KindRules
     | "shortNames"
     | "categories"
     | "verbs"
-    | "servedAlso"
+    | "alsoServedAs"
     | "createsOnUpdate"
     | "countsGenerations"
   > {

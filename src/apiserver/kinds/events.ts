@@ -43,7 +43,7 @@ export const events = defineKind({
   kind: "Event",
   namespaced: true,
   shortNames: ["ev"],
-  servedAlso: [newer],
+  alsoServedAs: [newer],
   createsOnUpdate: true,
   nameRule: nameIsPathSegment,
   // Every event has these, even if they were not set.

@@ -30,7 +30,7 @@ export const fakeDefinitions: readonly DocumentedResource[] = [
     name: "events",
     kind: "Event",
     namespaced: true,
-    servedAlso: [{ group: "events.k8s.io", version: "v1", toStored() {}, fromStored() {} }],
+    alsoServedAs: [{ group: "events.k8s.io", version: "v1", toStored() {}, fromStored() {} }],
   },
   {
     group: "authentication.k8s.io",

@@ -3,7 +3,7 @@ import type { GroupVersionKind, ResourceDefinition, Subresource, Verb } from "..
 /** The parts of a resource definition that the documents contain. */
 export type DocumentedResource = Pick<
   ResourceDefinition,
-  "group" | "version" | "name" | "kind" | "namespaced" | "verbs" | "servedAlso" | "subresources"
+  "group" | "version" | "name" | "kind" | "namespaced" | "verbs" | "alsoServedAs" | "subresources"
 >;
 
 export type Method = "get" | "put" | "post" | "delete" | "patch";
@@ -35,7 +35,7 @@ export function groupVersionPath({ group, version }: { group: string; version: s
 export function servedKinds(definitions: readonly DocumentedResource[]): DocumentedResource[] {
   return definitions.flatMap((one) => [
     one,
-    ...(one.servedAlso ?? []).map(({ group, version }) => ({ ...one, group, version, servedAlso: [] })),
+    ...(one.alsoServedAs ?? []).map(({ group, version }) => ({ ...one, group, version, alsoServedAs: [] })),
   ]);
 }
 

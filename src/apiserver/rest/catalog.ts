@@ -86,7 +86,7 @@ export function kindName(kind: string, group: string): string {
 function servedVersions(definition: ResourceDefinition): Served[] {
   const { group, version, name, kind } = definition;
   const stored = { group, version, conversion: undefined };
-  const others = (definition.servedAlso ?? []).map((conversion) => ({ ...conversion, conversion }));
+  const others = (definition.alsoServedAs ?? []).map((conversion) => ({ ...conversion, conversion }));
   return [stored, ...others].map((served) => ({
     definition,
     group: served.group,

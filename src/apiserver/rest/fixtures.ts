@@ -106,7 +106,7 @@ export const notes: ResourceDefinition = {
   name: "notes",
   singular: "note",
   kind: "Note",
-  servedAlso: [
+  alsoServedAs: [
     {
       group: "notes.example",
       version: "v1",

@@ -58,7 +58,7 @@ function subresource(which: Exclude<Subresource, "main">, minimum: number): Part
       onlyWrites(draft, oldObject, ["metadata", "status"]);
       const old = draftOf(oldObject);
       draft.status ??= {};
-      if (which === "status") keepFailures(draft, old);
+      if (which === "status") keepApproval(draft, old);
       stampConditions(draft, old, now);
       if (which === "approval") {
         const { conditions } = draft.status;
@@ -77,7 +77,7 @@ function subresource(which: Exclude<Subresource, "main">, minimum: number): Part
 }
 
 /** A signer sends the approval that it has read together with the certificate; the stored approval is kept. */
-function keepFailures(draft: Draft, oldObject: Readonly<Draft>): void {
+function keepApproval(draft: Draft, oldObject: Readonly<Draft>): void {
   for (const type of ["Approved", "Denied"]) {
     const old = conditionsOf(oldObject).filter((condition) => condition.type === type);
     const conditions = conditionsOf(draft);

@@ -13,7 +13,7 @@ export interface CgroupManager {
   /** The cgroup that a configuration field names: "/kube.slice" with systemd, "/kube" with cgroupfs. */
   nameOf(path: string): CgroupName;
   exists(name: CgroupName): Promise<boolean>;
-  lacks(name: CgroupName): Promise<string[] | undefined>;
+  missingControllers(name: CgroupName): Promise<string[] | undefined>;
   create(name: CgroupName, resources: CgroupResources): Promise<void>;
   update(name: CgroupName, resources: CgroupResources): Promise<void>;
   remove(name: CgroupName, options?: RemoveOptions): Promise<void>;
@@ -54,8 +54,8 @@ export abstract class DirectoryCgroups implements CgroupManager {
     return this.driver.exists(this.pathOf(name));
   }
 
-  lacks(name: CgroupName): Promise<string[] | undefined> {
-    return this.driver.lacks(this.pathOf(name));
+  missingControllers(name: CgroupName): Promise<string[] | undefined> {
+    return this.driver.missingControllers(this.pathOf(name));
   }
 
   pids(name: CgroupName): Promise<number[]> {

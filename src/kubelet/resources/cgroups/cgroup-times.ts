@@ -28,7 +28,7 @@ export function timedCgroups(
     pathOf: (name) => manager.pathOf(name),
     nameOf: (path) => manager.nameOf(path),
     exists: (name) => manager.exists(name),
-    lacks: (name) => manager.lacks(name),
+    missingControllers: (name) => manager.missingControllers(name),
     pids: (name) => manager.pids(name),
     children: (name) => manager.children(name),
     entries: (name) => manager.entries(name),

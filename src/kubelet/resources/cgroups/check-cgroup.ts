@@ -8,14 +8,14 @@ import type { CgroupName } from "./names.ts";
  * cgroup with processes, as in many containers.
  */
 export async function checkCgroup(manager: CgroupManager, name: CgroupName, title: string): Promise<void> {
-  const lacks = await manager.lacks(name);
-  if (lacks?.length === 0) return;
+  const missing = await manager.missingControllers(name);
+  if (missing?.length === 0) return;
   const why =
     manager.version === 2
       ? " (the cgroup above has to name them in cgroup.subtree_control; unless it is the root, it can only while no process is in it)"
       : "";
   throw new KubeletError(
     "InvalidCgroup",
-    lacks ? `${title} has some missing controllers: ${lacks.join(", ")}${why}` : `${title} doesn't exist`,
+    missing ? `${title} has some missing controllers: ${missing.join(", ")}${why}` : `${title} doesn't exist`,
   );
 }

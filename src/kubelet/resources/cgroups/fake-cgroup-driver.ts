@@ -9,7 +9,7 @@ export class FakeCgroupDriver implements CgroupDriver {
   async exists(path: string) {
     return this.cgroups.has(path);
   }
-  async lacks(path: string) {
+  async missingControllers(path: string) {
     return this.cgroups.has(path) ? this.without : undefined;
   }
   async create(path: string, resources: CgroupResources) {

@@ -47,7 +47,7 @@ export class SystemdManager extends DirectoryCgroups {
   /** Processes are killed first: systemd would send them SIGTERM and wait for up to 90 s. */
   async remove(name: CgroupName, options?: RemoveOptions): Promise<void> {
     const path = this.pathOf(name);
-    if ((await this.driver.lacks(path)) !== undefined) {
+    if ((await this.driver.missingControllers(path)) !== undefined) {
       await this.driver.killAll(path, options);
       await this.#units.stopUnit(this.#unitOf(name), { signal: options?.signal });
     }

@@ -31,7 +31,7 @@ export interface CgroupDriver {
   /** True if the cgroup exists in every hierarchy and with every controller that pods need. */
   exists(path: CgroupPath): Promise<boolean>;
   /** Controllers that pods need and the cgroup lacks; undefined if there is no such cgroup. */
-  lacks(path: CgroupPath): Promise<string[] | undefined>;
+  missingControllers(path: CgroupPath): Promise<string[] | undefined>;
   /** Creates the cgroup and its missing parents, and sets its limits. */
   create(path: CgroupPath, resources: CgroupResources): Promise<void>;
   update(path: CgroupPath, resources: CgroupResources): Promise<void>;

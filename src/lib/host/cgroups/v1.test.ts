@@ -43,8 +43,8 @@ describe("cgroup v1", { skip }, () => {
     const one = new CgroupV1({ mounts: new Map([["memory", mounts.get("memory")!]]) });
     await one.remove(`${root}/half`);
     assert.equal(await driver.exists(`${root}/half`), false);
-    assert.deepEqual((await driver.lacks(`${root}/half`))?.includes("memory"), true);
-    assert.equal(await driver.lacks(`${root}/none`), undefined);
+    assert.deepEqual((await driver.missingControllers(`${root}/half`))?.includes("memory"), true);
+    assert.equal(await driver.missingControllers(`${root}/none`), undefined);
     assert.deepEqual((await driver.children(root)).includes("half"), true);
   });
 

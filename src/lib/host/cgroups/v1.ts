@@ -32,10 +32,10 @@ export class CgroupV1 implements CgroupDriver {
   }
 
   async exists(path: CgroupPath): Promise<boolean> {
-    return (await this.lacks(path))?.length === 0;
+    return (await this.missingControllers(path))?.length === 0;
   }
 
-  async lacks(path: CgroupPath): Promise<string[] | undefined> {
+  async missingControllers(path: CgroupPath): Promise<string[] | undefined> {
     const mounts = [...this.#mounts].filter(([name]) => requiredControllers.has(name));
     const found = await Promise.all(mounts.map(([, mount]) => this.#present(join(mount, path))));
     if (mounts.length > 0 && !found.includes(true)) return undefined;

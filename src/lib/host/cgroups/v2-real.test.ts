@@ -36,7 +36,7 @@ describe("cgroup v2 on this host", { skip }, async () => {
       assert.equal(there.includes(name), controllers.includes(name), name);
     assert.equal(await driver.exists(`${root}/a/b`), true);
     assert.equal(await driver.exists(`${root}/none`), false);
-    assert.equal(await driver.lacks(`${root}/none`), undefined);
+    assert.equal(await driver.missingControllers(`${root}/none`), undefined);
     assert.deepEqual(await driver.children(root), ["a"]);
     assert.deepEqual(await driver.children(`${root}/none`), []);
   });
@@ -47,10 +47,10 @@ describe("cgroup v2 on this host", { skip }, async () => {
     const expected = ["cpu", "cpuset", "memory", "hugetlb", "pids"].filter((name) =>
       controllers.includes(name),
     );
-    assert.deepEqual(await driver.lacks(`${root}/foreign/bare`), expected);
+    assert.deepEqual(await driver.missingControllers(`${root}/foreign/bare`), expected);
     assert.equal(await driver.exists(`${root}/foreign/bare`), false);
     await driver.create(`${root}/foreign/bare`, {});
-    assert.deepEqual(await driver.lacks(`${root}/foreign/bare`), []);
+    assert.deepEqual(await driver.missingControllers(`${root}/foreign/bare`), []);
   });
 
   it("creating it again keeps its limits", async () => {

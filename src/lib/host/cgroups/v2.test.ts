@@ -69,8 +69,8 @@ describe("cgroup v2", () => {
     await files.mkdir(join(root, "bare"));
     assert.equal(await driver.exists("/bare"), false);
     assert.equal(await driver.exists("/none"), false);
-    assert.deepEqual(await driver.lacks("/bare"), ["cpu", "cpuset", "memory", "pids"]);
-    assert.equal(await driver.lacks("/none"), undefined);
+    assert.deepEqual(await driver.missingControllers("/bare"), ["cpu", "cpuset", "memory", "pids"]);
+    assert.equal(await driver.missingControllers("/none"), undefined);
   });
 
   const written: [rule: string, file: string, want: string, resources: object][] = [

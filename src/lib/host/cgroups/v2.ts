@@ -36,10 +36,10 @@ export class CgroupV2 implements CgroupDriver {
   }
 
   async exists(path: CgroupPath): Promise<boolean> {
-    return (await this.lacks(path))?.length === 0;
+    return (await this.missingControllers(path))?.length === 0;
   }
 
-  async lacks(path: CgroupPath): Promise<string[] | undefined> {
+  async missingControllers(path: CgroupPath): Promise<string[] | undefined> {
     try {
       const available = await this.#controllers(join(this.#root, path));
       return (await this.#usable()).filter((name) => !available.includes(name));
