@@ -13,7 +13,7 @@ const problems = files.flatMap(({ file, text }) => checkEvents(file, text));
 for (const { file, line, message } of problems) console.error(`${file}:${line}: ${message}`);
 const unused = unusedExceptions(files);
 for (const { file, name } of unused)
-  console.error(`scripts/lib/event-rule.mjs: ${file} needs no exception for ${name} any more`);
+  console.error(`scripts/lib/event-rule.mjs: ${file} no longer needs an exception for ${name}`);
 if (problems.length + unused.length > 0) {
   console.error(`${problems.length + unused.length} against the event rule`);
   process.exitCode = 1;

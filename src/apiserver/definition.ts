@@ -76,7 +76,7 @@ export interface Objects {
     resource: string,
     draft: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> },
   ): Promise<ApiObject>;
-  /** Reads, changes, writes; repeated on a conflict. Undefined if the object does not exist (any more). */
+  /** Reads, changes, writes; repeated on a conflict. Undefined if the object does not exist, or no longer exists. */
   change(
     ref: ObjectRef,
     change: (draft: Draft) => void,

@@ -285,7 +285,7 @@ export class SimulatedAgent {
     this.report("REMOVE", ...pods);
   }
 
-  /** kill -9: requests to the runtime may still take effect, the agent does nothing any more. */
+  /** kill -9: requests to the runtime may still take effect, the agent does nothing more. */
   async kill(): Promise<void> {
     this.#client.kill();
     this.#stop.abort();

@@ -125,7 +125,7 @@ describeOnMachine("a node that is shut down and started again", () => {
     );
     await node.api.addPod("early", { containers: [{ name: "c" }] });
     await runs("early");
-    // A second lock holds the machine until its target cannot be started any more.
+    // A second lock holds the machine until its target can no longer be started.
     const lock = "systemd-inhibit --what=shutdown --who=test --why=test --mode=delay sleep 600";
     await machine.sh(`setsid ${lock} >/dev/null 2>&1 & echo $! >/run/test-lock`);
     await node.waitFor(async () =>

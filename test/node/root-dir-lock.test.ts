@@ -120,7 +120,7 @@ async function oneAgentRuns(t: TestContext, count: number): Promise<void> {
     );
     assert.doesNotMatch(log ?? "", /Started kubelet/);
     await agent.ready();
-    assert.equal(winner?.exitCode, null, "the first agent does not run any more");
+    assert.equal(winner?.exitCode, null, "the first agent is no longer running");
     winner?.kill("SIGKILL");
     await Promise.all(exits);
   }

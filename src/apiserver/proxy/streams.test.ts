@@ -160,7 +160,7 @@ describe("streams", () => {
     const client = connect(api.port, "127.0.0.1").pause();
     t.after(() => client.destroy());
     client.write(upgradeText("/exec/p"));
-    // Nothing is read: after a while, all buffers between the two are full and nothing moves any more.
+    // Nothing is read: after a while, all buffers between the two are full and nothing moves.
     for (let still = 0, before = 0; still < 300; before = written) {
       await new Promise(setImmediate);
       still = written > 0 && written === before ? still + 1 : 0;

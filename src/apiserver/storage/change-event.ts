@@ -29,7 +29,7 @@ export interface Scope {
   readonly matches?: ((object: ApiObject) => boolean) | undefined;
 }
 
-/** The event for a watcher of this scope: an object that does not match any more is deleted for it. */
+/** The event for a watcher of this scope: an object that no longer matches is deleted for it. */
 export function eventInScope(scope: Scope, event: ChangeEvent): ChangeEvent | undefined {
   const { key } = event.object;
   if (key.resource !== scope.resource) return undefined;

@@ -51,7 +51,7 @@ interface Active {
   readonly pods: Map<PodUid, number>;
   readonly summaries: Map<PodUid, { readonly version: number; readonly summary: PodSummary }>;
   readonly removed: Map<PodUid, number>;
-  /** Changes up to this version are not known any more. */
+  /** Changes up to this version are no longer known. */
   forgotten: number;
   nodeVersion: number;
   node: { readonly version: number; readonly state: NodeState } | undefined;

@@ -88,7 +88,7 @@ export class CertificateReadiness {
     for (const end of [...this.#waiting]) end(abortError());
   }
 
-  /** Watches the source until it has a certificate, even if no request waits any more: `onReady` listeners remain. */
+  /** Watches the source until it has a certificate, even if no request is waiting: `onReady` listeners remain. */
   #watch(): void {
     if (this.#waitedMs !== undefined) return;
     const { source, clock } = this.#o;

@@ -33,7 +33,7 @@ export function exclusiveResources(
   core: AgentCore,
   parts: {
     readonly isSynced: () => boolean;
-    /** False for a pod that no source has any more, and that is not being terminated by this agent. */
+    /** False for a pod that is no longer in any source, and that is not being terminated by this agent. */
     readonly isKnown: (uid: PodUid) => boolean;
     readonly activePods: () => readonly Pod[];
     /** The pod's containers are being stopped, or are about to be. */

@@ -152,7 +152,7 @@ function endLines({ status }: PodInfo, container: string | undefined): string[] 
 }
 
 function stopLines({ running, now }: PodInfo): string[] {
-  if (running.length === 0) return ["no container is running any more"];
+  if (running.length === 0) return ["no container is running anymore"];
   return running.map(({ name, stop }) => {
     if (!stop) return `${name} still runs; it is stopped after the others`;
     const left = stop.endsAt - now;

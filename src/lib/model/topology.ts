@@ -62,13 +62,13 @@ export interface ResourceAllocator {
    * the code UnexpectedAdmissionError, or for any other error, the message becomes "Allocate failed due to <message>, which is unexpected".
    */
   allocate(pod: Pod, container: Container, affinity: TopologyHint, signal: AbortSignal): Promise<void>;
-  /** The container runs: init containers before it have completed, and those that are not sidecars need nothing any more. */
+  /** The container runs: init containers before it have completed, and those that are not sidecars need nothing anymore. */
   containerStarted?(pod: Pod, container: Container): void;
   /** Everything that the pod has; after a failed admission, and when its containers are gone. */
   release(uid: PodUid): void;
   /** The pods that have some of the resources. */
   holders(): readonly PodUid[];
-  /** Releases the resources of pods that are gone: those from a checkpoint that no source has any more. */
+  /** Releases the resources of pods that are gone: those from a checkpoint that is no longer in any source. */
   keepOnly(isKnown: (uid: PodUid) => boolean): void;
   /** One line for users about a rejected container: what is free, on which NUMA nodes. */
   explain?(pod: Pod, container: Container): string | undefined;

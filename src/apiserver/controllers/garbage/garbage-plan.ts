@@ -15,7 +15,7 @@ export type KindOf = (
 ) => { readonly resource: string; readonly namespaced: boolean } | undefined;
 
 export type CollectionStep =
-  /** None of its owners exists any more. */
+  /** None of its owners still exists. */
   | {
       readonly do: "delete";
       readonly ref: ObjectRef;
@@ -29,7 +29,7 @@ export type CollectionStep =
       readonly uid: string;
       readonly owners: readonly string[];
     }
-  /** It does not wait for dependents any more: its finalizer is removed. */
+  /** It no longer waits for dependents: its finalizer is removed. */
   | { readonly do: "release"; readonly ref: ObjectRef; readonly uid: string; readonly finalizer: string };
 
 const foreground = "foregroundDeletion";

@@ -65,7 +65,7 @@ describe("the taints of a node", () => {
     ],
     ["cordoned", state([ready("True")], [], true), [taint("unschedulable", "NoSchedule")]],
     ["cordoned before its first report", state([], [], true), [taint("unschedulable", "NoSchedule")]],
-    ["not cordoned any more", state([ready("True")], [taint("unschedulable", "NoSchedule")]), []],
+    ["no longer cordoned", state([ready("True")], [taint("unschedulable", "NoSchedule")]), []],
   ];
   for (const [rule, node, expected] of cases)
     test(rule, () => assert.deepEqual(plannedTaints(node, now), expected));

@@ -14,13 +14,13 @@ meta.ObjectMeta: Metadata of an object.
   namespace: Namespace of the object.
   ownerReferences: Owners of the object; it is deleted with them.
   resourceVersion: Version of the object; changes with every write.
-  selfLink: Deprecated; not set any more.
+  selfLink: Deprecated; no longer set.
   uid: Unique in time and space.
 meta.ListMeta: Metadata of a list.
   continue: Token to request the next chunk with.
   remainingItemCount: Number of items that are not in this chunk.
   resourceVersion: Resource version of the list.
-  selfLink: Deprecated; not set any more.
+  selfLink: Deprecated; no longer set.
 meta.OwnerReference: The owner of an object.
   apiVersion: API version of the owner.
   blockOwnerDeletion: Whether foreground deletion of the owner waits for this object.

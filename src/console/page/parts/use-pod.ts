@@ -18,7 +18,7 @@ export function usePodSummary(namespace: string, name: string): PodSummary | und
 /** A burst of changes results in one request. */
 const settleMs = 150;
 
-/** The detail of a pod, fetched again when its revision changes; meanwhile the former one. */
+/** The detail of a pod, fetched again when its revision changes; until then the previous one. */
 export function usePodDetail(pod: PodSummary | undefined): { detail?: PodDetail; problem?: string } {
   const [state, setState] = useState<{ detail?: PodDetail; problem?: string }>({});
   const live = useStore(connection, ({ state }) => state === "live");

@@ -36,7 +36,7 @@ export interface KillDeps {
 }
 
 export interface KillContainerOptions {
-  /** Undefined if there is no spec any more: then what was recorded at the container's creation is used. */
+  /** Undefined if the spec is no longer known: then what was recorded at the container's creation is used. */
   pod: Pod | undefined;
   observed: Pick<ObservedPod, "uid" | "name" | "namespace" | "sandboxes">;
   container: Pick<ObservedContainer, "id" | "name" | "annotations">;

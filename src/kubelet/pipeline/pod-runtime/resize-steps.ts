@@ -10,8 +10,8 @@ export interface PodCgroupSteps {
 
 /**
  * How the cgroup of a pod gets its new limits: what grows comes before its containers, what shrinks after them. The kernel (cgroup v1)
- * rejects a CPU quota of a container above that of its pod, and a quota of the pod below that of a container. A limit that the pod does
- * not have any more stays, as upstream.
+ * rejects a CPU quota of a container above that of its pod, and a quota of the pod below that of a container. A limit that the pod no
+ * longer has stays, as upstream.
  */
 export function podCgroupSteps(current: CgroupLimits, desired: CgroupResources): PodCgroupSteps {
   const before: Writable<CgroupResources> = {};

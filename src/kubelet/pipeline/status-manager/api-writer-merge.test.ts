@@ -40,13 +40,13 @@ const cases: Case[] = [
     merged: { phase: "Running", conditions: [is("example.com/gate"), is("Ready")] },
   },
   {
-    rule: "a kubelet condition that is not set any more is removed",
+    rule: "a kubelet condition that is no longer set is removed",
     api: { conditions: [is("PodResizePending"), is("Ready")] },
     own: { conditions: [is("Ready")] },
     merged: { conditions: [is("Ready")] },
   },
   {
-    rule: "a final phase is written only when no container can run any more",
+    rule: "a final phase is written only when no container can run anymore",
     api: { phase: "Running", conditions: [] },
     own: { phase: "Failed", reason: "Evicted", message: "m", conditions: [is("DisruptionTarget")] },
     couldHaveRunningContainers: true,

@@ -380,7 +380,7 @@ test("the status of a static pod is written to each mirror, and the mirror is no
   assert.equal(api.pods.size, 1);
 });
 
-test("a dropped pod is not written any more, and an abort stops all workers", async (t) => {
+test("a dropped pod is no longer written, and an abort stops all workers", async (t) => {
   const { clock, api, writer, watch, stop } = await setUp(t);
   const [a, b] = ["a", "b"].map((name) => {
     const pod = api.put(fakePod({ metadata: { name, uid: name as PodUid }, status: { phase: "Pending" } }));

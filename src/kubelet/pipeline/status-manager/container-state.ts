@@ -20,7 +20,7 @@ export function unobservedTermination(restartingAll: boolean): Terminated {
   return terminatedAs(restartingAll ? reasonRestartingAll : reasonUnknown, notLocated, killed);
 }
 
-/** A container that was running when last observed, and is not in the runtime any more. */
+/** A container that was running when last observed, and is no longer in the runtime. */
 export function lostWhileRunning(): Terminated {
   return terminatedAs(reasonUnknown, lostMessage, killed);
 }
@@ -32,7 +32,7 @@ export function removedForRestartAll(): { waiting: { reason: string; message: st
   };
 }
 
-/** An init container that is not in the runtime any more, in an initialized pod. */
+/** An init container that is no longer in the runtime, in an initialized pod. */
 export function completedInit(): Terminated {
   return terminatedAs("Completed", lostInit, 0);
 }

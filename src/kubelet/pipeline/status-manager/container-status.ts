@@ -49,7 +49,7 @@ export function containerStatus(
   };
 }
 
-/** A terminated pod has no devices any more: their last health stays. */
+/** A terminated pod no longer has devices: their last health is kept. */
 function resourceHealth(
   { name }: Container,
   previous: ApiContainerStatus | undefined,
@@ -210,7 +210,7 @@ function waitingStatus(
   };
 }
 
-/** The runtime has no container of that name: not yet, or not any more. */
+/** The runtime has no container of that name: not yet, or no longer. */
 function fromPreviousStatus(
   container: Container,
   role: ContainerRole,

@@ -18,7 +18,7 @@ export function isFinal(phase: string | undefined): phase is "Succeeded" | "Fail
 export interface PhaseInfo {
   containers: readonly ApiContainerStatus[];
   inits: readonly ApiContainerStatus[];
-  /** The pod terminates: nothing is started any more. */
+  /** The pod terminates: nothing more is started. */
   terminating: boolean;
   /** A regular container was created in the current sandbox: its init containers are complete. */
   initialized: boolean;

@@ -18,7 +18,7 @@ export function couldRestartAll(pod: Pod, { restart }: StatusGates): boolean {
   );
 }
 
-/** True from the exit that triggers it until the containers are removed; once started, it does not depend on the trigger any more. */
+/** True from the exit that triggers it until the containers are removed; once started, it no longer depends on the trigger. */
 export function isRestartingAll(
   pod: Pod,
   observed: ObservedPod | undefined,

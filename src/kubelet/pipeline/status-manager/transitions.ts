@@ -4,7 +4,7 @@ import type { ApiContainerStatus, ApiPodStatus } from "./api-types.ts";
 import { couldRestartAll } from "./restart-all.ts";
 import type { StatusGates } from "./status-input.ts";
 
-/** Why a new status is invalid: a terminated container that may not be restarted is not terminated any more. Undefined if valid. */
+/** Why a new status is invalid: a terminated container that may not be restarted is no longer terminated. Undefined if valid. */
 export function invalidTransition(
   pod: Pod,
   previous: ApiPodStatus | undefined,

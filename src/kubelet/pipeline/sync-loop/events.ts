@@ -92,7 +92,7 @@ export type KubeletEvent =
   // Node
   /** The kernel killed a process of this machine because memory ran out: of a container, a pod or the machine. */
   | { readonly kind: "oom-kill"; readonly kill: OomKill }
-  /** Memory, disk or process IDs are low, or are not any more. */
+  /** Memory, disk or process IDs are low, or no longer are. */
   | { readonly kind: "pressure-changed" }
   /** Device plugins have listed other devices, or are gone; the health of devices of these pods has changed. */
   | { readonly kind: "devices-changed"; readonly pods: readonly PodUid[] }

@@ -170,7 +170,7 @@ test("Watch: get waits for the first list, up to its timeout", async () => {
   assert.equal(stop.signal.aborted, false);
 });
 
-test("Watch: get fails immediately when no pod refers to the object any more", async () => {
+test("Watch: get fails immediately when no pod refers to the object anymore", async () => {
   const { start, objects, api, secret } = setUp("Watch");
   await start();
   api.delayMs = () => 5000;

@@ -47,7 +47,7 @@ export class ProbeCheckpoint {
     return this.#previous.get(id)?.has(kind) ? "success" : undefined;
   }
 
-  /** Drops entries of containers that the runtime does not have any more. */
+  /** Drops entries of containers that are no longer in the runtime. */
   keepOnly(exists: (id: ContainerId) => boolean): void {
     for (const id of this.#previous.keys()) if (!exists(id as ContainerId)) this.#previous.delete(id);
   }

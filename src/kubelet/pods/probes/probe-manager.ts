@@ -143,7 +143,7 @@ export class ProbeManager implements Component {
   }
 
   /**
-   * The pod is terminating: its containers must not be killed for a failed probe any more. Readiness is probed until the
+   * The pod is terminating: its containers must no longer be killed for a failed probe. Readiness is probed until the
    * pod has terminated.
    */
   stopLivenessAndStartup(uid: PodUid): void {

@@ -31,7 +31,7 @@ export function thresholdReached(
 
 /**
  * True if that outcome is final for this container: one that has started stays started, and one that is about to be killed
- * is not probed any more. Probing resumes with the next container.
+ * is no longer probed. Probing resumes with the next container.
  */
 export function isFinal(kind: ProbeKind, outcome: ProbeOutcome): boolean {
   switch (kind) {

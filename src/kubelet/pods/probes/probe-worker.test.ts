@@ -213,7 +213,7 @@ describe("the result of a probe", () => {
 });
 
 describe("a container that failed its liveness probe", () => {
-  it("is not probed any more; its successor is probed at the next tick", async () => {
+  it("is no longer probed; its successor is probed at the next tick", async () => {
     const pod = await startProbedPod({ containers: [{ livenessProbe: probe({ failureThreshold: 2 }) }] });
     pod.failWhile(() => true);
     pod.setContainer("c0#1", "running");

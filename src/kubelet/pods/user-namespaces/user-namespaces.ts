@@ -60,7 +60,7 @@ export class UserNamespaces {
     return fresh;
   }
 
-  /** Call it only when the pod has terminated and has no files with its IDs any more. */
+  /** Call it only when the pod has terminated and no longer has files with its IDs. */
   async release(uid: PodUid): Promise<void> {
     // A pod can terminate even if the records cannot be loaded.
     const ranges = await this.#load().catch(() => undefined);

@@ -188,7 +188,7 @@ test("what another resize frees goes to the pod with the highest priority", asyn
   assert.deepEqual(["big", "high", "low"].map(node.allocated), [300, 500, 100]);
 });
 
-test("a resize that is reverted is not pending any more", async (t) => {
+test("a resize that is reverted is no longer pending", async (t) => {
   const node = await setUp(t);
   node.add(aPod("a", 300));
   node.resize(aPod("a", 2000, 2));

@@ -129,7 +129,7 @@ export class DeviceAllocator implements ResourceAllocator {
     return [...this.#o.allocated.pods()];
   }
 
-  /** Devices of containers that still run stay theirs, even if no source has their pod any more. */
+  /** Devices of containers that still run stay theirs, even if their pod is no longer in any source. */
   keepOnly(isKnown: (uid: PodUid) => boolean): void {
     const { allocated, isLive } = this.#o;
     for (const uid of allocated.pods()) if (!isKnown(uid) && !isLive(uid)) this.release(uid);

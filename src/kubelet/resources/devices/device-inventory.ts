@@ -96,7 +96,7 @@ export class DeviceInventory {
     return [...this.#resources.values()].flatMap(({ plugins }) => [...plugins]);
   }
 
-  /** A resource whose plugin is gone for longer than the grace period is not registered any more. */
+  /** A resource whose plugin is gone for longer than the grace period is no longer registered. */
   isRegistered(name: string): boolean {
     const resource = this.#resources.get(name);
     return resource !== undefined && !this.#isExpired(resource);

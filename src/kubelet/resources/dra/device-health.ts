@@ -60,7 +60,7 @@ export class DevicesHealth {
     if (isChanged) this.#onChange(driver);
   }
 
-  /** The driver reports nothing any more. */
+  /** The driver has stopped reporting. */
   clear(driver: string): void {
     this.#timers.get(driver)?.();
     this.#timers.delete(driver);

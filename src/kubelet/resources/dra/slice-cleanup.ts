@@ -35,7 +35,7 @@ export class SliceCleanup {
     this.#run(this.#delete(undefined, signal));
   }
 
-  /** Resolves when nothing runs any more. */
+  /** Resolves when all deletions have finished. */
   async ended(): Promise<void> {
     await Promise.all(this.#running);
   }

@@ -78,7 +78,7 @@ export class FakePressureNode {
     await manager.start(stop.signal);
   }
 
-  /** kill -9: whatever it was doing, it does nothing any more. What it decided is on disk. */
+  /** kill -9: it stops in the middle of whatever it was doing. What it decided is on disk. */
   killAgent(): void {
     this.#agent?.stop.abort();
     this.#agent = undefined;

@@ -169,7 +169,7 @@ export class NodeShutdown implements Component {
     // The announcement may have been missed.
     if (await logind.isPreparing(signal)) return this.#current ? undefined : this.#begin();
     if (this.#current?.isFinished) return;
-    // A logind that was restarted has forgotten the shutdown: it does not wait for this lock any more.
+    // A logind that was restarted has forgotten the shutdown: it no longer waits for this lock.
     if (this.#current) this.#cancel();
     const lock = await logind.inhibit("kubelet", "Kubelet needs time to handle node shutdown", signal);
     this.#lock?.release();

@@ -131,7 +131,7 @@ describe("allocation", () => {
     assert.equal(await value(name, { scope: "pod" }), 1);
   });
 
-  test("resources of pods that no source has any more are released first, once all pods are known", async () => {
+  test("resources of pods that is no longer in any source are released first, once all pods are known", async () => {
     for (const isSynced of [false, true]) {
       const { admit, allocator } = setUp({ isSynced: () => isSynced, isKnown: (uid) => uid !== "gone" });
       allocator.allocated.set("gone" as PodUid, ["app"]);

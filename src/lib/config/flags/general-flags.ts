@@ -26,7 +26,7 @@ export const generalFlags: readonly FlagGroup[] = [
         "exitOnLockContention",
         "exit on contention for the lock file",
       ),
-      field("runonce", "bool", "runOnce", "not supported any more, see `kubelet run`"),
+      field("runonce", "bool", "runOnce", "no longer supported, see `kubelet run`"),
       { ...flagOnly("help", "bool", "help", "print this help"), shorthand: "h" },
       flagOnly(
         "version",

@@ -246,7 +246,7 @@ export class LocalObjects implements Component {
     }
   }
 
-  /** Logs each problem once, when it appears, and when a file has none any more. */
+  /** Logs each problem once, when it appears, and when a file no longer has any. */
   #report(topic: string, problems: readonly FileProblem[], level: "error" | "warn"): void {
     const { dir, logger } = this.#o;
     // Files have an extension; other topics are about the directory.
