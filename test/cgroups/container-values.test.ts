@@ -37,7 +37,7 @@ describeOnContainerd("cgroups of real containers", (version) => {
   });
   after(() => agent?.destroy());
 
-  test("pods and containers have the reference's values, and nothing is left of them", async () => {
+  test("pods and containers have the reference kubelet's values, and nothing is left of them", async () => {
     for (const [index, { pod }] of rows.entries()) {
       const { containers, initContainers, resources } = pod.spec;
       const named = (list: typeof containers | undefined) =>

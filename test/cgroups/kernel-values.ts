@@ -8,7 +8,7 @@ const defaultPeriodUs = 100_000;
 /** The memory limit that a v1 kernel reports for a cgroup without one. */
 const unlimited = "9223372036854771712";
 
-/** The contents of the files of a pod's cgroup, if its limits are those of the reference; by controller on v1. */
+/** The contents of the files of a pod's cgroup, if its limits are those of the reference kubelet; by controller on v1. */
 export function kernelValues(
   version: 1 | 2,
   limits: ReferenceLimits,
@@ -41,7 +41,7 @@ function protectedBytes({ unified }: ReferenceLimits, file: string): string {
   return String(bytes - (bytes % pageBytes));
 }
 
-/** systemd counts in hundredths of a CPU, and the reference rounds up. */
+/** systemd counts in hundredths of a CPU, and the reference kubelet rounds up. */
 function wholePercents(quota: number, period: number): number {
   return quota > 0
     ? (Math.ceil(Math.floor((quota * 1_000_000) / period) / 10_000) * 10_000 * period) / 1_000_000

@@ -28,7 +28,7 @@ describe(`pod cgroups of the kernel (v${layout.version}, ${driver})`, { skip }, 
   after(() => kernel.remove(toPath(base, driver)));
 
   for (const rows of bySettings())
-    it(`have the reference's values with ${settingsOf(rows[0]!)}, and are removed with their pods`, async () => {
+    it(`have the reference kubelet's values with ${settingsOf(rows[0]!)}, and are removed with their pods`, async () => {
       const { settings } = rows[0]!;
       const node = await CgroupNode.start({
         driver,

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { LimitSettings } from "../../src/kubelet/resources/cgroups/limits.ts";
 import type { Pod, PodSpec } from "../../src/lib/model/pod.ts";
 
-/** Limits that the reference sets; absent ones are not set. */
+/** Limits that the reference kubelet sets; absent ones are not set. */
 export interface ReferenceLimits {
   cpuShares?: number;
   cpuWeight?: number;
@@ -14,7 +14,7 @@ export interface ReferenceLimits {
   unified?: Record<string, string>;
 }
 
-/** Resources of a container, as the reference passes them to the runtime. */
+/** Resources of a container, as the reference kubelet passes them to the runtime. */
 export interface ReferenceContainer {
   cpuPeriod?: number;
   cpuQuota?: number;

@@ -21,8 +21,8 @@ import {
   referencePods,
 } from "./reference-pods.ts";
 
-/** Expected values were computed by the functions of the reference: see README.md. */
-describe("the reference's cgroup values", () => {
+/** Expected values were computed by the functions of the reference kubelet: see README.md. */
+describe("the reference kubelet's cgroup values", () => {
   for (const row of referencePods) {
     const pod = podOf(row, "p", "u");
     const { podLevelResources: podLevel } = row.settings;
@@ -49,7 +49,7 @@ describe("the files of cgroup v2", () => {
   });
   after(() => rm(dir, { recursive: true }));
 
-  it("have the reference's values", async () => {
+  it("have the reference kubelet's values", async () => {
     const files = await new FakeUnified(dir).start("cpu memory pids hugetlb");
     const driver = new CgroupV2({ root: dir, files });
     for (const [index, row] of referencePods.entries()) {

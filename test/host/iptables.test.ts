@@ -18,7 +18,7 @@ const foreign: FilterState = {
   "nft list ruleset": ["ip filter INPUT accept", "ip6 filter INPUT accept"],
 };
 
-/** The chains and rules of the reference, as kube-proxy and other components look for them. IPv6 needs no firewall. */
+/** The chains and rules of the reference kubelet, as kube-proxy and other components look for them. IPv6 needs no firewall. */
 const savedChains = {
   "iptables-save": [
     "filter :KUBE-FIREWALL",

@@ -50,7 +50,7 @@ export async function cgroupDirs(machine: Machine, path: string, name = "*"): Pr
 
 const qosDirs = { Guaranteed: "", Burstable: "burstable", BestEffort: "besteffort" } as const;
 
-/** Where the cgroup of a pod is, as the reference names it with each driver. */
+/** Where the cgroup of a pod is, as the reference kubelet names it with each driver. */
 export function podCgroup(driver: "cgroupfs" | "systemd", qos: keyof typeof qosDirs, uid: string): string {
   const steps = ["kubepods", qosDirs[qos], `pod${uid}`].filter(Boolean);
   if (driver === "cgroupfs") return `/${steps.join("/")}`;

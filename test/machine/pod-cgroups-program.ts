@@ -1,4 +1,4 @@
-// Runs in a guest: creates the cgroup of each pod of the reference's table with the systemd driver, prints the values that the kernel has, and
+// Runs in a guest: creates the cgroup of each pod of the reference kubelet's table with the systemd driver, prints the values that the kernel has, and
 // removes the cgroups.
 import { createPodCgroups } from "../../src/kubelet/resources/cgroups/pod-cgroups.ts";
 import { SystemdManager } from "../../src/kubelet/resources/cgroups/systemd-manager.ts";

@@ -31,7 +31,7 @@ for (const driver of ["cgroupfs", "systemd"] as const)
     });
     after(() => node?.stop());
 
-    test("the kernel has the reference's limits of pods and containers, and nothing is left when they are gone", async () => {
+    test("the kernel has the reference kubelet's limits of pods and containers, and nothing is left when they are gone", async () => {
       const { machine } = node;
       const dirsBefore = await cgroupDirs(machine, "");
       for (const { name, uid, pod } of rows) {

@@ -7,7 +7,7 @@ import { Machine } from "./machine.ts";
 import { describeOnMachine } from "./on-machine.ts";
 
 /**
- * Without a whole agent: as the reference, it does not start on cgroup v1 without cpuset, which the kernel of the guest lacks
+ * Without a whole agent: like the reference kubelet, it does not start on cgroup v1 without cpuset, which the kernel of the guest lacks
  * (layout.test.ts).
  */
 describeOnMachine("the systemd driver on cgroup v1", () => {
@@ -20,7 +20,7 @@ describeOnMachine("the systemd driver on cgroup v1", () => {
   });
   after(() => machine?.powerOff());
 
-  test(`${referencePods.length} pods have the limits of the reference in each hierarchy, and leave nothing`, async () => {
+  test(`${referencePods.length} pods have the limits of the reference kubelet in each hierarchy, and leave nothing`, async () => {
     const node = `/project/node_modules/node-linux-${process.arch}/bin/node`;
     const output = await machine.sh(`${node} /project/test/machine/pod-cgroups-program.ts`);
     const { version, values } = JSON.parse(output) as { version: number; values: Record<string, string>[] };

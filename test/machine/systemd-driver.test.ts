@@ -105,7 +105,7 @@ describeOnMachine("the systemd driver: kubelet and containerd with SystemdCgroup
 
   const limits = { "cpu.max": "34000 100000", "memory.max": String(64 * mebi) };
   const expected: Record<keyof typeof pods, CgroupValues> = {
-    // systemd counts CPU in whole percents, as the reference does with this driver.
+    // systemd counts CPU in whole percent, as the reference kubelet does with this driver.
     guaranteed: { ...limits, "cpu.weight": "13", "pids.max": "100" },
     burstable: { "cpu.max": "max 100000", "cpu.weight": "10", "memory.max": "max", "pids.max": "100" },
     besteffort: { "cpu.max": "max 100000", "cpu.weight": "1", "memory.max": "max", "pids.max": "100" },

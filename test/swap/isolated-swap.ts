@@ -110,7 +110,7 @@ async function main(order: readonly Kind[]): Promise<SwapReport> {
     if (round === 0) await writeScratch(runtime, snapshot);
     const [taken, files] = [await state(), recordFiles(node.rootDir)];
     const restarted = await restart(admin, runtime, snapshot);
-    // The reference reports a pod as not ready until it has probed it.
+    // The reference kubelet reports a pod as not ready until it has probed it.
     const items = await waitFor(async () => {
       const listed = await admin.request<{ items: Pod[] }>({ method: "GET", path: `${namespace}/pods` });
       const late = Object.values(readySince(listed.items)).find((since) => !since.startsWith("True"));

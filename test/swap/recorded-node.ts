@@ -15,7 +15,7 @@ import { manifests } from "./swapped-pods.ts";
 /** Only pods without volumes can be restored: mounts would have to exist. */
 const withoutVolumes = (pod: Pod) => (pod.spec.volumes ?? []).length === 0;
 
-/** Puts the recorded pods into the API, their containers into the runtime and the reference's files into the root directory. */
+/** Puts the recorded pods into the API, their containers into the runtime and the reference kubelet's files into the root directory. */
 export async function restoreRecorded(
   cluster: TestCluster,
   pods: readonly Pod[] = recorded.snapshot.pods.filter(withoutVolumes),

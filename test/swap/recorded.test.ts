@@ -11,13 +11,13 @@ import { recorded } from "./recorded.ts";
 import { manifestSource, restoreRecorded } from "./recorded-node.ts";
 import { manifests } from "./swapped-pods.ts";
 
-test("the reference's state files can be read, and are encoded identically", () => {
+test("the reference kubelet's state files can be read, and are encoded identically", () => {
   for (const text of [recorded.snapshot.allocated!, recorded.snapshot.actuated!])
     assert.equal(encodeCheckpoint(decodeCheckpoint(text)), text);
 });
 
 for (const [file, manifest] of Object.entries(manifests))
-  test(`the pod of ${file} has the reference's UID`, () => {
+  test(`the pod of ${file} has the reference kubelet's UID`, () => {
     const origin = { source: "file" as const, path: join(recorded.manifests, file) };
     const decoded = makeStaticPod(manifest, { nodeName, origin });
     assert.ok("pod" in decoded);
@@ -25,7 +25,7 @@ for (const [file, manifest] of Object.entries(manifests))
     assert.equal(decoded.pod.metadata.uid, podUid);
   });
 
-test("an agent that takes over the reference's pods creates and stops nothing, and all pods stay ready", async (t) => {
+test("an agent that takes over the reference kubelet's pods creates and stops nothing, and all pods stay ready", async (t) => {
   const exec = () => ({ exitCode: 0 });
   const cluster = await TestCluster.start(t, {}, {}, { images: { [busyboxName]: {} }, exec: exec as never });
   const { pods, ids } = await restoreRecorded(cluster);
@@ -78,7 +78,7 @@ test("an agent that takes over the reference's pods creates and stops nothing, a
     if (!metadata.annotations) assert.deepEqual(after.get(metadata.uid), before.get(metadata.uid));
 });
 
-test("a corrupt state file prevents startup, with the reference's message", async (t) => {
+test("a corrupt state file prevents startup, with the reference kubelet's message", async (t) => {
   const cluster = await TestCluster.start(t);
   await restoreRecorded(cluster, []);
   const path = join(cluster.dir, "root", "actuated_pods_state");

@@ -15,7 +15,7 @@ export const unavailable: string | false = isolationUnavailable || (containerd =
 /** Runs the kubelets one after the other on an isolated host; returns the state of the node after each. */
 export const swap = (...order: Kind[]): Promise<SwapReport> => runIsolated("isolated-swap.ts", order);
 
-/** Restores the node that the reference left, on an isolated host, and starts kubelet-ts on it. */
+/** Restores the node that the reference kubelet left, on an isolated host, and starts kubelet-ts on it. */
 export const takeOver = (): Promise<Takeover> => runIsolated("isolated-takeover.ts", []);
 
 async function runIsolated<T>(script: string, args: readonly string[]): Promise<T> {

@@ -66,7 +66,7 @@ export const apiPods: readonly Pod[] = [
   ),
 ];
 
-/** Manifests, as JSON. The reference's result is in `recorded/`. */
+/** Manifests, as JSON. The reference kubelet's result is in `recorded/`. */
 export const manifests: Readonly<Record<string, unknown>> = {
   "small.json": {
     ...{ apiVersion: "v1", kind: "Pod", metadata: { name: "small" } },

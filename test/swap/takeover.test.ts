@@ -24,7 +24,7 @@ test("a takeover keeps, rewrites, replaces or creates a part of the state", () =
   ]);
 });
 
-test("the recording has the state files of the reference, and a token only as a placeholder", () => {
+test("the recording has the state files of the reference kubelet, and a token only as a placeholder", () => {
   const paths = new Map(recorded.files.map((file) => [file.path, file]));
   for (const name of ["cpu_manager_state", "memory_manager_state", "dra_manager_state"])
     assert.ok(paths.get(name)?.content, name);
@@ -36,13 +36,13 @@ test("the recording has the state files of the reference, and a token only as a 
   assert.ok(tokens.every(({ content }) => content === "recorded"));
 });
 
-describe(long("kubelet-ts on the recorded node of the reference, with a real containerd"), {
+describe(long("kubelet-ts on the recorded node of the reference kubelet, with a real containerd"), {
   skip: unavailable,
 }, () => {
   test("keeps and rewrites what the document states", async () => {
     const { before, after } = await takeOver();
     const measured = effects(before, after);
-    // No certificates are recorded, and the reference has no others than its own.
+    // No certificates are recorded, and the reference kubelet has no others than its own.
     delete measured.certificates;
     const { certificates, ...documented } = readTable(document, toTypeScript)[toTypeScript] ?? {};
     assert.equal(certificates, "kept");

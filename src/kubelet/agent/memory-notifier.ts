@@ -4,7 +4,7 @@ import { parseRoot } from "../resources/cgroups/names.ts";
 import type { EvictionManagerOptions } from "../resources/eviction/eviction-manager.ts";
 import type { AgentCore } from "./agent-core.ts";
 
-/** Notifications of the kernel about memory usage, if configured; cgroup v2 has none, as in the reference. */
+/** Notifications of the kernel about memory usage, if configured; cgroup v2 has none, as in the reference kubelet. */
 export function memoryNotifier({ config, node }: AgentCore): EvictionManagerOptions["notifier"] {
   const mount = node.layout.version === 1 ? node.layout.mounts.get("memory") : undefined;
   if (!config.kernelMemcgNotification || mount === undefined) return undefined;

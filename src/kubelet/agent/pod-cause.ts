@@ -129,7 +129,7 @@ function stepCause({ pod, history }: PodInfo, wait: Wait): string | undefined {
 function failureText(kind: StepKind, error: string, records: readonly StepRecord[]): string {
   if (kind === "hook") return `postStart hook failed: ${error}`;
   if (kind !== "claims" || error.includes("ResourceClaim")) return error;
-  // Some messages of the reference do not name the claim. The step has it; while a retry is due, its text is the error.
+  // Some messages of the reference kubelet do not name the claim. The step has it; while a retry is due, its text is the error.
   const step = records.findLast((record) => record.kind === kind && record.text !== error);
   return step ? `${step.text}: ${error}` : error;
 }

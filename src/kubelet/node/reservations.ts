@@ -49,7 +49,7 @@ function evictionReserve(settings: ReservationSettings, capacity: ResourceList):
   return reserve;
 }
 
-/** Single precision, as in the reference, so that the results are equal. */
+/** Single precision, as in the reference kubelet, so that the results are equal. */
 function share(percent: string, of: bigint): bigint {
   const fraction = Math.fround(Math.fround(Number(percent)) / 100);
   return BigInt(Math.trunc(Number(of / unit) * fraction)) * unit;

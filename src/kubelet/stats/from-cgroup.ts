@@ -43,7 +43,7 @@ function memoryOf({ time, machine }: CgroupStatsOptions, memory: MemoryCounters)
     usageBytes: memory.usage,
     workingSetBytes: memory.workingSet,
     rssBytes: memory.rss,
-    // Without descendants, as in the reference: on v1 the faults of "pods" are not those of all pods.
+    // Without descendants, as in the reference kubelet: on v1 the faults of "pods" are not those of all pods.
     pageFaults: memory.ownPageFaults,
     majorPageFaults: memory.ownMajorPageFaults,
   };

@@ -20,7 +20,7 @@ const escapes: Record<string, string> = {
   "\\": "\\\\",
 };
 
-/** Quoted as the reference does: C-like escapes, printable text unchanged. */
+/** Quoted as the reference kubelet does: C-like escapes, printable text unchanged. */
 function quote(text: string): string {
   const escaped = text.replace(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, (c) => {
     const known = escapes[c];

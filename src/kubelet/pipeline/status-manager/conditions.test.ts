@@ -231,7 +231,7 @@ for (const [rule, list, hostNetwork, expected] of sandboxes)
     assert.equal(conditionsOf(status).PodReadyToStartContainers, expected);
   });
 
-test("conditions are in the order of the reference, those of other clients first, all with a null probe time", () => {
+test("conditions are in the order of the reference kubelet, those of other clients first, all with a null probe time", () => {
   const pod = fromApi({ containers: [restartsAll()] }, [
     ["PodScheduled", "True"],
     ["example.com/lb", "False"],

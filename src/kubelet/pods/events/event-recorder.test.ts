@@ -49,7 +49,7 @@ const pod: Pod = fakePod({
   spec: { containers: [{ name: "c" }], initContainers: [{ name: "i", image: "x" }] },
 });
 
-test("an event about a container equals the reference's", async (t) => {
+test("an event about a container equals the reference kubelet's", async (t) => {
   const { clock, calls, recorder } = await setUp(t);
   recorder.normal(pod, "Created", "Container created", "c");
   await clock.advance(0);

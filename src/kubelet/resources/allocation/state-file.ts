@@ -20,7 +20,7 @@ export class PodResourceFile {
     this.#logger = logger;
   }
 
-  /** A file that cannot be trusted prevents startup, as in the reference: it contains the allocations of containers. */
+  /** A file that cannot be trusted prevents startup, as in the reference kubelet: it contains the allocations of containers. */
   async load(): Promise<void> {
     try {
       const text = await readFile(this.#path, "utf8");

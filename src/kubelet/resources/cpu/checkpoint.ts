@@ -71,7 +71,7 @@ export function decodeCheckpoint(policyName: CpuPolicyName, text: string): CpuAs
 const entriesType = "map[string]map[string]string";
 const firstEntriesType = "map[string]string";
 
-/** Of the reference's text form of the content, with the names of its types. */
+/** Of the content with its Go type names, as the reference kubelet prints it. */
 function checksumOf({ policyName, defaultCpuSet, entries }: Content, type = entriesType): number {
   const fields = [
     `PolicyName:(string)${policyName}`,
@@ -99,7 +99,7 @@ function byKey<T>(record: Readonly<Record<string, T>>): [string, T][] {
 function parsed(text: string): { content: Content; checksum: number } {
   const value = json(text);
   if (!isRecord(value)) throw corrupted();
-  // The reference does not distinguish upper and lower case here.
+  // The reference kubelet matches these names case-insensitively.
   const fields = new Map(Object.entries(value).map(([name, field]) => [name.toLowerCase(), field]));
   const policyName = fields.get("policyname") ?? "";
   const defaultCpuSet = fields.get("defaultcpuset") ?? "";

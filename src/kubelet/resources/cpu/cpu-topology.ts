@@ -33,7 +33,7 @@ export class CpuTopology {
     return this.#groups[level].size;
   }
 
-  /** The average, as the reference computes it: cores of a hybrid machine differ. */
+  /** The average, as the reference kubelet computes it: cores of a hybrid machine differ. */
   cpusPer(level: Level): number {
     return Math.floor(this.all.size / Math.max(1, this.count(level)));
   }

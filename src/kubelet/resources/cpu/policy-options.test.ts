@@ -27,7 +27,7 @@ test("an option needs the gate of its level", () => {
   }
 });
 
-test("a value is a boolean as the reference reads it", () => {
+test("a value is a boolean as the reference kubelet reads it", () => {
   for (const [text, expected] of [
     ["1", true],
     ["T", true],

@@ -38,7 +38,7 @@ const exclusive: readonly (readonly [OptionName, OptionName])[] = [
   ["prefer-align-cpus-by-uncorecache", "distribute-cpus-across-numa"],
 ];
 
-/** The values that the reference accepts for a boolean. */
+/** The values that the reference kubelet accepts for a boolean. */
 const booleans: Readonly<Record<string, boolean>> = Object.fromEntries([
   ...["1", "t", "T", "TRUE", "true", "True"].map((text) => [text, true]),
   ...["0", "f", "F", "FALSE", "false", "False"].map((text) => [text, false]),

@@ -16,7 +16,7 @@ const connectTimeoutMs = 10_000;
 const optionsTimeoutMs = 10_000;
 const preStartTimeoutMs = 30_000;
 const preferenceTimeoutMs = 30_000;
-/** The reference waits forever. A plugin that sets up hardware may take a while; one that hangs must not block its resource. */
+/** The reference kubelet waits forever. A plugin that sets up hardware may take a while; one that hangs must not block its resource. */
 const allocateTimeoutMs = 120_000;
 
 /** One registration of a plugin: a connection to its socket. */

@@ -38,7 +38,7 @@ const claim: ClaimState = {
 const data =
   '{"kind":"DRACheckpoint","apiVersion":"checkpoint.dra.kubelet.k8s.io/v1","ClaimInfoStateList":[{"ClaimUID":"c-1","ClaimName":"gpu","Namespace":"ns","PodUIDs":{"p-1":{},"p-2":{}},"DriverState":{"gpu.example.com":{"Devices":[{"PoolName":"pool","DeviceName":"d0","ShareID":"s-1","RequestNames":["r"],"CDIDeviceIDs":["example.com/gpu=d0","a\\u003cb"]},{"PoolName":"pool","DeviceName":"d1","ShareID":null,"RequestNames":null,"CDIDeviceIDs":null}]},"none.example.com":{"Devices":null}}}]}';
 
-test("the checkpoint has the form and the checksum of the reference", () => {
+test("the checkpoint has the format and the checksum of the reference kubelet", () => {
   assert.deepEqual(JSON.parse(encodeCheckpoint([claim])), { Data: data, Checksum: 1_376_511_838 });
 });
 
@@ -50,7 +50,7 @@ test("a checkpoint is read as it was written, but for what is prepared", () => {
   assert.deepEqual(read, { ...claim, drivers: new Map(drivers) });
 });
 
-test("an empty checkpoint of the reference, without a list, is accepted", () => {
+test("an empty checkpoint of the reference kubelet, without a list, is accepted", () => {
   const empty =
     '{"Data":"{\\"kind\\":\\"DRACheckpoint\\",\\"apiVersion\\":\\"checkpoint.dra.kubelet.k8s.io/v1\\",\\"ClaimInfoStateList\\":null}","Checksum":4010664294}';
   assert.deepEqual(decodeCheckpoint(empty), []);

@@ -7,7 +7,7 @@ import { type ClaimState, isPrepared } from "./claim-state.ts";
 export interface DraMetrics {
   /** Measures the work for all claims of a pod. */
   timed<T>(operation: "PrepareResources" | "UnprepareResources", work: () => Promise<T>): Promise<T>;
-  /** A pod without claims starts: counted too, as in the reference. */
+  /** A pod without claims starts: counted too, as in the reference kubelet. */
   nothingToPrepare(): void;
   /** Measures one call of a driver. */
   timedCall<T>(driver: string, method: string, work: () => Promise<T>): Promise<T>;

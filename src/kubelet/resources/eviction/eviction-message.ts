@@ -28,7 +28,7 @@ export interface MessageInput {
 const unit = 1_000_000_000n;
 const bytes = (amount: number) => formatQuantity(BigInt(amount) * unit, "binary");
 
-/** Why a pod is evicted, in the reference's texts. */
+/** Why a pod is evicted, with the reference kubelet's texts. */
 export function evictionText(o: MessageInput): EvictionText {
   const { pod, stats, resource } = o;
   const annotations: Record<string, string> = {};

@@ -30,7 +30,7 @@ export function rankPods(pods: readonly Pod[], o: RankingOptions): RankedPod[] {
   const entries = pods.map((pod) => {
     const stats = o.statsOf(pod);
     const usage = stats && podUsage(pod, stats, resource, parts);
-    // Inodes cannot be requested either, but the reference compares them with the request for storage.
+    // Inodes cannot be requested either, but the reference kubelet compares them with the request for storage.
     const request =
       resource === "pids"
         ? 0

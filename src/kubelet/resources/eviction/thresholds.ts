@@ -58,7 +58,7 @@ export function thresholdsOf(settings: ThresholdSettings): Threshold[] {
 
 /**
  * Writable layers share a disk with the kubelet or with the images and have its thresholds. Thresholds that were configured for them
- * do not apply, as in the reference.
+ * do not apply, as in the reference kubelet.
  */
 export function withContainerFs(thresholds: readonly Threshold[], layout: FsLayout): Threshold[] {
   const source = layout.dedicatedImageFs && !layout.splitContainerFs ? "imagefs" : "nodefs";
@@ -114,7 +114,7 @@ function isSignal(text: string): text is Signal {
   return Object.hasOwn(signals, text);
 }
 
-/** Shares are in single precision, as in the reference, so that the results are equal. */
+/** Shares are in single precision, as in the reference kubelet, so that the results are equal. */
 function amountOf(text: string): Amount {
   if (text.endsWith("%")) return { text, fraction: Math.fround(Math.fround(Number.parseFloat(text)) / 100) };
   return { text, units: Number(parseQuantity(text) ?? 0n) / 1e9 };

@@ -88,7 +88,7 @@ export function decodeCheckpoint(text: string): MemoryState {
   const entries = file.entries ?? {};
   const machineState = file.machineState ?? {};
   const { policyName = "", checksum = 0 } = file;
-  // The reference accepts files without a checksum, of versions that did not write one.
+  // The reference kubelet accepts files without a checksum, which older versions wrote.
   if (checksum !== 0 && !checksums({ policyName, machineState, entries }).includes(checksum)) throw corrupt();
   return {
     policy: policyName,
@@ -141,7 +141,7 @@ function corrupt(): KubeletError {
 
 type Checked = Required<Omit<File, "checksum">>;
 
-/** Of the file as the reference prints the structure for its hash; the first is that of new files. */
+/** Checksums of the file as the reference kubelet prints the structure to hash it; new files have the first. */
 function checksums(file: Checked): number[] {
   return ["MemoryManagerCheckpoint", "MemoryManagerCheckpointV1"].map((type) => fnv32a(printed(file, type)));
 }

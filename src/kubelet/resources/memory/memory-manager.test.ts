@@ -239,7 +239,7 @@ describe("allocation", () => {
       "preferred hint violates NUMA node allocation",
     ],
   ] as const)
-    test(`fails as in the reference: ${rule}`, async (t) => {
+    test(`fails as in the reference kubelet: ${rule}`, async (t) => {
       const manager = await aManager(t, aMachine(sizes));
       for (const [index, [amount, on]] of others.entries())
         await allocateAll(manager, memoryPod(`other-${index}`, [`app ${amount}`]), on);

@@ -35,7 +35,7 @@ export class MemoryStateFile {
     }
   }
 
-  /** An error with the advice of the reference. */
+  /** An error with the advice of the reference kubelet. */
   unusable(problem: string, cause?: unknown): KubeletError {
     return new KubeletError(
       "CorruptCheckpoint",

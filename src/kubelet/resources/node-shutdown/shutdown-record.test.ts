@@ -62,7 +62,7 @@ test("writes are in the order of their calls", async (t) => {
   assert.equal(JSON.parse(readFileSync(path, "utf8")).startTime, "2026-11-17T18:00:30.000Z");
 });
 
-test("a file of the reference, with nanoseconds and an offset, is read", async (t) => {
+test("a file of the reference kubelet, with nanoseconds and an offset, is read", async (t) => {
   const { create, path } = setUp(t);
   const text = '{"startTime":"2026-11-17T19:00:00.123456789+01:00","endTime":"2026-11-17T19:00:09.5+01:00"}';
   writeFileSync(path, text);

@@ -13,7 +13,7 @@ export interface LastShutdown {
   readonly end?: WallTime | undefined;
 }
 
-/** A time that is not set, as the reference writes it. */
+/** A time that is not set, as the reference kubelet writes it. */
 const unset = "0001-01-01T00:00:00Z";
 
 /** When the last shutdown began and ended: a file, so that it is known after the reboot, and two metrics. */

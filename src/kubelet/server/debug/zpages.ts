@@ -12,7 +12,7 @@ const group = "config.k8s.io";
 const versions = ["v1alpha1", "v1beta1"];
 const deprecated = "v1alpha1";
 /**
- * The reference lists the first segments of these; the paths of pods, statistics, logs and streams are not among them.
+ * The reference kubelet lists the first segments of these; the paths of pods, statistics, logs and streams are not among them.
  */
 const listed = ["/configz", "/debug", "/flagz", "/healthz", "/metrics"];
 

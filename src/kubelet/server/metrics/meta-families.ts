@@ -2,7 +2,7 @@ import type { Family } from "./exposition.ts";
 
 type Level = "ALPHA" | "BETA" | "STABLE" | "INTERNAL";
 
-/** Metrics whose stability level is not ALPHA, as in the reference. */
+/** Metrics whose stability level is not ALPHA, as in the reference kubelet. */
 const levels: Readonly<Record<string, Level>> = {
   kubelet_first_network_pod_start_sli_duration_seconds: "INTERNAL",
   kubelet_image_volume_mounted_errors_total: "BETA",

@@ -13,7 +13,7 @@ export interface FlagSpec {
   readonly type: FlagType;
   readonly target: FlagTarget;
   readonly help: string;
-  /** Why the flag is deprecated, or its replacement, as the reference prints it. */
+  /** Why the flag is deprecated, or its replacement, as the reference kubelet prints it. */
   readonly deprecated?: string;
 }
 
@@ -27,7 +27,7 @@ const byConfigFile =
 const fromCadvisor =
   "This is a cadvisor flag that was mistakenly registered with the Kubelet. Due to legacy concerns, it will follow the standard CLI deprecation timeline before being removed.";
 
-/** Flags with a configuration field that the reference does not deprecate. */
+/** Flags with a configuration field that the reference kubelet does not deprecate. */
 const notDeprecated: ReadonlySet<string> = new Set([
   "v",
   "vmodule",

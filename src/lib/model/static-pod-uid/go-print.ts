@@ -4,7 +4,7 @@ import { goStructs } from "./go-structs.ts";
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * A value with all of its fields and their types, as the reference prints one to hash it. `written` is the same value
+ * A value with all of its fields and their types, as the reference kubelet prints one to hash it. `written` is the same value
  * as in the manifest: of quantities, the text is used.
  */
 export function goPrint(type: string, value: unknown, written: unknown): string {

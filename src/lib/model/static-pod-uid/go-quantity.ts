@@ -14,7 +14,7 @@ const suffixes: Readonly<Record<string, readonly [base: 2 | 10, exponent: number
 const syntax = /^([+-]?)0*(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+)|([numkMGTPE]i?|Ki)?)$/;
 const largest = (1n << 63n) - 1n;
 
-/** The internal form of a quantity in the reference: it depends on the notation, not only on the amount. */
+/** The internal form of a quantity in the reference kubelet: it depends on the notation, not only on the amount. */
 interface InternalQuantity {
   readonly value: bigint;
   readonly scale: number;

@@ -58,7 +58,7 @@ describe("the UID of a static pod", () => {
     );
   });
 
-  it("ignores legacy annotations that the reference drops", () => {
+  it("ignores legacy annotations that the reference kubelet drops", () => {
     const annotations = { "pod.beta.kubernetes.io/init-containers": "[]", a: "b" };
     const spec = { containers: [container] };
     assert.equal(textOf(spec, { annotations }), textOf(spec, { annotations: { a: "b" } }));

@@ -22,7 +22,7 @@ const dropped = /^pod\.(alpha|beta)\.kubernetes\.io\/init-container(s|-statuses)
 
 /**
  * The UID that the reference kubelet v1.36 gives to the pod of a manifest, so that either may take over the static pods
- * of the other: a hash of the reference's internal form of the pod, and of its origin. `written` is the manifest, `pod`
+ * of the other: a hash of its internal form of the pod, and of its origin. `written` is the manifest, `pod`
  * the same with defaults.
  */
 export function staticPodUid(pod: StaticPod, written: unknown, origin: string): string {

@@ -20,7 +20,7 @@ const differences: { path: RegExp; reason: string; same: (recorded: unknown, our
   },
   {
     path: /^envs$/,
-    reason: "The reference has variables in random order; ours are in declared order.",
+    reason: "The reference kubelet has variables in random order; ours are in declared order.",
     same: (recorded, ours) => assertEqual(sortEnvs(recorded), sortEnvs(ours)),
   },
 ];

@@ -59,7 +59,7 @@ export async function removeContentDir(mounts: ContentMounts, dir: string): Prom
   await removeTree(dir);
 }
 
-/** As the reference: `plugins/kubernetes.io~empty-dir/wrapped_<name>/ready` of the pod marks a volume as complete. */
+/** As in the reference kubelet, `plugins/kubernetes.io~empty-dir/wrapped_<name>/ready` of the pod marks a volume as complete. */
 function metaDirOf(dir: string): string {
   const podDir = dirname(dirname(dirname(dir)));
   return join(podDir, "plugins", "kubernetes.io~empty-dir", `wrapped_${basename(dir)}`);

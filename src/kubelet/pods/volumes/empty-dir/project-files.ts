@@ -6,7 +6,7 @@ export interface ProjectFiles {
   readonly projid: string;
 }
 
-/** As in the reference, far from those that administrators choose. */
+/** As in the reference kubelet, far from those that administrators choose. */
 const firstProject = 1_048_577;
 /** A file system on which none of these is free has another user of all of them. */
 const maxSearched = 128;

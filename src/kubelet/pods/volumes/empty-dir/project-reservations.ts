@@ -10,7 +10,7 @@ const lockPollMs = 100;
 const lockTries = 100;
 const fileMode = 0o644;
 
-/** `/etc/projects` and `/etc/projid`, locked as the reference locks them while they are changed. */
+/** `/etc/projects` and `/etc/projid`, locked as the reference kubelet locks them while they are changed. */
 export class ProjectReservations {
   readonly #paths: { readonly projects: string; readonly projid: string };
   readonly #clock: Clock;
