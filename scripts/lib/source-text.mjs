@@ -81,7 +81,7 @@ export function tokenize(source) {
   return tokens;
 }
 
-/** The prose of a Markdown document: code blocks and code spans are blanked, so that offsets stay. */
+/** The prose of a Markdown document: code blocks and code spans are blanked, so that offsets are unchanged. */
 export function markdownProse(text) {
   const blank = (match) => match.replaceAll(/[^\n]/g, " ");
   return text

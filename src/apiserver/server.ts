@@ -169,7 +169,7 @@ export class ApiServer implements Component {
     return this.#stopped;
   }
 
-  /** New connections get the new certificate; those that are open stay. */
+  /** New connections get the new certificate; open ones are kept. */
   setTls({ key, cert, clientCa }: TlsFiles): void {
     if ("setSecureContext" in this.#server) this.#server.setSecureContext({ key, cert, ca: clientCa });
   }

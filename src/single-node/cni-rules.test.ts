@@ -90,7 +90,7 @@ const keepShared: [string, string, boolean][] = [
   ],
 ];
 for (const [when, nat, removeShared] of keepShared) {
-  test(`shared chains stay when they ${when}`, () => {
+  test(`shared chains are kept when they ${when}`, () => {
     const { own, shared } = planRuleRemoval(nat, "n", removeShared);
     assert.ok(own.length > 0);
     assert.deepEqual(shared, []);

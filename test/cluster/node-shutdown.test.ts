@@ -145,7 +145,7 @@ describe("a node that shuts down", { skip: noBus }, () => {
     cluster.addPod("next");
     await cluster.runs("next");
 
-    // As after a reboot: what the API server calls failed stays so, static pods run again.
+    // As after a reboot: what the API server calls failed remains failed, static pods run again.
     await cluster.stopAgent();
     await waitFor(() => assert.equal(logind.held, 0));
     await cluster.startAgent({ config });

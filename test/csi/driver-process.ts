@@ -22,7 +22,7 @@ export class DriverProcess {
     await this.#child.start(this.options);
   }
 
-  /** kill -9: the sockets stay as files, without a listener. */
+  /** kill -9: the socket files remain, without a listener. */
   kill(): Promise<void> {
     return this.#child.kill();
   }

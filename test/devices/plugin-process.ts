@@ -28,7 +28,7 @@ export class PluginProcess {
     await this.#child.start(this.options);
   }
 
-  /** kill -9: its socket stays as a file, without a listener. */
+  /** kill -9: its socket file remains, without a listener. */
   kill(): Promise<void> {
     return this.#child.kill();
   }

@@ -133,7 +133,7 @@ describe("pods with resource claims", options, () => {
     );
   });
 
-  test("an instance of another version takes over, and the driver's slices stay", async () => {
+  test("an instance of another version takes over, and the driver's slices are kept", async () => {
     const name = "rolling.example.com";
     const first = await node.driver(name, ["gpu-0", "gpu-1"], { versions: ["v1beta1.DRAPlugin"] });
     await first.start();

@@ -39,7 +39,7 @@ describeOnMachine("disk usage by project quotas", () => {
   });
   after(() => machine?.powerOff());
 
-  test("each volume has a project of its own, and the projects of the administrator stay", () => {
+  test("each volume has a project of its own, and the projects of the administrator are kept", () => {
     assert.deepEqual(report.reserved, [
       "7:/data\n1048577:/counted/a\n1048578:/counted/b\n",
       "data:7\nvolume1048577:1048577\nvolume1048578:1048578\n",

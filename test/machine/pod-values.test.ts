@@ -16,7 +16,7 @@ describeOnMachine("pod cgroups on cgroup v2", () => {
   after(() => machine?.powerOff());
 
   for (const driver of ["cgroupfs", "systemd"])
-    test(`have the reference kubelet's values with the ${driver} driver, and no cgroup or slice of a pod stays`, async () => {
+    test(`have the reference kubelet's values with the ${driver} driver, and no cgroup or slice of a pod remains`, async () => {
       const file = "test/cgroups/pod-values.test.ts";
       const { code, stdout, stderr } = await machine.run(
         `cd /project && CGROUP_DRIVER=${driver} node_modules/.bin/node ${file}`,

@@ -111,7 +111,7 @@ describeOnMachine("the systemd driver: kubelet and containerd with SystemdCgroup
     besteffort: { "cpu.max": "max 100000", "cpu.weight": "1", "memory.max": "max", "pids.max": "100" },
   };
 
-  test("pods are slices with their limits, in the kernel and in systemd, and stay so when systemd reloads", async () => {
+  test("pods are slices with their limits, in the kernel and in systemd, and remain so when systemd reloads", async () => {
     for (const name of names) await place(name, pods[name]);
     const rows = new Map<string, PodRow>();
     for (const name of names) rows.set(name, await running(name));

@@ -30,7 +30,7 @@ export class PluginChild {
     exited.catch(() => {});
   }
 
-  /** kill -9: its sockets stay as files, without a listener. */
+  /** kill -9: its socket files remain, without a listener. */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;

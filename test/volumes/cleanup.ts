@@ -107,7 +107,7 @@ export function ends(node: () => VolumeNode): void {
       const devices = join(rootDir, "plugins/kubernetes.io", directory);
       assert.deepEqual(existsSync(devices) ? readdirSync(devices) : [], [], directory);
     }
-    // Mounts of the node itself stay.
+    // Mounts of the node itself are kept.
     assert.ok(existsSync(join(node().dir, "host/made-file")) && existsSync(join(node().dir, "pv/local/b")));
   });
 }

@@ -191,7 +191,7 @@ export const content: VolumeSuite = {
       assert.deepEqual([containerID, restartCount], [before?.containerID, 0]);
     });
 
-    test("when a selected key is removed, the volume stays as it is, with an event", async () => {
+    test("when a selected key is removed, the volume is not changed, with an event", async () => {
       const message =
         'MountVolume.SetUp failed for volume "picked" : configmap references non-existent config key: b';
       await node().hasEvent("content", "FailedMount", message, 90_000);

@@ -142,7 +142,7 @@ describe("one applier", () => {
   for (const [rule, applied, expected] of table)
     test(rule, () => assert.deepEqual(plain(apply(first, pod(applied), by("me"))), pod(expected)));
 
-  test("fields that the server adds stay, with their list item", () => {
+  test("fields that the server adds are kept, with their list item", () => {
     const live = structuredClone(first);
     const [a] = (live.spec as JsonObject).containers as JsonObject[];
     a!.imagePullPolicy = "Always";

@@ -38,7 +38,7 @@ export function trackUpdate(
   options: TrackOptions,
 ): JsonObject {
   const managers = managersFor(oldObject, newObject, options.subresource ?? "");
-  // An object without recorded managers stays so until it is applied for the first time.
+  // An object without recorded managers remains so until it is applied for the first time.
   if (managers.size === 0 && oldObject) return withManagers(newObject, managers);
   return withManagers(newObject, updatedManagers(oldObject, newObject, managers, options));
 }

@@ -18,7 +18,7 @@ export interface MachineSize {
 export interface DeviceResources {
   readonly capacity: ResourceList;
   readonly allocatable: ResourceList;
-  /** Resources whose plugin is gone: they stay with an amount of 0. */
+  /** Resources whose plugin is gone: they remain with an amount of 0. */
   readonly removed: readonly string[];
 }
 

@@ -152,7 +152,7 @@ describe("renewing a lease", () => {
   const settings = { nodeName: "n", durationSeconds: 40 };
   const owned = observed.metadata.ownerReferences;
   const owners: [string, Lease["metadata"]["ownerReferences"], string | undefined, string | undefined][] = [
-    ["an owner stays", owned, "other", nodeUid],
+    ["an existing owner is kept", owned, "other", nodeUid],
     ["a missing owner is added", undefined, "u", "u"],
     ["no owner is added if the UID is unknown", undefined, undefined, undefined],
   ];

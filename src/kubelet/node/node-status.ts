@@ -19,7 +19,7 @@ export interface SystemInfo {
   readonly swapBytes: bigint;
 }
 
-/** All inputs of a status. Values that could not be determined are undefined, and the previous ones stay. */
+/** All inputs of a status. Values that could not be determined are undefined, and the previous ones are kept. */
 export interface StatusInputs extends CapacityInput {
   readonly addresses: AddressInfo;
   readonly system: SystemInfo;

@@ -14,7 +14,7 @@ function withStack(stack: string | undefined): Error {
   return error;
 }
 
-test("positions in a bundle are mapped to the sources; all others stay", (t) => {
+test("positions in a bundle are mapped to the sources; all others are unchanged", (t) => {
   const dir = mkdtempSync(join(tmpdir(), "stack-"));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
   writeFileSync(join(dir, "agent.cjs.map"), JSON.stringify(map));

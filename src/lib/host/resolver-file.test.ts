@@ -20,7 +20,7 @@ const rows: Row[] = [
     rule: "the stub of systemd-resolved is replaced by the servers it forwards to",
     ...{ text: stub, resolved: real, loopbackOnly: true, uses: resolvedServersFile },
   },
-  { rule: "a local server without systemd-resolved stays", text: stub, loopbackOnly: true, uses: file },
+  { rule: "a local server without systemd-resolved is kept", text: stub, loopbackOnly: true, uses: file },
   {
     rule: "systemd-resolved without servers is not used",
     ...{ text: stub, resolved: "# none\n", loopbackOnly: true, uses: file },
@@ -34,7 +34,7 @@ const rows: Row[] = [
     ...{ text: `${stub}${real}`, resolved: real, loopbackOnly: false, uses: file },
   },
   {
-    rule: "a file without servers stays",
+    rule: "a file without servers is used as it is",
     text: "search a\n",
     resolved: real,
     loopbackOnly: false,

@@ -15,7 +15,7 @@ for (const [setting, threads] of [
     assert.equal(poolThreads(setting === undefined ? {} : { UV_THREADPOOL_SIZE: setting }), threads);
   });
 
-test("a value in the environment stays", () => {
+test("a value in the environment is kept", () => {
   const env = { UV_THREADPOOL_SIZE: "5" };
   widenThreadPool(env);
   assert.equal(env.UV_THREADPOOL_SIZE, "5");

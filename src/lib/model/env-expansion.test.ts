@@ -9,14 +9,14 @@ const expand = (text: string) =>
 
 const rows: [rule: string, text: string, want: string][] = [
   ["a known name is replaced", "-$(A)-", "-a-"],
-  ["an unknown name stays", "$(MISSING)", "$(MISSING)"],
+  ["an unknown name is kept", "$(MISSING)", "$(MISSING)"],
   ["an empty value is a value", "[$(EMPTY)]", "[]"],
   ["two dollars make one, and no variable", "$$(A)", "$(A)"],
   ["three dollars are a dollar and a variable", "$$$(A)", "$a"],
   ["four dollars are two", "$$$$(A)", "$$(A)"],
   ["values are not expanded again", "$(B)", "$(A)"],
-  ["an open parenthesis without end stays", "$(A", "$(A"],
-  ["a dollar before anything else stays", "$A $[A] $", "$A $[A] $"],
+  ["an unclosed parenthesis is kept", "$(A", "$(A"],
+  ["a dollar before anything else is kept", "$A $[A] $", "$A $[A] $"],
   ["any text may be a name", "$(x y)", "odd"],
   ["the first closing parenthesis ends a name", "$(A))", "a)"],
   ["a name may not be empty and known", "$()", "$()"],

@@ -11,8 +11,8 @@ describe("normalizeSysctl", () => {
       "net/ipv4/conf/eno2.100/rp_filter",
       "net.ipv4.conf.eno2/100.rp_filter",
     ],
-    ["a slash after dots stays", "net.ipv4.conf.eno2/100.rp_filter", "net.ipv4.conf.eno2/100.rp_filter"],
-    ["a name without parts stays", "kernel", "kernel"],
+    ["a slash after dots is kept", "net.ipv4.conf.eno2/100.rp_filter", "net.ipv4.conf.eno2/100.rp_filter"],
+    ["a name without parts is kept", "kernel", "kernel"],
   ];
   for (const [rule, name, want] of rows) it(rule, () => assert.equal(normalizeSysctl(name), want));
 });

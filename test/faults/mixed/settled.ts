@@ -146,7 +146,7 @@ function assertNothingElse(node: FaultNode, uids: ReadonlySet<string>, running: 
   assert.equal(addresses.length, running.length, `addresses: ${addresses.join()}`);
 }
 
-/** The agent's records have entries of existing pods only. An entry of a deleted pod may stay until the next pod is admitted. */
+/** The agent's records have entries of existing pods only. An entry of a deleted pod may remain until the next pod is admitted. */
 export async function assertRecordsSettled(node: FaultNode): Promise<void> {
   const uids = new Set((await sandboxesOf(node)).map(({ uid }) => uid));
   for (const name of checkpoints) {

@@ -312,7 +312,7 @@ describe("the claims of pods", () => {
       steps: ["delete u1-dev-1"],
     },
     {
-      rule: "stay while a deleted pod still terminates",
+      rule: "are kept while a deleted pod is still terminating",
       world: {
         pods: [
           pod("u1", ["x"], {

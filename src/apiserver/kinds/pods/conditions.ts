@@ -1,7 +1,7 @@
 import type { PodCondition, PodStatus } from "../../../lib/model/pod.ts";
 import { timestamp } from "./pod-draft.ts";
 
-/** Sets a condition; its time of transition stays while its status does. */
+/** Sets a condition; its transition time is kept while its status does not change. */
 export function setCondition(
   status: PodStatus,
   condition: Omit<PodCondition, "lastTransitionTime" | "lastProbeTime">,

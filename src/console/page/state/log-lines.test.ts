@@ -26,7 +26,7 @@ test("the timestamp of a line is separate from its text", () => {
   );
 });
 
-test("control characters and colors are removed, tabs stay", () => {
+test("control characters and colors are removed, tabs are kept", () => {
   const log = new LogLines();
   log.append("\x1b[31mred\x1b[0m\tend\r\n\x1b]0;title\x07x\n");
   assert.deepEqual(texts(log), ["red\tend", "x"]);

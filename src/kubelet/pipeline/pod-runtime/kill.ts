@@ -96,7 +96,7 @@ export async function killPod(
       killContainer(deps, { pod, observed, container, graceOverride, order, signal }),
     ),
   );
-  // Aborted: containers may still be in their grace period, so the sandbox stays.
+  // Aborted: containers may still be in their grace period, so the sandbox is kept.
   if (signal.aborted) throw abortError(signal.reason);
   attempts.push(
     ...(await Promise.allSettled(

@@ -54,7 +54,7 @@ test("the name of a link is truncated to the limit of the file system", async (t
   assert.ok(name.endsWith(".log"));
 });
 
-test("the logs of a removed container are removed, rotated ones too, and those of others stay", async (t) => {
+test("the logs of a removed container are removed, rotated ones too, and those of others are kept", async (t) => {
   const { files, logDir, links } = await setUp(t);
   await files.createContainerDirs(pod, "a");
   const kept = ["1.log", "1.log.20260101-000000", "10.log"];
@@ -108,7 +108,7 @@ test("a pod with a mount in its directory is not removed: that would delete the 
   assert.equal(existsSync(files.podDir(testUid)), false);
 });
 
-test("files in a volume may be user data: the pod's directory stays until they are gone", async (t) => {
+test("files in a volume may be user data: the pod's directory is kept until they are gone", async (t) => {
   const { files } = await setUp(t);
   await files.createPodDirs(pod);
   const volume = join(files.podDir(testUid), "volumes", "example.com~other", "data");

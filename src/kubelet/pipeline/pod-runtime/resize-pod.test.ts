@@ -94,7 +94,7 @@ test("no limit is written if the memory in use is above a new limit", async () =
   assert.deepEqual(steps, ["record start", `failed: ${expected}`, "success false"]);
 });
 
-test("a container that the runtime rejects ends the resize: the record stays", async () => {
+test("a container that the runtime rejects ends the resize: the record is kept", async () => {
   const { steps, error } = await resize({
     desired: { memory: 80n },
     fails: (text) => (text.startsWith("container b") ? new Error("EINVAL") : undefined),

@@ -36,7 +36,7 @@ const rows: [rule: string, desired: CgroupResources, before: unknown, after: unk
       { cpuQuota: 9000n, memory: 128n, ...period },
       { cpuQuotaUs: -1n },
     ],
-    ["a limit that the pod no longer has stays", { cpuShares: 100n }, undefined, undefined],
+    ["a limit that the pod no longer has is kept", { cpuShares: 100n }, undefined, undefined],
     [
       "other files come last",
       { unified: { "memory.min": "1" } },

@@ -34,7 +34,7 @@ test("OnFailure: a container that was stopped for a new sandbox runs again, thou
   assert.deepEqual(s.sandboxes(), ["#0 stopped", "#1 ready"]);
 });
 
-test("RestartAllContainers: all containers start again in the same sandbox, and the logs stay", async (t) => {
+test("RestartAllContainers: all containers start again in the same sandbox, and the logs are kept", async (t) => {
   const s = await setUp(t);
   const all = {
     restartPolicy: "Never",
@@ -49,7 +49,7 @@ test("RestartAllContainers: all containers start again in the same sandbox, and 
   });
   await s.sync(pod);
   const first = [...s.fake.pods.containers.keys()];
-  // Logs are normally removed with their container, rotated ones too; here they stay.
+  // Logs are normally removed with their container, rotated ones too; here they are kept.
   const rotated = ["a", "b", "s"].map((name) =>
     join(s.dir, "logs", `default_p_${testUid}`, name, "0.log.20260101-000000"),
   );

@@ -280,7 +280,7 @@ test("reports when a pod is terminating and terminated", async () => {
 const evicted: PodFailure = { phase: "Failed", reason: "Evicted", message: "no room" };
 const rejected: PodFailure = { phase: "Failed", reason: "OutOfcpu", message: "no cpu" };
 
-test("a pod with a failure terminates, keeps the first failure, and stays until it is removed", async () => {
+test("a pod with a failure terminates, keeps the first failure, and remains until it is removed", async () => {
   const { worker, calls } = setUp();
   await settle();
   worker.terminate({ removed: false, graceSeconds: 4, failure: evicted });

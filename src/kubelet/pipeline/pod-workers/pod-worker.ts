@@ -227,7 +227,7 @@ export class PodWorker implements PodSyncStatus {
     this.wake();
   }
 
-  /** Stops the worker, not the pod: the agent exits, the containers stay. */
+  /** Stops the worker, not the pod: the agent exits, the containers keep running. */
   abandon(): void {
     this.#stopped = true;
     this.#cancelTimer?.();

@@ -25,13 +25,13 @@ interface Case {
 
 const cases: Case[] = [
   {
-    rule: "fields of a newer API server stay",
+    rule: "fields of a newer API server are kept",
     api: { phase: "Pending", fromTheFuture: [{ name: "a" }] } as PodStatus,
     own: { phase: "Running", conditions: [] },
     merged: { phase: "Running", conditions: [], fromTheFuture: [{ name: "a" }] },
   },
   {
-    rule: "conditions of other clients stay as the API has them",
+    rule: "conditions of other clients are kept as they are in the API",
     api: { phase: "Running", conditions: [is("example.com/gate"), is("Ready", "False")] },
     own: {
       phase: "Running",

@@ -36,7 +36,7 @@ export function mergeStatus(
   };
   for (const field of [...externalFields, ...Object.keys(api).filter(isUnknown)])
     copyField(field, api, merged);
-  // Other clients may fail a pod too (pod garbage collection does): a final phase stays.
+  // Other clients may fail a pod too (pod garbage collection does): a final phase is kept.
   const keepsPhase =
     (terminates && couldHaveRunningContainers) ||
     (isFinal(api.phase) && api.phase !== own.phase && !isMirror);

@@ -68,13 +68,13 @@ test("with any faults and changes of other clients: the API ends up with our sta
           const own = onNode.get(after.metadata.uid);
           const [was, is] = [before.status?.phase, after.status?.phase];
           must(own !== undefined, "only pods of this node are written");
-          must(!isFinal(was) || is === was, "a final phase stays");
+          must(!isFinal(was) || is === was, "a final phase is kept");
           must(
             isFinal(was) || !isFinal(is) || own?.couldHaveRunningContainers === false,
             "no final phase while containers could run",
           );
           must(numberOf(after) >= numberOf(before), "no older status after a newer one");
-          must(gates(after) === gates(before), "conditions of other clients stay");
+          must(gates(after) === gates(before), "conditions of other clients are kept");
         };
         api.onDelete = (pod) => {
           deletions++;

@@ -321,7 +321,7 @@ test("a pod is deleted only when it has a deletion timestamp, is final in the AP
   assert.equal(api.requests.length, length, "nothing is left to do");
 });
 
-test("a terminated pod without a deletion timestamp stays", async (t) => {
+test("a terminated pod without a deletion timestamp is not deleted", async (t) => {
   const { clock, api, writer, watch, cleared } = await setUp(t);
   const pod = api.put(fakePod({ status: { phase: "Running" } }));
   watch(pod);

@@ -121,7 +121,7 @@ const table: [
     { Initialized: yes, Ready: notReady("s") },
   ],
   [
-    "a pod that was initialized stays so",
+    "a pod that was initialized remains initialized",
     inits,
     anObservedPod([init({ attempt: 1 })]),
     { Initialized: yes },
@@ -282,7 +282,7 @@ const disruption: Pick<PodCondition, "type" | "status" | "reason" | "message"> =
   reason: "TerminationByKubelet",
   message: "The node was low on resource: memory.",
 };
-test("the condition of a failure replaces that of another client, and stays", () => {
+test("the condition of a failure replaces that of another client, and is kept", () => {
   const pod = fromApi({}, [
     ["DisruptionTarget", "False"],
     ["example.com/lb", "True"],

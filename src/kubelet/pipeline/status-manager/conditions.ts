@@ -73,7 +73,7 @@ function resizeConditions(
   }));
 }
 
-/** Conditions of other clients and of the failure; DisruptionTarget stays once it was set. */
+/** Conditions of other clients and of the failure; DisruptionTarget is kept once it is set. */
 function externalConditions(input: StatusInput): PodCondition[] {
   const { pod, previous, failure } = input;
   const kept = (pod.status?.conditions ?? []).filter((c) => !kubeletConditions.has(c.type));

@@ -157,7 +157,7 @@ function unknownTermination(
 ): Terminated | undefined {
   if (last.state !== "unknown" || previous?.containerID !== containerID) return undefined;
   if (previous.state?.running) return { ...unobservedTermination(restartingAll), containerID };
-  // Once reported as terminated it stays so, even while it waits for its restart.
+  // Once reported as terminated it remains so, even while it waits for its restart.
   const reported = previous.state?.terminated ?? previous.lastState?.terminated;
   return reported?.containerID === containerID ? reported : undefined;
 }

@@ -145,7 +145,7 @@ test("the status of a pod from the API is its previous status, that in a manifes
   assert.deepEqual([statuses.get(uid)?.phase, statuses.activeSince(uid)], ["Pending", at]);
 });
 
-test("before the first relist a status stays as it was, and a pod without one gets none", () => {
+test("before the first relist a status is not changed, and a pod without one gets none", () => {
   const { statuses, state, changes } = manager();
   const pod = aPod({ restartPolicy: "Never" });
   state.knows = false;
@@ -160,7 +160,7 @@ test("before the first relist a status stays as it was, and a pod without one ge
   assert.deepEqual([statuses.get(uid), changes], [previous, []]);
 });
 
-test("an invalid transition of a terminated container is rejected: the status stays as it was", () => {
+test("an invalid transition of a terminated container is rejected: the status is not changed", () => {
   const { statuses, state, errors } = manager();
   const pod = aPod({ restartPolicy: "OnFailure", containers: [aContainer("a"), aContainer("b")] });
   state.observed = anObservedPod([exitedWith(0), anObservedContainer("b")]);

@@ -28,7 +28,7 @@ import { invalidTransition } from "./transitions.ts";
 
 export interface StatusManagerOptions {
   clock: Clock;
-  /** `knows` is false while an absent pod means nothing: until then a status stays as it was. */
+  /** `knows` is false while an absent pod means nothing: until then a status is not changed. */
   observed: { get(uid: PodUid): ObservedPod | undefined; knows?(uid: PodUid): boolean };
   probes: { get(kind: ProbeKind, id: ContainerId, pod: Pod): ProbeOutcome | undefined };
   replaced?: Pick<ReplacedContainers, "has">;

@@ -117,7 +117,7 @@ test("container statuses are sorted by name, those of init containers as in the 
   );
 });
 
-test("a reason stays as long as its phase", () => {
+test("a reason is kept as long as its phase", () => {
   const known = { phase: "Pending", reason: "Slow", message: "very" };
   const pending = statusOf(aPod(), undefined, { previous: known });
   assert.deepEqual([pending.reason, pending.message], ["Slow", "very"]);

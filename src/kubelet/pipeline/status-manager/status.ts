@@ -74,7 +74,7 @@ function generationOf({ pod, previous }: StatusInput): { observedGeneration?: nu
 }
 
 /**
- * The phase with its reason. A final phase stays, with its reason; a failure takes precedence over the states of the containers.
+ * The phase with its reason. A final phase is kept, with its reason; a failure takes precedence over the states of the containers.
  */
 function phaseWithReason(
   input: StatusInput,

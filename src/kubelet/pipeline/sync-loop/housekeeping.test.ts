@@ -137,7 +137,7 @@ test("nothing is an orphan before the initial sync is complete; then orphans are
   await housekeeping.done;
 });
 
-test("a cgroup stays, with the least CPU, while the volumes of its pod cannot be removed", async (t) => {
+test("a cgroup is kept, with the minimum CPU, while the volumes of its pod cannot be removed", async (t) => {
   let isSynced = false;
   const { clock, removed, fails } = await setUp(t, { isSynced: () => isSynced });
   fails.add("files of b");

@@ -23,7 +23,7 @@ const urls: [rule: string, action: Partial<HTTPGetAction>, podIp: string | undef
   ["a query", { path: "/x?a=b&c" }, "10.0.0.9", "http://10.0.0.9:80/x?a=b&c"],
   ["no fragment", { path: "/x#y" }, "10.0.0.9", "http://10.0.0.9:80/x"],
   ["invalid characters are escaped", { path: "/a b/ü" }, "10.0.0.9", "http://10.0.0.9:80/a%20b/%C3%BC"],
-  ["escaped characters stay", { path: "/a%20b" }, "10.0.0.9", "http://10.0.0.9:80/a%20b"],
+  ["escaped characters are kept", { path: "/a%20b" }, "10.0.0.9", "http://10.0.0.9:80/a%20b"],
   [
     "a malformed escape makes all of it the path",
     { path: "/50%?x" },

@@ -155,7 +155,7 @@ export class ProbeWorker {
     };
   }
 
-  /** No more probes; the results stay. */
+  /** No more probes; the results are kept. */
   stop(): void {
     if (this.#stopped) return;
     this.#stopped = true;

@@ -99,7 +99,7 @@ test("a pod that needs more CPUs than are free is rejected, and explained", asyn
   );
 });
 
-test("with full-pcpus-only a pod without whole cores is rejected, and a running one stays after a restart", async (t) => {
+test("with full-pcpus-only a pod without whole cores is rejected, and a running one keeps running after a restart", async (t) => {
   const dir = rootDir(t);
   const o = { machine: "core-4", reserved: "0,4", options: ["full-pcpus-only"] };
   const manager = cpuManager(dir, o);

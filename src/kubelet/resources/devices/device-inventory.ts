@@ -10,7 +10,7 @@ const stopGraceMs = 300_000;
 export interface DeviceAmounts {
   readonly capacity: Readonly<Record<string, string>>;
   readonly allocatable: Readonly<Record<string, string>>;
-  /** Resources whose plugin is gone: they stay with an amount of 0. */
+  /** Resources whose plugin is gone: they remain with an amount of 0. */
   readonly removed: readonly string[];
 }
 

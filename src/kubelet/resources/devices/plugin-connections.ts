@@ -90,7 +90,7 @@ export class PluginConnections {
     if (plugin) this.#disconnected(plugin, "deregistered");
   }
 
-  /** Ends all connections. The devices stay as they are. */
+  /** Ends all connections. The devices are unchanged. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     for (const plugin of this.#o.inventory.plugins()) plugin.close();

@@ -32,7 +32,7 @@ export class ResourceLocks {
     try {
       await orAborted(before, signal);
     } catch (error) {
-      // Its place in the queue stays until those before it are done.
+      // It keeps its place in the queue until those before it are done.
       release();
       throw error;
     }

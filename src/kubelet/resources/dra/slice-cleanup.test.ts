@@ -41,7 +41,7 @@ describe("the ResourceSlices of the node", () => {
     assert.deepEqual(deleted, ["all", "d"]);
   });
 
-  it("stay when the driver is back in time", async () => {
+  it("are kept if the driver is back in time", async () => {
     const { clock, deleted, cleanup } = setUp();
     await settle();
     cleanup.usable("d", false);

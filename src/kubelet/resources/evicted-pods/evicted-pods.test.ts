@@ -43,7 +43,7 @@ test("an eviction is on disk before it is posted, and known to the next agent", 
   assert.deepEqual(evicted, ["a"], "it is not posted again: the worker of the pod reads it");
 });
 
-test("a pod is evicted once: the first reason stays", async (t) => {
+test("a pod is evicted once: the first reason is kept", async (t) => {
   const { create, evicted } = setUp(t);
   const pods = create();
   await pods.evict(uid("a"), low);

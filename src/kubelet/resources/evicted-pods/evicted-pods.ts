@@ -56,7 +56,7 @@ export class EvictedPods {
   }
 
   /**
-   * Terminates a pod. Resolves when that is recorded and posted, not when the pod has terminated. The first eviction of a pod stays. A disk that
+   * Terminates a pod. Resolves when that is recorded and posted, not when the pod has terminated. The first eviction of a pod is kept. A disk that
    * is full may be the reason of an eviction, so a record that cannot be written does not prevent it.
    */
   async evict(uid: PodUid, eviction: Eviction): Promise<void> {

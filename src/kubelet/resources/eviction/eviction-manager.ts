@@ -39,7 +39,7 @@ export type PodStatsByUid = ReadonlyMap<string, PodStats>;
 
 export interface EvictionManagerOptions {
   readonly thresholds: readonly Threshold[];
-  /** How long a condition stays after it was last observed. */
+  /** How long a condition is kept after it was last observed. */
   readonly transitionMs: number;
   /** At most, for pods that are evicted because of a soft threshold. */
   readonly maxPodGraceSeconds: number;
@@ -415,7 +415,7 @@ export class EvictionManager implements Component {
     const { pressure, onPressure } = this.#o;
     const met = byUrgency([...this.#state.metSince.keys()]);
     const cause = met.map((t) => signalText(t, this.#observations)).join("; ");
-    // While nothing is met, the cause of a condition that is kept for the transition period stays.
+    // While nothing is met, the cause of a condition that is kept for the transition period is kept too.
     if (pressure.set(conditions, cause === "" && conditions.length > 0 ? pressure.cause : cause))
       onPressure();
   }

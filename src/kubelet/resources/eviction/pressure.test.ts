@@ -47,7 +47,7 @@ const histories: [rule: string, Step[]][] = [
     ],
   ],
   [
-    "a condition stays for the transition period after it was last observed",
+    "a condition is kept for the transition period after it was last observed",
     [
       [0, 99, 1000, "MemoryPressure", "100"],
       [10, 1000, 1000, "MemoryPressure", ""],

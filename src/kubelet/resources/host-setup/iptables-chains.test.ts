@@ -55,7 +55,7 @@ describe("iptables utility chains", () => {
     stop.abort();
     await chains.done;
   });
-  it("the chains stay when the agent stops", async () => {
+  it("the chains are kept when the agent stops", async () => {
     const { start, v4, stop, chains } = setUp();
     await start();
     stop.abort();

@@ -19,7 +19,7 @@ const flushTimeoutMs = 5_000;
 
 /**
  * Keeps the utility chains in the packet filter. A chain of its own shows whether another program has flushed the tables.
- * The chains stay when the agent stops: the containers and other users of them keep running.
+ * The chains are kept when the agent stops: the containers and other users of them keep running.
  */
 export class IptablesChains implements Component {
   readonly name = "iptables-chains";

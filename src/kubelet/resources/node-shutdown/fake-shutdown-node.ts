@@ -97,7 +97,7 @@ export class FakeShutdownNode {
     for (const listener of [...this.#listeners]) listener.onPrepareForShutdown(isActive);
   }
 
-  /** All connections are lost; locks stay. */
+  /** All connections are lost; locks are kept. */
   disconnect(): void {
     for (const listener of [...this.#listeners]) listener.onLost("restarted");
   }

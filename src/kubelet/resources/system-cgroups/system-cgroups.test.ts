@@ -54,7 +54,7 @@ describe("system cgroups", () => {
     assert.deepEqual(created, ["/kubelet", "/system"]);
   });
 
-  it("the agent is moved like other processes if kubeletCgroups is not set; these stay if systemCgroups is not set", async () => {
+  it("the agent is moved like other processes if kubeletCgroups is not set; these are not moved if systemCgroups is not set", async () => {
     const first = machine({ kubelet: "" });
     await first.start();
     assert.equal(first.at.get(agent), "/system");

@@ -64,7 +64,7 @@ const twoNodes: readonly Row[] = [
   ["a preferred single node wins over a larger set", ["0 01!", "0 01!"], "0", "0", "0"],
   ["a larger set of one includes the only node of the other", ["0 1 01!", "1 01!"], "1", "1", "1"],
   ["without a preferred node in common the lowest overlap is used", ["0 01!", "1 01!"], "0!", "-", "-"],
-  ["nodes that are not preferred stay so", ["0! 1!", "0! 1!"], "0!", "-", "-"],
+  ["nodes that are not preferred remain so", ["0! 1!", "0! 1!"], "0!", "-", "-"],
   ["preferred and not preferred on the same node is not preferred", ["0", "0!"], "0!", "-", "-"],
   ["three resources on one node are aligned", ["0 1", "1 01!", "1"], "1", "1", "1"],
   ["one of three on another node is not aligned", ["0", "0", "1"], "01!", "-", "-"],

@@ -91,7 +91,7 @@ describe("a peer that misbehaves", () => {
     connection.close();
   });
 
-  it("and does not reply ends the call after its timeout, and the connection stays", async () => {
+  it("and does not reply ends the call after its timeout, and the connection is kept", async () => {
     const clock = new FakeClock();
     sending(Buffer.alloc(0));
     const connection = await open(clock);

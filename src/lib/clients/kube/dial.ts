@@ -56,7 +56,7 @@ function ready<T extends Socket>(socket: T, event: string, signal: AbortSignal):
     const onReady = () => done(() => resolve(socket));
     const done = (then: () => void) => {
       signal.removeEventListener("abort", onAbort);
-      // The listener for errors stays: without one, a later error would end the process.
+      // The error listener is kept: without one, a later error would end the process.
       socket.off("close", onClose).off(event, onReady);
       then();
     };

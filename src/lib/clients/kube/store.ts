@@ -63,7 +63,7 @@ export class Store<T> implements ObjectReader<T> {
 
   /**
    * Replaces all objects in one step: a handler of the changes finds every one of them done. Those in `unreadable` exist
-   * too, in a version that cannot be decoded: of them the last readable version stays.
+   * too, in a version that cannot be decoded: of them the last readable version is kept.
    */
   replace(entries: Iterable<Stored<T>>, unreadable: Iterable<ObjectVersion>): Change<T>[] {
     const former = this.#entries;

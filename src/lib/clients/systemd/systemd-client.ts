@@ -67,7 +67,7 @@ export class SystemdClient {
 
   /**
    * Creates and starts a unit that exists until it is stopped or the machine restarts. If a unit of the name is loaded, it is
-   * started, and its properties stay as they are.
+   * started, and its properties are unchanged.
    */
   async startTransientUnit(
     name: string,

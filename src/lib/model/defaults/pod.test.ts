@@ -62,7 +62,7 @@ test("the pull policy follows from the tag", () => {
 test("resources: requests default to limits, quantities are canonical", () => {
   for (const [name, resources, expected] of [
     ["none", undefined, {}],
-    ["requests alone stay", { requests: { cpu: "1" } }, { requests: { cpu: "1" } }],
+    ["requests alone are kept", { requests: { cpu: "1" } }, { requests: { cpu: "1" } }],
     ["limits are requested", { limits: { cpu: 1 } }, { limits: { cpu: "1" }, requests: { cpu: "1" } }],
     [
       "only what is not requested",

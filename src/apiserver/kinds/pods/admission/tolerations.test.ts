@@ -13,8 +13,8 @@ const rows: [rule: string, first: Toleration[], second: Toleration[], merged: To
   ["a toleration that covers everything replaces all others, at any position", [gpuYes, all], [gpu], [all]],
   ["a key covers its values", [gpuYes], [gpu], [gpu]],
   ["a value does not cover its key", [gpu], [gpuYes], [gpu]],
-  ["another value stays", [gpuYes], [{ ...gpuYes, value: "no" }], [gpuYes, { ...gpuYes, value: "no" }]],
-  ["another effect stays", [gpuYes], [short], [gpuYes, short]],
+  ["another value is kept", [gpuYes], [{ ...gpuYes, value: "no" }], [gpuYes, { ...gpuYes, value: "no" }]],
+  ["another effect is kept", [gpuYes], [short], [gpuYes, short]],
   ["longer covers shorter", [short], [long], [long]],
   [
     "an unlimited toleration is not covered by a limited one",

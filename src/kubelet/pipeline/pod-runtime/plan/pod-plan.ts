@@ -50,7 +50,7 @@ export interface PodPlan {
   /** Containers that are stopped to be replaced, whatever their exit code will be. */
   replaces: ObservedContainer[];
   removeContainers: ObservedContainer[];
-  /** All containers of the pod are being restarted: they are removed and their logs stay. */
+  /** All containers of the pod are being restarted: they are removed and their logs are kept. */
   restartsAll?: true;
   removeSandboxes: ObservedSandbox[];
   /** The pod's cgroup needs its allocated resources, and so do these running containers. */

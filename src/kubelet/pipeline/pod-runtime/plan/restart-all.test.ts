@@ -112,7 +112,7 @@ testPlans([
   ],
 ]);
 
-test("the logs of removed containers stay, so that restart counts continue", () => {
+test("the logs of removed containers are kept, so that restart counts continue", () => {
   assert.equal(planPod(pod, anObservedPod([exited("a", 42)]), noChange).restartsAll, true);
   assert.equal(planPod(pod, anObservedPod([exited("a", 41)]), noChange).restartsAll, undefined);
 });

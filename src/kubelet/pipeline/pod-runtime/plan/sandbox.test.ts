@@ -173,7 +173,7 @@ testPlans([
     "remove s0",
   ],
   [
-    "an old sandbox stays while a dead container of it is kept",
+    "an old sandbox is kept as long as one of its dead containers",
     aPod(),
     anObservedPod(
       [anObservedContainer("a", { sandboxId: "s1" as SandboxId, attempt: 1 }), done("a")],

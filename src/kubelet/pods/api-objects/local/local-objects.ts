@@ -128,7 +128,7 @@ export class LocalObjects implements Component {
     return this.#scanning;
   }
 
-  /** An earlier rescan that is already scheduled stays. */
+  /** An earlier rescan that is already scheduled is kept. */
   #rescanIn(ms: number, signal: AbortSignal): void {
     const { clock } = this.#o;
     const at = msFromNow(clock, ms);

@@ -134,7 +134,7 @@ test("files are named by the hash of their image, and only root may read them", 
 const endTable: [rule: string, how: ("failed" | "unknown" | "continues")[], left: number, must: boolean][] = [
   ["a failed pull leaves no intent", ["failed"], 0, false],
   ["a pull with an unknown result leaves its intent", ["unknown"], 1, true],
-  ["the intent stays while another pull continues", ["continues", "failed"], 1, true],
+  ["the intent is kept while another pull continues", ["continues", "failed"], 1, true],
   ["a failed pull after one with an unknown result leaves the intent", ["unknown", "failed"], 1, true],
 ];
 for (const [rule, how, left, must] of endTable)
@@ -282,7 +282,7 @@ test("no image is pulled if its intent cannot be written", async () => {
   await assert.rejects(startAgent(), /records of image pulls in .* cannot be used: ENOTDIR/);
 });
 
-test("the intent of a pull that could not be recorded stays, so that its image does not count as preloaded", async () => {
+test("the intent of a pull that could not be recorded is kept, so that its image does not count as preloaded", async () => {
   const { startAgent, rootDir, files } = setUp();
   const { mustPull, pull } = await startAgent();
   const dir = join(rootDir, "image_manager", "pulled");

@@ -117,7 +117,7 @@ export class PullRecords implements Component {
     credential: TrackedCredential | undefined,
   ): Promise<void> {
     const how = await this.#record({ image, imageRef }, accessFrom(credential));
-    // Without a record the intent stays, so that the image does not count as preloaded.
+    // Without a record the intent is kept, so that the image does not count as preloaded.
     await this.recordPullEnded(image, how);
   }
 
@@ -244,7 +244,7 @@ export class PullRecords implements Component {
         }
       }
     } catch (error) {
-      // The intents stay, with the same effect.
+      // The intents are kept, with the same effect.
       this.#logError("Failed to settle image pull intents", {}, error);
     }
   }

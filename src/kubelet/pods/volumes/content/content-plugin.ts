@@ -74,7 +74,7 @@ async function writeVolume(
     const calls = host.files ?? ((found ?? type.medium) === "memory" ? memoryFiles : undefined);
     await writeAtomically(dir, files, { clock, fsGroup, ...(calls && { files: calls }) });
   } catch (error) {
-    // The volume of a running pod stays as it was.
+    // The volume of a running pod is not changed.
     if (isNew) await removeContentDir(mounts, dir).catch((e: unknown) => notRemoved(logger, dir, e));
     throw error;
   }

@@ -36,14 +36,14 @@ describe("reserved projects", () => {
     );
   });
 
-  it("a reservation has a directory and a name, and other lines stay, complete or not", () => {
+  it("a reservation has a directory and a name, and other lines are kept, complete or not", () => {
     assert.deepEqual(withReservation(files("7:/data", "data:7\n"), "/v", 1_048_577), {
       projects: "7:/data\n1048577:/v\n",
       projid: "data:7\nvolume1048577:1048577\n",
     });
   });
 
-  it("a name that another directory needs stays", () => {
+  it("a name that another directory needs is kept", () => {
     const shared = files("9:/a\n9:/b\n", "volume9:9\n");
     assert.deepEqual(withoutReservation(shared, "/a"), files("9:/b\n", "volume9:9\n"));
   });

@@ -40,7 +40,7 @@ export function withReservation(files: ProjectFiles, dir: string, project: numbe
   };
 }
 
-/** Without the reservations of the directory; all other lines stay as they are. */
+/** Without the reservations of the directory; all other lines are unchanged. */
 export function withoutReservation(files: ProjectFiles, dir: string): ProjectFiles {
   const project = reservedProject(files, dir);
   if (project === undefined) return files;

@@ -70,7 +70,7 @@ const table: [
     [],
     ["unmount"],
   ],
-  ["a volume whose pod may be running stays", [record({ actual: "uncertain", held: true })], [], [], []],
+  ["a volume whose pod may be running is kept", [record({ actual: "uncertain", held: true })], [], [], []],
   ["no operation starts while another one runs", [record({ desired })], [], ["u"], []],
   [
     "no operation starts while another one runs under a previous unique name",
@@ -81,9 +81,9 @@ const table: [
   ],
   ["no operation starts before the back-off ends", [record({ desired, failure })], [], [], []],
   ["an unused device is unmounted", [], [device()], [], ["unmount-device"]],
-  ["a device with a user stays", [record({ desired, actual: "mounted" })], [device()], [], []],
+  ["a device that is in use is kept", [record({ desired, actual: "mounted" })], [device()], [], []],
   ["a device is unmounted after its last user", [record({ actual: "mounted" })], [device()], [], ["unmount"]],
-  ["a device that pods may use stays", [], [device({ held: true })], [], []],
+  ["a device that pods may use is kept", [], [device({ held: true })], [], []],
   ["a device with a running operation is left alone", [], [device()], ["u"], []],
   [
     "one operation at a time runs per unique name, unmount first",
