@@ -1,4 +1,4 @@
-// The rule of documents (CONTRIBUTING.md): they name only functions, classes, files and folders that exist, and every
+// The rules for documents (CONTRIBUTING.md): they name only functions, classes, files and folders that exist, and every
 // folder of sources has one.
 import { pathToFileURL } from "node:url";
 import { checkDocument, checkFolders } from "./lib/document-rule.mjs";

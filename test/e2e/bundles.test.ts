@@ -97,7 +97,7 @@ test("`kubelet --version` takes at most 3 times as long as Node alone, and uses 
     })
     .join("; ");
   t.diagnostic(text);
-  // CPU time does not include waiting for a CPU; of the wall times, the best pair counts.
+  // CPU time does not include waiting for a CPU; of the wall times, the best pair is used.
   assert.ok(total("kubelet", "cpuMs") <= 3 * total("node", "cpuMs"), text);
   assert.ok(Math.min(...pairs.map(({ node, kubelet }) => kubelet.ms / node.ms)) <= 3, text);
   assert.ok(total("kubelet", "mib") - total("node", "mib") <= 25, text);

@@ -102,7 +102,7 @@ describeLifecycle(
       const row = await suite.pods.inPhase("no-registry", "Pending");
       assert.ok(
         suite.watched.reasonsOf(row.name).has("ErrImagePull"),
-        "the reason of the failure was never reported",
+        "the reason for the failure was never reported",
       );
     });
 
@@ -115,7 +115,7 @@ describeLifecycle(
       const row = await suite.pods.inPhase("no-volume-image", "Pending");
       assert.ok(
         suite.watched.reasonsOf(row.name).has("ErrImagePull"),
-        "the reason of the failure was never reported",
+        "the reason for the failure was never reported",
       );
     });
 
@@ -150,7 +150,7 @@ describeLifecycle(
       const row = await waits("no-command", "CrashLoopBackOff", /restarting failed container=c/);
       assert.ok(
         suite.watched.reasonsOf(row.name).has("RunContainerError"),
-        "the reason of the failure was never reported",
+        "the reason for the failure was never reported",
       );
       const { terminated } = containerOf(row).lastState ?? {};
       assert.equal(terminated?.reason, "StartError");

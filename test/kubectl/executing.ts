@@ -54,7 +54,7 @@ export function executing(setup: KubectlSetup): void {
           };
           let output = await echo();
           // If the runtime closes a SPDY connection while kubectl still sends on it, it is reset, and the end of the output may be lost,
-          // whatever kubelet is in between. The rest is checked all the same.
+          // whatever kubelet is in between. The rest is checked anyway.
           for (let attempt = 2; by === "SPDY" && output.length < input.length && attempt <= 3; attempt++) {
             assert.equal(sum(output), sum(input.subarray(0, output.length)));
             output = await echo();

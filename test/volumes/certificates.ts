@@ -91,7 +91,7 @@ export const certificates: VolumeSuite = {
       }
     });
 
-    test("a denied request is an event with the reason of the signer", async () => {
+    test("a denied request is reported by an event with the signer's reason", async () => {
       const [request] = await requestsOf(node(), "refused", 1);
       await setStatus(node(), request!, {
         conditions: [condition("Denied", "UnsupportedKeyType", "only RSA3072")],

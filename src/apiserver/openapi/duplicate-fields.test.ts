@@ -4,13 +4,13 @@ import { duplicateFields } from "./duplicate-fields.ts";
 
 const rows: [string, string, string[]][] = [
   ["no duplicates", '{"a": {"b": 1}, "b": [{"a": 1}, {"a": 2}]}', []],
-  ["at the top", '{"a": 1, "b": 2, "a": 3}', ["a"]],
+  ["at the top level", '{"a": 1, "b": 2, "a": 3}', ["a"]],
   [
     "below lists and objects",
     '{"spec":{"containers":[{"name":"x"},{"name":"a","name":"b"}]}}',
     ["spec.containers[1].name"],
   ],
-  ["a field given three times is reported once", '{"a":1,"a":2,"a":3}', ["a"]],
+  ["a field that is set three times is reported once", '{"a":1,"a":2,"a":3}', ["a"]],
   ["after nested values", '{"a":{"x":[1,[2,3],{}]},"b":"{\\"a\\":","a":1}', ["a"]],
   ["escaped names are the same", '{"name":1,"n\\u0061me":2}', ["name"]],
   ["strings that look like fields", '{"a":["b","b"],"c":"b"}', []],

@@ -2,7 +2,7 @@ import { parseQuantity } from "../../lib/model/quantity.ts";
 
 const pattern = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$";
 
-/** The error of parsing a quantity; undefined if it is valid. */
+/** The error from parsing a quantity; undefined if it is valid. */
 export function quantityError(text: string): string | undefined {
   const trimmed = text.trim();
   if (parseQuantity(trimmed) !== undefined) return undefined;

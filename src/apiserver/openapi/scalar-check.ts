@@ -4,7 +4,7 @@ import { quantityError } from "./quantity-text.ts";
 import { timeError } from "./time-text.ts";
 
 /**
- * The error of decoding a scalar.
+ * The error from decoding a scalar.
  * - type: a value of another type
  * - text: the right type, with contents that do not decode
  * `isFatal`: Kubernetes stops decoding and reports this error instead of earlier ones.

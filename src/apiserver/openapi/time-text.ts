@@ -37,7 +37,7 @@ const pieces = {
   microtime: [...date, literal("T"), ...clock, micros, zone],
 };
 
-/** The error of parsing a time (RFC 3339; with exactly six decimals for a microtime); undefined if it is valid. */
+/** The error from parsing a time (RFC 3339; with exactly six decimals for a microtime); undefined if it is valid. */
 export function timeError(text: string, kind: "time" | "microtime"): string | undefined {
   let rest = text;
   const numbers: number[] = [];

@@ -11,7 +11,7 @@ export interface Schema {
   readonly root: Rule;
 }
 
-/** A kind that is not in the tables has metadata as all have, and plain fields. */
+/** A kind that is not in the tables has the metadata that all kinds have, and plain fields. */
 export function schemaFor(apiVersion: string, kind: string): Schema {
   const [version = "", group = ""] = apiVersion.split("/").reverse();
   const type = kindType(group, version, kind) ?? meta.struct("PartialObjectMetadata")!;

@@ -96,7 +96,7 @@ export function success(details: StatusErrorDetails, code = 200): Status {
   return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details, code };
 }
 
-/** An empty reason of a cause is omitted, as all empty fields are. */
+/** An empty reason in a cause is omitted, like all empty fields. */
 function wireDetails(details: StatusErrorDetails): StatusErrorDetails {
   if (!details.causes) return details;
   const causes = details.causes.map(({ reason, ...rest }) => (reason ? { reason, ...rest } : rest));

@@ -2,7 +2,7 @@ import { type Clock, monotonicOf } from "../../lib/base/clock.ts";
 import type { Metrics } from "../../lib/base/metrics.ts";
 import { type MonotonicTime, msBetween, type WallTime } from "../../lib/base/time.ts";
 
-/** The startup steps of a node that joins a cluster for the first time. Each step counts once. */
+/** The startup steps of a node that joins a cluster for the first time. Each step is counted once. */
 export interface StartupSteps {
   attempting(): void;
   /** Only if the node did not exist. */

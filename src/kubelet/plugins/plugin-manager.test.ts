@@ -91,7 +91,7 @@ describe("one registration", () => {
       log: [],
     },
     {
-      rule: "sends the plugin the reason of a failed registration",
+      rule: "sends the plugin the reason for a failed registration",
       more: { register: async () => fails("no node")() },
       error: "RegisterPlugin error -- plugin registration failed with err: no node",
       calls: rejected("RegisterPlugin error -- plugin registration failed with err: no node"),

@@ -22,7 +22,7 @@ export interface StorageParts {
 /** The local ephemeral storage of a pod. */
 export function ephemeralStorage({ time, space, containers, volumes, files }: StorageParts): FsStats {
   const parts: (Pick<FsStats, "usedBytes" | "inodesUsed"> | undefined)[] = [
-    // Logs count only together with a writable layer, as in the reference kubelet.
+    // Logs are only included together with a writable layer, as in the reference kubelet.
     ...containers.flatMap(({ rootfs, logs }) => (rootfs ? [rootfs, logs] : [])),
     ...volumes,
     ...files.map((usage) => usage && { usedBytes: usage.bytes, inodesUsed: usage.files }),

@@ -4,7 +4,7 @@ import { lastUtf8 } from "./utf8.ts";
 
 const ends: [rule: string, bytes: Buffer, limit: number, text: string][] = [
   ["short text is complete", Buffer.from("abc"), 3, "abc"],
-  ["long text is cut at the start", Buffer.from("abcdef"), 3, "def"],
+  ["long text is truncated at the start", Buffer.from("abcdef"), 3, "def"],
   ["no partial character at the start", Buffer.from("a€b"), 3, "b"],
   ["a character that fits is kept", Buffer.from("a€b"), 4, "€b"],
   ["invalid UTF-8 is replaced", Buffer.from([0x61, 0xff, 0x62]), 9, "a\ufffdb"],

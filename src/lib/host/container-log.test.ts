@@ -38,7 +38,7 @@ const table: [rule: string, log: string | Buffer, options: TailOptions, text: st
   ["partial entries of two streams are not mixed", out("a", "P") + err("e") + out("b"), all, "e\nab\n"],
   ["the last line is still being written", out("a") + out("b", "P"), all, "a\nb"],
   ["more tags than one", out("a", "P:x") + out("b", "F:y"), all, "ab\n"],
-  ["a row without an end is read all the same", out("a") + out("b").trimEnd(), all, "a\nb\n"],
+  ["a line without a newline is read anyway", out("a") + out("b").trimEnd(), all, "a\nb\n"],
   [
     "a line that is not an entry is left out",
     `junk\n${out("a")}${time} stdin F no\n\n${out("b")}`,

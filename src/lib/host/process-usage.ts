@@ -64,7 +64,7 @@ function ipOctets(netstat: string): { receivedBytes: number; sentBytes: number }
   return { receivedBytes: value("InOctets"), sentBytes: value("OutOctets") };
 }
 
-/** Of several processes together: files and sockets that they have open. Those that end meanwhile do not count. */
+/** Of several processes together: files and sockets that they have open. Those that exit in the meantime are ignored. */
 export async function readOpenFiles(pids: readonly number[]): Promise<{ files: number; sockets: number }> {
   const total = { files: 0, sockets: 0 };
   for (const pid of pids) {

@@ -2,7 +2,7 @@ import type { Container, Pod } from "./pod.ts";
 import { podQos } from "./qos.ts";
 import { amountsOf, hasPodLevelResources, isSidecar, milliOf } from "./resources.ts";
 
-/** How many CPUs the container is to have for itself; 0 if it runs in the shared pool. */
+/** How many exclusive CPUs the container requests; 0 if it runs in the shared pool. */
 export function exclusiveCpus(pod: Pod, container: Container, podLevel: boolean): number {
   // Containers that share the resources of their pod get no CPUs of their own.
   if (hasPodLevelResources(pod)) return 0;

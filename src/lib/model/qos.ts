@@ -16,7 +16,7 @@ export function podQos(pod: Pod, options: QosOptions = {}): QosClass {
 
 /**
  * BestEffort requests no CPU and no memory at all; Guaranteed limits both in every container, to exactly what it
- * requests; everything else is Burstable. With pod-level resources only those count.
+ * requests; everything else is Burstable. With pod-level resources only those are considered.
  */
 export function computeQos(pod: Pod, options: QosOptions = {}): QosClass {
   const requests = new Map<string, bigint>();

@@ -7,7 +7,7 @@ export type ContainerRole = "init" | "sidecar" | "regular" | "ephemeral";
 export type RestartDecision = "restart" | "restart-all" | "no";
 
 export interface RestartGates {
-  /** ContainerRestartRules: restartPolicy and restartPolicyRules of single containers count. */
+  /** ContainerRestartRules: restartPolicy and restartPolicyRules of single containers apply. */
   containerRules: boolean;
   /** RestartAllContainersOnContainerExits: so does their action RestartAllContainers. */
   restartAll: boolean;

@@ -58,7 +58,7 @@ export interface ResourceAllocator {
   podHints(pod: Pod): TopologyHints;
   /**
    * Idempotent: a container keeps its allocation over restarts of itself and of the agent. Called in the order of the init containers, then
-   * of the containers. Throws a KubeletError, whose code is the reason of the rejected pod and whose message is that of the status; with
+   * of the containers. Throws a KubeletError, whose code is the reason for rejecting the pod and whose message is that of the status; with
    * the code UnexpectedAdmissionError, or for any other error, the message becomes "Allocate failed due to <message>, which is unexpected".
    */
   allocate(pod: Pod, container: Container, affinity: TopologyHint, signal: AbortSignal): Promise<void>;

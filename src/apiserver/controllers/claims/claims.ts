@@ -25,7 +25,7 @@ const classes = "deviceclasses.resource.k8s.io";
 const slices = "resourceslices.resource.k8s.io";
 const finalizer = "resource.kubernetes.io/delete-protection";
 
-/** The kinds whose changes concern claims, besides pods and nodes. */
+/** The kinds whose changes affect claims, in addition to pods and nodes. */
 export const claimWatches = [claims, templates, classes, slices];
 
 /**

@@ -32,7 +32,7 @@ test("control characters and colors are removed, tabs are kept", () => {
   assert.deepEqual(texts(log), ["red\tend", "x"]);
 });
 
-test("the last 5000 lines are kept, and a line without an end is cut", () => {
+test("the last 5000 lines are kept, and a line without a newline is truncated", () => {
   const log = new LogLines();
   log.append("x\n".repeat(5_010));
   assert.deepEqual([log.lines.length, log.dropped, log.lines[0]?.id], [5_000, 10, 10]);

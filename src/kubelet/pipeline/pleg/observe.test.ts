@@ -40,7 +40,7 @@ const events: [
     ["ContainerDied a-0"],
   ],
   [
-    "the reason of the exit changes later",
+    "the reason for the exit changes later",
     anObservedPod([anObservedContainer("a", { state: "exited", reason: "Error" })]),
     anObservedPod([anObservedContainer("a", { state: "exited", reason: "OOMKilled" })]),
     ["ContainerChanged a-0"],

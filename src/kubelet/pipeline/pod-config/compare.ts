@@ -7,7 +7,7 @@ import {
   type Pod,
 } from "../../../lib/model/pod.ts";
 
-/** Annotations that this node writes itself: a difference does not count. */
+/** Annotations that this node writes itself: a difference is ignored. */
 const local = [annotationSource, annotationMirror, annotationSeen];
 
 export type Difference = "none" | "status" | "deletion" | "spec";

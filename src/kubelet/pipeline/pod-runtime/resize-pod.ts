@@ -34,7 +34,7 @@ export interface PodResizing {
   resourcesOf(pod: Pod, container: Container): LinuxContainerResourcesInit;
   /** The resources of a pod without its overhead, and the overhead, for the runtime. */
   sandboxResources(pod: Pod, limits: CgroupResources): SandboxResources;
-  /** The limits that the cgroup of the pod is to have; undefined if pods have no cgroups. */
+  /** The desired limits of the pod's cgroup; undefined if pods have no cgroups. */
   limitsFor(pod: Pod): CgroupResources | undefined;
   /** The limits that it has. */
   currentLimits(pod: Pod): CgroupLimits;

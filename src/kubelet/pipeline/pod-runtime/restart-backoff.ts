@@ -100,7 +100,7 @@ export class RestartBackoff {
     const replaced = this.#replacedBy(key, exited);
     const part = containerPart(key);
     this.#replaced.delete(part);
-    // The exit of this one may count for the next.
+    // The exit of this one may affect the next.
     this.#ends.set(part, new Map([[exited.id, this.#endOf(key, exited)]]));
     if (replaced && !replaced.previous) return;
     const entry = this.#entries.get(key);

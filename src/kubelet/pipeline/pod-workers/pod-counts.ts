@@ -5,7 +5,7 @@ import type { WorkerPhase } from "../../state/pod-sync-status.ts";
 export interface CountedPods {
   /** The pods of all sources. */
   desired(): readonly Pod[];
-  /** Those of them that count for the admission of another pod. */
+  /** Those of them that are considered in the admission of another pod. */
   active(): readonly Pod[];
   mirrors(): readonly Pod[];
   workers(): Iterable<CountedWorker>;

@@ -22,14 +22,14 @@ export interface PhaseInfo {
   terminating: boolean;
   /** A regular container was created in the current sandbox: its init containers are complete. */
   initialized: boolean;
-  /** All containers are being restarted: how the old ones terminated does not count. */
+  /** All containers are being restarted: how the old ones terminated is ignored. */
   restartingAll?: boolean;
   /** True if this one was stopped to be replaced. */
   replaced?: (container: string, containerID: string | undefined) => boolean;
   gates?: RestartGates;
 }
 
-/** The phase of a pod by the states of its containers, as upstream's getPhase. Ephemeral containers do not count. */
+/** The phase of a pod by the states of its containers, as upstream's getPhase. Ephemeral containers are ignored. */
 export function podPhase(pod: Pod, info: PhaseInfo): PodPhase {
   const { initContainers = [], containers } = pod.spec;
   const inits = initContainers.filter((c) => !isSidecar(c)).map((c) => initStage(pod, c, info));
@@ -65,7 +65,7 @@ function regularStage(pod: Pod, container: Container, info: PhaseInfo): RegularS
 
 function sidecarStage(status: ApiContainerStatus | undefined): "waiting" | "running" | "starting" | "exited" {
   if (status?.state?.running) return status.started ? "running" : "starting";
-  // Its terminations do not count for the pod: it is always restarted.
+  // Its terminations do not affect the phase: it is always restarted.
   return status?.state?.terminated || status?.lastState?.terminated ? "exited" : "waiting";
 }
 

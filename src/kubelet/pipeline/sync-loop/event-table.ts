@@ -9,7 +9,7 @@ export const eventTable = {
   "pods-changed": ["ignoredFields", "desiredPods", "resizes", "workers", "podsApi", "initialSync"],
   "source-synced": ["housekeeping", "resizes"],
 
-  // Probes come before the status: results from before a restart of the agent count from the first status on.
+  // Probes come before the status: results from before a restart of the agent are used from the first status on.
   "runtime-observed": ["oomWatcher", "logFollowers", "probes", "status", "overview", "console", "workers"],
   // The statuses come before the workers: a worker decides by the status whether its pod has terminated.
   "runtime-synced": [
@@ -67,7 +67,7 @@ export const eventTable = {
   "device-health-changed": ["status"],
 
   "api-pod": ["startupLatency", "statusWriter", "mirrors"],
-  // As with the runtime: the probe results in the mirror count in the status that is written to it.
+  // As with the runtime: the probe results in the mirror are used for the status that is written to it.
   "mirror-changed": ["probes", "status", "overview", "console", "statusWriter"],
   "node-changed": ["mirrors", "attachedVolumes", "volumes", "nodeStatus", "servingCertificate", "console"],
   "api-listed": ["workers"],

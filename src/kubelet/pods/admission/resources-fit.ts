@@ -20,7 +20,7 @@ export interface FitContext {
   readonly allocatable: Readonly<Record<string, string>>;
   /** The other admitted pods. */
   readonly others: readonly Pod[];
-  /** False if pod-level resources do not count. */
+  /** False if pod-level resources are ignored. */
   readonly podLevelResources: boolean;
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from "../../../lib/base/clock.ts";
 
 /**
  * The result of probing a container once. A warning is a success. An error means that the probe could not be executed: it
- * is reported to the user and does not count.
+ * is reported to the user and has no effect.
  */
 export type AttemptResult =
   | { kind: "success" | "warning" | "failure"; output: string }

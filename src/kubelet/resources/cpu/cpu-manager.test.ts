@@ -42,7 +42,7 @@ test("containers that request whole CPUs in Guaranteed pods get CPUs for themsel
   assert.equal(cpusets(manager, burstable), "c0=shared 0,2-3,6-7");
 });
 
-test("requests that are no whole CPUs, and pod-level resources, concern no exclusive CPUs", async (t) => {
+test("fractional CPU requests and pod-level resources get no exclusive CPUs", async (t) => {
   const manager = cpuManager(rootDir(t), { machine: "core-4" });
   await manager.start();
   const amounts = { cpu: "2", memory: "1Gi" };

@@ -4,7 +4,7 @@ import { type CpuAssignments, exclusiveOf } from "./cpu-assignments.ts";
 import { availableCpus, type StaticPolicy } from "./static-policy.ts";
 
 export interface CpuMetrics {
-  /** A container is to get CPUs for itself. */
+  /** A container requests exclusive CPUs. */
   requested(): void;
   failed(): void;
   allocated(cpus: CpuSet): void;

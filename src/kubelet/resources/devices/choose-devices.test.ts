@@ -28,7 +28,7 @@ interface Row {
 
 const rows: Row[] = [
   {
-    rule: "without an affinity the order of the plugin counts",
+    rule: "without an affinity the plugin's order is used",
     count: 2,
     offered: ids,
     chosen: ["a0", "b0"],
@@ -55,7 +55,7 @@ const rows: Row[] = [
     chosen: ["e", "a0"],
   },
   {
-    rule: "a preference with too many devices is cut",
+    rule: "a preference with too many devices is truncated",
     count: 1,
     preferred: ["d1", "c1"],
     offered: ids,

@@ -129,7 +129,7 @@ export class DeviceAllocator implements ResourceAllocator {
     return [...this.#o.allocated.pods()];
   }
 
-  /** Devices of containers that still run stay theirs, even if their pod is no longer in any source. */
+  /** Containers that are still running keep their devices, even if their pod is no longer in any source. */
   keepOnly(isKnown: (uid: PodUid) => boolean): void {
     const { allocated, isLive } = this.#o;
     for (const uid of allocated.pods()) if (!isKnown(uid) && !isLive(uid)) this.release(uid);
@@ -310,7 +310,7 @@ export class DeviceAllocator implements ResourceAllocator {
     return podDeviceRequests(pod).some(({ resource, count }) => this.#isLeaving(pod, resource, count));
   }
 
-  /** True if the pod lacks devices that pods have which are being terminated. */
+  /** True if the pod needs devices that are held by pods that are being terminated. */
   #isLeaving({ metadata: { uid } }: Pod, resource: string, count: number): boolean {
     const { inventory, allocated, isTerminating } = this.#o;
     const owners = allocated.owners(resource);
@@ -326,7 +326,7 @@ export class DeviceAllocator implements ResourceAllocator {
 
 const none: ReadonlySet<string> = new Set();
 
-/** The reason of the rejected pod. */
+/** The reason for rejecting the pod. */
 function failure(message: string): KubeletError {
   return new KubeletError("UnexpectedAdmissionError", message);
 }

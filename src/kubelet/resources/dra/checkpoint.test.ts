@@ -59,9 +59,9 @@ test("an empty checkpoint of the reference kubelet, without a list, is accepted"
 for (const [what, text] of [
   ["a wrong checksum", JSON.stringify({ Data: data, Checksum: 1 })],
   ["no checkpoint", "[]"],
-  ["half a file", encodeCheckpoint([claim]).slice(0, 100)],
+  ["a truncated file", encodeCheckpoint([claim]).slice(0, 100)],
 ] as const)
-  test(`${what} prevents startup, with the path of the file`, async (t) => {
+  test(`${what} prevents startup, and the error names the file`, async (t) => {
     const dir = await mkdtemp(join(tmpdir(), "dra-state-"));
     t.after(() => rm(dir, { recursive: true }));
     const path = join(dir, "dra_manager_state");

@@ -17,7 +17,7 @@ export class ClaimFile {
     this.#claims = claims;
   }
 
-  /** A file that cannot be trusted prevents startup, as in the reference kubelet: only it has the devices of running containers. */
+  /** A file that cannot be trusted prevents startup, as in the reference kubelet: nothing else records the devices of running containers. */
   async load(): Promise<ClaimState[]> {
     try {
       const text = await readFile(this.#path, "utf8");

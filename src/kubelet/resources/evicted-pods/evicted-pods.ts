@@ -9,7 +9,7 @@ import { decodeRecord, type Eviction, encodeRecord } from "./record.ts";
 export interface EvictedPodsOptions {
   readonly rootDir: string;
   readonly logger: Logger;
-  /** The pod is to terminate. */
+  /** The pod has to be terminated. */
   readonly onEvicted: (uid: PodUid, eviction: Eviction) => void;
   /** Replaces the file; for tests. */
   readonly write?: (path: string, text: string) => Promise<void>;
@@ -57,7 +57,7 @@ export class EvictedPods {
 
   /**
    * Terminates a pod. Resolves when that is recorded and posted, not when the pod has terminated. The first eviction of a pod is kept. A disk that
-   * is full may be the reason of an eviction, so a record that cannot be written does not prevent it.
+   * is full may be the reason for an eviction, so a record that cannot be written does not prevent it.
    */
   async evict(uid: PodUid, eviction: Eviction): Promise<void> {
     if (this.#evictions.has(uid)) return;

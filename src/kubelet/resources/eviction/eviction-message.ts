@@ -18,7 +18,7 @@ export interface MessageInput {
   readonly pod: Pod;
   readonly stats: PodStats | undefined;
   readonly resource: Resource;
-  /** All that are to be reclaimed, the most urgent first. */
+  /** All resources to reclaim, the most urgent first. */
   readonly thresholds: readonly Threshold[];
   readonly observations: Observations;
   /** The PodLevelResources gate. */

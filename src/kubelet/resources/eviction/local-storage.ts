@@ -62,7 +62,7 @@ function exceededContainer(
   for (const { name, logs, rootfs } of stats.containers) {
     const limit = pod.spec.containers.find((c) => c.name === name)?.resources?.limits?.[storage];
     if (limit === undefined || wholeUnits(limit) === 0n) continue;
-    // Writable layers on another disk do not count, as in the reference kubelet.
+    // Writable layers on another disk are not included, as in the reference kubelet.
     const used = usedOf(logs) + (o.dedicatedImageFs ? 0 : usedOf(rootfs));
     if (BigInt(used) <= wholeUnits(limit)) continue;
     const text = canonicalQuantity(limit);

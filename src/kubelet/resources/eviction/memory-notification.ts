@@ -1,7 +1,7 @@
 import type { Memory, NodeUsage } from "./signals.ts";
 import { type Threshold, unitsOf } from "./thresholds.ts";
 
-/** At which memory usage of a cgroup the kernel is to notify the agent. */
+/** The memory usage of a cgroup at which the kernel notifies the agent. */
 export interface UsageAlarm {
   readonly cgroup: "machine" | "pods";
   readonly usageBytes: number;

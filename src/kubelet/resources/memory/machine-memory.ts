@@ -128,7 +128,7 @@ export function sameNodes(a: readonly number[], b: readonly number[]): boolean {
 }
 
 /**
- * Whether both have the same sizes and the same amounts in use. Within a group only the sum of its nodes counts: which node of a group serves
+ * Whether both have the same sizes and the same amounts in use. Within a group only the sum of its nodes matters: which node of a group serves
  * a block depends on the order of allocations and releases.
  */
 export function sameUse(a: MachineMemory, b: MachineMemory): boolean {

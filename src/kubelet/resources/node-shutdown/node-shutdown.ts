@@ -208,7 +208,7 @@ export class NodeShutdown implements Component {
 
   /**
    * True if a shutdown was canceled: then a new lock is needed. Any user can send the signal, so logind is queried. If that fails, logind is
-   * likely being stopped, and the signal counts.
+   * likely being stopped, and the signal is trusted.
    */
   async #announced(logind: Logind, isActive: boolean, signal: AbortSignal): Promise<boolean> {
     const isPreparing = await logind.isPreparing(signal).catch(() => isActive);

@@ -13,7 +13,7 @@ export interface PodTermination {
 export interface TerminationOptions {
   readonly clock: Clock;
   readonly events: PodEvents;
-  /** The pod is to terminate. */
+  /** The pod has to be terminated. */
   readonly onTerminate: (uid: PodUid, termination: PodTermination) => void;
   /** `finished`: its volumes are unmounted, too. */
   readonly terminationOf: (uid: PodUid) => "none" | "terminated" | "finished";

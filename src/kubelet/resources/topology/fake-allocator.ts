@@ -2,7 +2,7 @@ import { KubeletError } from "../../../lib/base/errors.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { ResourceAllocator, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
 
-/** Records its calls; a pod concerns it if it has a container that requests the resource. */
+/** Records its calls; a pod is relevant to it if one of its containers requests the resource. */
 export class FakeAllocator implements ResourceAllocator {
   readonly name: string;
   readonly calls: string[] = [];

@@ -150,7 +150,7 @@ describe("allocation", () => {
 });
 
 describe("rejection", () => {
-  test("names the reason of the reference kubelet, and explains which resource is where", async () => {
+  test("names the reference kubelet's reason, and explains which resource is where", async () => {
     const allocators = [new FakeAllocator("cpu"), new FakeAllocator("memory")];
     const { admit, value } = setUp({ policy: "single-numa-node" }, allocators);
     const [cpu, memory] = allocators;

@@ -29,7 +29,7 @@ export async function serveGrpc(server: Server, socketPath: string, signal: Abor
     );
     listener.listen(temporary, resolve);
   });
-  // A later failure concerns one connection only.
+  // A later failure affects only one connection.
   listener.on("error", () => {});
   await rename(temporary, socketPath);
   const stop = () => {

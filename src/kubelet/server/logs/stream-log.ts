@@ -55,7 +55,7 @@ export async function streamLog(givenPath: string, options: StreamLogOptions): P
   }
 }
 
-/** The log may have been rotated since it was opened: newer files do not count. */
+/** The log may have been rotated since it was opened: newer files are ignored. */
 async function olderThan(path: string, ino: number): Promise<string[]> {
   const names = await rotatedLogs(path);
   for (const [index, name] of names.entries()) {

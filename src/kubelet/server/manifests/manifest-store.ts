@@ -54,7 +54,7 @@ export interface StoredManifest {
 
 /**
  * Manifests that were applied over HTTP: acknowledged ones are on disk. Changes are serialized; the last one
- * counts.
+ * wins.
  */
 export class ManifestStore {
   readonly #o: ManifestStoreOptions;

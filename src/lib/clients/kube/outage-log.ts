@@ -14,7 +14,7 @@ const maxReasons = 8;
 export class OutageLog {
   readonly #logger: Logger;
   readonly #clock: Clock;
-  /** The start and the reasons of each outage, by server. */
+  /** The start of each outage and the reasons for it, by server. */
   readonly #away = new Map<string, { since: MonotonicTime; reasons: Set<string> }>();
 
   constructor(logger: Logger, clock: Clock) {

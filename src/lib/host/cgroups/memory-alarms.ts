@@ -2,7 +2,7 @@ import { closeSync, openSync, read, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { libc } from "../libc.ts";
 
-/** The kernel is to notify when the memory usage of a cgroup crosses this value, in either direction. */
+/** Has the kernel notify when the memory usage of a cgroup crosses this value, in either direction. */
 export interface MemoryAlarm {
   /** The directory of the cgroup in the memory hierarchy of cgroup v1. */
   readonly dir: string;

@@ -56,7 +56,7 @@ function withoutLegacy(annotations: Readonly<Record<string, string>> | undefined
   );
 }
 
-/** Pod-level CPU and memory requests default to the sum over the containers. Init containers do not count here. */
+/** Pod-level CPU and memory requests default to the sum over the containers. Init containers are not included here. */
 function withSums(spec: PodSpec, written: Written): Written {
   const { resources } = written;
   if (!resources || !spec.resources?.requests) return written;

@@ -93,7 +93,7 @@ function checkClaims(pod: PodDraft, problems: FieldProblems): void {
   }
 }
 
-/** An init container that runs once cannot be restarted for the sake of a resize. */
+/** An init container that runs once cannot be restarted for a resize. */
 function checkInitResizePolicies(pod: PodDraft, problems: FieldProblems): void {
   for (const [i, container] of (pod.spec.initContainers ?? []).entries()) {
     if (container.restartPolicy === "Always") continue;

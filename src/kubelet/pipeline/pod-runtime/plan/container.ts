@@ -19,7 +19,7 @@ export function planContainer(plan: PodPlan, view: PodView, container: Container
     case "running":
       return planKill(plan, view, container, role, current);
     case "unknown":
-      // How it exited is unknown, so its exit code does not count.
+      // How it exited is unknown, so its exit code is ignored.
       plan.replaces.push(current);
       plan.kill.push({
         container: current,
@@ -71,7 +71,7 @@ function mustWait(
   last: ObservedContainer | undefined,
 ): boolean {
   if (last?.state !== "exited") return false;
-  // The replacement of a sandbox does not count against its containers.
+  // The replacement of a sandbox is not held against its containers.
   if (last.sandboxId !== view.sandbox?.id && view.context.replaced(last)) return false;
   const until = view.context.restartAt(container, last);
   if (until === undefined) return false;
