@@ -8,7 +8,7 @@ const child = spawn(node24, [`${root}test/neighbour/neighbour.ts`, ...process.ar
   stdio: "inherit",
   cwd: root,
 });
-// It stops by itself; a terminal sends Ctrl-C to both.
+// It stops on its own; a terminal sends Ctrl-C to both.
 process.on("SIGINT", () => {});
 process.on("SIGTERM", () => child.kill("SIGTERM"));
 child.once("close", (code) => {

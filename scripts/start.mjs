@@ -11,7 +11,7 @@ const onSignal = () => {
 };
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, onSignal);
 prepareNode();
-await new Promise((resolve) => setImmediate(resolve)); // signals that arrived meanwhile are delivered now
+await new Promise((resolve) => setImmediate(resolve)); // signals that arrived in the meantime are delivered now
 if (interrupted) process.exit(130);
 
 const node = spawn(`${root}bin/kubelet`, ["up", ...process.argv.slice(2)], {

@@ -1,5 +1,5 @@
 // dist/: a bundle for each command in src/cli, dist/main.cjs that loads the one for its command, and dist/kubelet.cjs that loads that.
-// Beside each: its source map, and <name>.log-sites.json, where its log calls are in the sources. Native code (koffi) stays in
+// Next to each: its source map, and <name>.log-sites.json, where its log calls are in the sources. Native code (koffi) stays in
 // node_modules. dist/metafile.json: which file of the sources is in which bundle. dist/console: the page of the console.
 import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { print, seconds } from "./print.mjs";
 const stampFile = `${root}dist/.built-from`;
 
 // A separate first file: code is looked up in the cache when it is loaded, so the cache must be on before the bundles.
-/** dist/kubelet.cjs. The cache is beside it, unless it is the file of a package that has another place for it. */
+/** dist/kubelet.cjs. The cache is next to it, unless the package has another place for it. */
 export function launcher(cacheDir) {
   const dir = cacheDir ? JSON.stringify(cacheDir) : 'require("node:path").join(__dirname, ".compile-cache")';
   return `"use strict";

@@ -103,7 +103,7 @@ function callbacksOf(text, isAgent) {
   return found;
 }
 
-/** `(uid) => post({ … })` or `(uid) => core.post({ … })`, and nothing behind it. */
+/** `(uid) => post({ … })` or `(uid) => core.post({ … })`, and nothing after it. */
 function posts(value) {
   const call = /^\s*(\w+|\([^)]*\))\s*=>\s*(core\.)?post\(/.exec(value);
   return call !== null && value.slice(call[0].length - 1).trim() === enclosed(value, call[0].length - 1);

@@ -40,7 +40,7 @@ export function checkExports(files) {
   });
 }
 
-/** Each export, and how often the file itself uses it. */
+/** Each export, and how many times the file itself uses it. */
 function exportsOf(code) {
   const found = [...code.matchAll(declared)].map((match) => ({
     ...{ name: match[2], isType: /interface|type/.test(match[1]), index: match.index },

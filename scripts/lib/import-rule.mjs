@@ -78,7 +78,7 @@ function layerOf(file) {
       const folder = name.replace(/\*$/, "");
       if (name === folder ? inside.startsWith(`${name}/`) : inside.startsWith(folder)) {
         if (name === folder) return { layer, component: name };
-        // A file beside the components belongs to none of them.
+        // A file next to the components belongs to none of them.
         const [component, rest] = inside.slice(folder.length).split("/");
         return { layer, component: rest === undefined ? folder.slice(0, -1) : folder + component };
       }

@@ -6,7 +6,7 @@ const unusedOfPromClient = /prom-client\/lib\/(pushgateway|cluster|defaultMetric
 
 /**
  * @bufbuild/protobuf decodes the base64 of its descriptors with a method that Node 24 does not have, or else character by character. If
- * the result is shorter than expected, it decodes the text again by itself and reports the error.
+ * the result is shorter than expected, it decodes the text again and reports the error.
  */
 const base64OfProtobuf = /@bufbuild\/protobuf\/dist\/(esm|cjs)\/wire\/base64-encoding\.js$/;
 const missingMethod = "Uint8Array.prototype.setFromBase64";

@@ -1,10 +1,10 @@
-/** The suite that the guests of test/machine are made of: that of the newest containerd 1.6, with a User-Mode Linux kernel. */
+/** The Debian release that the guests of test/machine are built from: that of the newest containerd 1.6, with a User-Mode Linux kernel. */
 export const machineSuite = "bookworm";
 
 /** The guest's kernel and its modules; and the program that builds its root file system. Both are only unpacked. */
 export const machineTools = ["user-mode-linux", "mmdebstrap"];
 
-/** The packages that are installed in a guest besides a minimal Debian. */
+/** The packages that are installed in a guest in addition to a minimal Debian. */
 export const machinePackages = [
   "systemd",
   "systemd-sysv",
@@ -20,7 +20,7 @@ export const machinePackages = [
   "procps",
   "curl",
   "e2fsprogs",
-  // Servers and clients of network volumes, and profiles for the kernel.
+  // Servers and clients of network volumes, and AppArmor.
   "nfs-common",
   "nfs-ganesha",
   "nfs-ganesha-vfs",

@@ -3,7 +3,7 @@ import { tokenize } from "./source-text.mjs";
 
 /**
  * A source without its comments and regular expressions and without the contents of its strings, at the same offsets,
- * and the strings. Expressions inside of template strings stay.
+ * and the strings. Expressions inside template strings are kept.
  */
 export function readSource(text) {
   const literals = [];

@@ -71,7 +71,7 @@ function pool(count) {
   };
 }
 
-test("on busy processors the minimum number of jobs run; the next starts when one ends", async () => {
+test("on busy processors the minimum number of jobs run; the next starts when one finishes", async () => {
   const { begun, measure, end, done, isStopped } = pool(4);
   assert.deepEqual(begun, [0, 1]);
   measure(0.1);
@@ -103,7 +103,7 @@ test("on idle processors one more job starts with each measurement, up to the li
   assert.deepEqual(begun, [0, 1, 2, 3, 4, 5]);
 });
 
-test("a pool without jobs ends", () => pool(0).done);
+test("a pool without jobs finishes", () => pool(0).done);
 
 test("a job that throws ends the pool with its error", async () => {
   const { done, fail } = pool(3);

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { importsOf } from "./import-rule.mjs";
 
 /**
- * Each test has one of two sizes: it is long if its name or the name of an enclosing suite has the mark of test/long.ts, and small
+ * Each test is either long or small: it is long if its name or the name of an enclosing suite has the mark of test/long.ts, and small
  * otherwise. So no test is in both, and none is in neither.
  */
 const patternOf = {

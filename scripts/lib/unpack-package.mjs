@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
-/** Unpacks the Debian package that was downloaded into a folder, without installing it. Returns why not, or undefined. */
+/** Unpacks the Debian package that was downloaded into a folder, without installing it. Returns an error message, or undefined on success. */
 export function unpackPackage(downloads, target) {
   const deb = readdirSync(downloads).find((name) => name.endsWith(".deb"));
   if (!deb) return "apt-get downloaded nothing";

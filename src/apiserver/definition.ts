@@ -121,7 +121,7 @@ export interface ResourceDefinition {
   /** Before an update of the main resource: restores fields that it cannot change (status) from `oldObject`. */
   prepareUpdate?(draft: Draft, oldObject: ApiObject, context: RequestContext): void | Promise<void>;
   validateUpdate?(draft: Draft, oldObject: ApiObject, context: RequestContext): readonly Problem[];
-  /** True if metadata.generation counts the changes of all but metadata and status. Default: true if the kind has a spec. */
+  /** True if metadata.generation is incremented by changes of anything but metadata and status. Default: true if the kind has a spec. */
   readonly countsGenerations?: boolean;
   /** The grace period of a deletion; 0 or absent: the object is removed immediately (except for finalizers). */
   deletionGrace?(current: ApiObject, requested: number | undefined, context: RequestContext): number;

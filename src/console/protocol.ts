@@ -122,7 +122,7 @@ export interface Changes {
   readonly events?: readonly PodEvent[];
 }
 
-/** The last message: no data follows. The page does not reconnect by itself after "session". */
+/** The last message: no data follows. The page does not reconnect on its own after "session". */
 export interface Bye {
   readonly kind: "bye";
   readonly reason: "session" | "stopping";
@@ -218,7 +218,7 @@ export interface TimelineStep {
   readonly startedAt: number;
   /** Null: in progress. */
   readonly endedAt: number | null;
-  /** When it ends by itself or is retried, if known. */
+  /** When it ends on its own or is retried, if known. */
   readonly until: number | null;
   readonly error: string | null;
 }

@@ -11,7 +11,7 @@ export interface ApiProcessOptions {
   readonly log: string;
   readonly logger?: Logger;
   readonly clock?: Clock;
-  /** The timeout of the start and of the stop. */
+  /** The timeout for starting and for stopping. */
   readonly timeoutMs?: number;
 }
 

@@ -72,7 +72,7 @@ async function killProcesses(files: NodeFiles, taskIds: ReadonlySet<string>, clo
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // exited meanwhile
+        // exited in the meantime
       }
     }
     await sleep(clock, 20);

@@ -124,7 +124,7 @@ function natAfter(nat: string, script: string): { table: string } | { unavailabl
   return done.status === 0 ? { table: done.stdout } : { unavailable: `no iptables here: ${done.stderr}` };
 }
 
-test("the shared chains are removed atomically, or kept if another node uses them meanwhile", (t) => {
+test("the shared chains are removed atomically, or kept if another node uses them in the meantime", (t) => {
   const mine = "CNI-DN-1234567890abcdef12345";
   const { shared } = planRuleRemoval(table(portmap, hostPort("n", mine)), "n", true);
   const script = restoreScript(shared);

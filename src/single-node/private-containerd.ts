@@ -19,7 +19,7 @@ export interface PrivateContainerdOptions {
   readonly pauseImage: string;
   readonly logger?: Logger;
   readonly clock?: Clock;
-  /** For the start and for the stop. */
+  /** For starting and for stopping. */
   readonly timeoutMs?: number;
 }
 

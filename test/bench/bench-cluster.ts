@@ -61,7 +61,7 @@ export class BenchCluster {
 
   startKubelet(program: KubeletProgram): RunningKubelet {
     const { rootDir } = this.node;
-    // Only then: other processes may change the tunables meanwhile.
+    // Only then: other processes may change the tunables in the meantime.
     if (!program.help.includes(keepsMachine[0]!)) this.#tunables ??= new KernelTunables();
     const flags = [
       `--config=${this.#agent.configFile}`,

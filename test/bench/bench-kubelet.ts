@@ -36,7 +36,7 @@ export interface RunningKubeletOptions {
   /** The port of its API. */
   readonly port: number;
   readonly logFile: string;
-  /** Called if it exits by itself. */
+  /** Called if it exits on its own. */
   readonly onFailure: (error: Error) => void;
 }
 

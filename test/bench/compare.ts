@@ -17,7 +17,7 @@ import { overTarget, table } from "./table.ts";
 export const summary = "all figures, compared with the runtime alone and with other kubelets";
 export const options = {
   pods: { kind: "count", default: 60, most: 250, help: "pods of the burst; targets are for 60" },
-  rounds: { kind: "count", default: 3, help: "how often each is measured, alternately" },
+  rounds: { kind: "count", default: 3, help: "how many times each is measured, alternating" },
   seconds: { kind: "count", default: 60, help: "length of the windows of idle and steady CPU" },
   samples: { kind: "count", default: 5, help: "pods created, deleted and killed one by one in each round" },
   quick: { kind: "flag", help: "one round with windows of 10 s and 2 samples, unless set" },

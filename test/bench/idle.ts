@@ -17,7 +17,7 @@ export const options = {
     help: "pods that are created at the same time and deleted before that",
   },
   seconds: { kind: "count", default: 60, help: "length of the idle window" },
-  rounds: { kind: "count", default: 3, help: "how often each build is measured, alternately" },
+  rounds: { kind: "count", default: 3, help: "how many times each build is measured, alternating" },
 } as const satisfies OptionTable;
 
 interface Results {

@@ -21,7 +21,7 @@ export const options = {
   follows: { kind: "count", default: 200, help: "logs that are followed" },
   execs: { kind: "count", default: 50, help: "exec sessions" },
   writers: { kind: "count", default: 10, help: "pods that write logs" },
-  pods: { kind: "count", default: 20, help: "pods that are started and stopped meanwhile" },
+  pods: { kind: "count", default: 20, help: "pods that are started and stopped in the meantime" },
   "lines-per-second": { kind: "count", default: 10, help: "lines of each log" },
   containerd: { kind: "choice", default: "2.x", values: ["1.6", "2.x"], help: "version of containerd" },
 } as const satisfies OptionTable;

@@ -13,7 +13,7 @@ const limit = 1.2;
 export const summary = "pods with a Secret, a ConfigMap and a token, compared with pods without";
 export const options = {
   pods: { kind: "count", default: 60, most: 250, help: "pods of each burst" },
-  rounds: { kind: "count", default: 4, help: "how often each kind is measured, alternately" },
+  rounds: { kind: "count", default: 4, help: "how many times each kind is measured, alternating" },
   containerd: { kind: "choice", default: "2.x", values: ["1.6", "2.x"], help: "version of containerd" },
 } as const satisfies OptionTable;
 

@@ -59,7 +59,7 @@ export class AgentProcess {
     });
   }
 
-  /** The exit status, once it has exited by itself. */
+  /** The exit status, once it has exited on its own. */
   async exits(): Promise<unknown> {
     const [code] = await this.#exited;
     return code;

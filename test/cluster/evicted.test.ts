@@ -57,7 +57,7 @@ test("a pod that a previous agent was evicting fails, and never runs again", asy
   assert.deepEqual(
     cluster.runningOf(other).map(({ id }) => id),
     [kept?.id],
-    "others run on",
+    "others keep running",
   );
 
   const { waitForPod } = explained(join(cluster.dir, "root"));

@@ -99,7 +99,7 @@ describe("kubelet explain shows what a pod waits for", {
     await fullNode.runs("deaf", 60_000);
     await fullNode.deletePod("deaf");
     const pod = await explain().waitForPod("deaf", ({ details }) =>
-      assert.match(details[0] ?? "", /^c still runs; [\d.]+ s of its grace period are left$/),
+      assert.match(details[0] ?? "", /^c is still running; [\d.]+ s of its grace period are left$/),
     );
     assert.equal(pod.waitsFor?.step, "stop");
     assert.equal(pod.phase, "Terminating");

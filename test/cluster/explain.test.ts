@@ -99,7 +99,7 @@ test("explain names the container that delays termination, and its remaining gra
   const pod = await waitForPod("web", ({ waitsFor, phase, details }) => {
     assert.equal(phase, "Terminating");
     assert.equal(waitsFor?.step, "stop");
-    assert.match(details[0] ?? "", /^c still runs; \d\.\d s of its grace period are left$/);
+    assert.match(details[0] ?? "", /^c is still running; \d\.\d s of its grace period are left$/);
   });
   assert.equal(pod.ready, false);
   await cluster.isGone("web");
@@ -174,7 +174,7 @@ test("explain names a slow preStop hook, and an API server that does not accept 
   await waitForPod("web", ({ details }) =>
     assert.match(
       details[0] ?? "",
-      /^c still runs, in its preStop hook; \d\.\d s of its grace period are left$/,
+      /^c is still running, in its preStop hook; \d\.\d s of its grace period are left$/,
     ),
   );
   cluster.api.goDown();

@@ -140,7 +140,7 @@ test("CPUs and memory of a container are on the same NUMA node", async (t) => {
   });
   const low = cluster.addPod("low", withMemory("300Mi"));
   await cluster.runs("low", withinMs);
-  // CPU 0 is reserved and CPU 1 is free, but there is not enough memory beside it.
+  // CPU 0 is reserved and CPU 1 is free, but there is not enough memory next to it.
   const whole = cluster.addPod("whole", withMemory("300Mi", "1"));
   await cluster.runs("whole", withinMs);
   const cpusets = [low, whole].map(({ metadata }) =>

@@ -35,7 +35,7 @@ describeOnContainerd("preemption for critical pods", (version) => {
       assert.deepEqual(await fullNode.containersOf(name), []);
     }, 60_000);
 
-  test("the agent is killed while a critical pod waits: it runs in the end, its victim does not, others run on", async () => {
+  test("the agent is killed while a critical pod waits: it runs in the end, its victim does not, others keep running", async () => {
     const bound = { nodeName };
     await fullNode.addPod("kept", cpu(0.45), bound);
     await fullNode.addPod(

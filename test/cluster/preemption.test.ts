@@ -29,7 +29,7 @@ function isPreempted({ status }: Pod): void {
   );
 }
 
-test("a critical pod on a full node preempts the cheapest pod, waits for it, and runs; others run on", async (t) => {
+test("a critical pod on a full node preempts the cheapest pod, waits for it, and runs; others keep running", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
   const { waitForPod, waits } = explained(join(cluster.dir, "root"));

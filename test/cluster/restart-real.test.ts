@@ -20,7 +20,7 @@ const csiNodePath = `/apis/storage.k8s.io/v1/csinodes/${nodeName}`;
 const pods = ["plain", "probed", "stored"];
 const available = containerdVersions().find(({ name }) => name === "2.x")?.available;
 
-/** The signal that ends the agent, and the state of the API when the agent starts again. */
+/** The signal that stops the agent, and the state of the API when the agent starts again. */
 const scenarios = (["up", "down", "starting"] as const).flatMap((api) =>
   (["SIGTERM", "SIGKILL"] as const).map((signal) => ({ signal, api })),
 );
@@ -152,7 +152,7 @@ describe("restarts of a node that joined by bootstrap", {
     return ms;
   }
 
-  /** State that a restart must not change: transition times would show that a pod was not ready meanwhile. */
+  /** State that a restart must not change: transition times would show that a pod was not ready in the meantime. */
   async function state(): Promise<object[]> {
     const all = await Promise.all(pods.map((name) => testNode.fullNode.pod(name)));
     const { status } = await testNode.fullNode.get<{ status: { conditions: Condition[] } }>(nodePath);

@@ -184,7 +184,7 @@ test("no trace context is propagated without tracing", async (t) => {
   );
 });
 
-test("an unavailable or unresponsive collector delays neither pods nor the stop of the agent", async (t) => {
+test("an unavailable or unresponsive collector delays neither pods nor the shutdown of the agent", async (t) => {
   const stopped = await TraceCollector.start();
   stopped.stop();
   const silent = await collectorOf(t);

@@ -172,7 +172,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       assert.deepEqual(b.mounts(), []);
     }));
 
-  it("that never responds blocks neither another driver nor the stop of the agent", () =>
+  it("that never responds blocks neither another driver nor the shutdown of the agent", () =>
     withFixture(async (b) => {
       const agent = await b.agent();
       const stuck = b.driver("stuck.example.com");

@@ -13,7 +13,7 @@ describe("health of CSI volumes", { skip }, () => {
   for (const on of [true, false])
     test(
       on
-        ? "CSIVolumeHealth on: the summary has the health of volumes, and an abnormal volume is an event"
+        ? "CSIVolumeHealth on: the summary has the health of volumes, and an abnormal volume is reported by an event"
         : "CSIVolumeHealth off: the health of volumes is not reported",
       async () => {
         const testNode = await CsiTestNode.start("2.x", { featureGates: { CSIVolumeHealth: on } });

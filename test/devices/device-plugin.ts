@@ -91,7 +91,7 @@ class TestDevicePlugin {
     });
   }
 
-  /** One at a time: the kubelet's socket may be replaced again meanwhile. */
+  /** One at a time: the kubelet's socket may be replaced again in the meantime. */
   #listen(): Promise<void> {
     this.#listening = this.#listening.then(() => this.#bind());
     return this.#listening;

@@ -33,7 +33,7 @@ export class PluginProcess {
     return this.#child.kill();
   }
 
-  /** Changes settings, also of a running plugin. */
+  /** Changes settings, even of a running plugin. */
   async configure(settings: Partial<PluginSettings>): Promise<void> {
     this.#settings = { ...this.#settings, ...settings };
     const { stateDir } = this.options;

@@ -238,7 +238,7 @@ describe("pods with resource claims", options, () => {
     assert.deepEqual(await driver.prepared(), []);
   });
 
-  test("a claim that the embedded API cannot allocate is refused with the reason", async () => {
+  test("a claim that the embedded API cannot allocate is rejected with the reason", async () => {
     await node.driver("refused.example.com", []);
     await node.create(claimsPath, {
       ...{ apiVersion: "resource.k8s.io/v1", kind: "ResourceClaim", metadata: { name: "cel" } },

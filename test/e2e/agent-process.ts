@@ -95,7 +95,7 @@ export class AgentProcess {
     return child.exitCode;
   }
 
-  /** The exit code of an agent that exits by itself. */
+  /** The exit code of an agent that exits on its own. */
   async exited(): Promise<number | null> {
     const child = this.#child;
     if (child && child.exitCode === null && child.signalCode === null) await once(child, "exit");

@@ -168,7 +168,7 @@ describeOnContainerd("kubelet run", (version) => {
   });
 });
 
-describeOnContainerd("kubelet pods, and run beside other pods", (version) => {
+describeOnContainerd("kubelet pods, and run alongside other pods", (version) => {
   let node: TestNode;
   let agent: AgentProcess;
 

@@ -140,7 +140,7 @@ describeLifecycle(
         }),
       );
 
-    test("variables have their values, also in command and arguments", async () => {
+    test("variables have their values, including in command and arguments", async () => {
       const row = await suite.pods.running("env");
       const env = await environ("env");
       const wanted = {

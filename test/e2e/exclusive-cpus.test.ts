@@ -184,7 +184,7 @@ describeOnContainerd("exclusive CPUs", (version) => {
     }
   });
 
-  test("a damaged checkpoint prevents the start, and the log states what to do", { skip }, async () => {
+  test("a corrupt checkpoint prevents startup, and the log states what to do", { skip }, async () => {
     await agent.end("SIGTERM");
     const state = readFileSync(stateFile(), "utf8");
     writeFileSync(stateFile(), state.replace(/"checksum":\d/, '"checksum":'));

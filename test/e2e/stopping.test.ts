@@ -229,7 +229,7 @@ describeLifecycle(
       );
     });
 
-    test("preStop: sleep delays the stop, and a hook that hangs is limited to the grace period", async () => {
+    test("preStop: sleep delays stopping, and a hook that hangs is limited to the grace period", async () => {
       await suite.pods.running("pre-stop-sleep");
       await suite.pods.running("pre-stop-hangs");
       const started = Date.now();

@@ -53,7 +53,7 @@ describeOnContainerd("pods from a URL", (version) => {
     await waitFor(() => assert.ok(requestCount >= before + 2));
   }
 
-  test("a Pod of the URL runs besides those of files, and the URL is requested with the configured headers", async () => {
+  test("a Pod of the URL runs alongside those from files, and the URL is requested with the configured headers", async () => {
     const row = await pods.running("single");
     assert.equal(row.source, "http");
     assert.equal((await pods.running("filed")).source, "file");

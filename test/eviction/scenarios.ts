@@ -82,7 +82,7 @@ async function beside(node: EvictionNode, act: () => Promise<void>): Promise<voi
   await node.addPod("steady", { ...script("true"), ...steady });
   const id = await runs(node, "steady");
   await act();
-  assert.deepEqual(await node.running("steady"), [id], "the other pod runs on");
+  assert.deepEqual(await node.running("steady"), [id], "the other pod keeps running");
   await node.deletePod("steady");
 }
 

@@ -60,7 +60,7 @@ test("a container that ran out of memory reports it", async (t) => {
   assert.deepEqual([status?.exitCode, status?.reason], [137, "OOMKilled"]);
 });
 
-test("a container that the runtime lost track of is unknown, and ends when it is stopped", async (t) => {
+test("a container that the runtime lost track of is unknown, and exits when it is stopped", async (t) => {
   const { client, clock, runtime, start } = await setUp(t);
   const id = await start();
   runtime.pods.setUnknown(id);

@@ -73,7 +73,7 @@ function parseStatement(tokens: readonly string[]): Step[] | undefined {
   }
 }
 
-/** A script ends with the code of its last command; only `exit` and `false` have another than 0 here. */
+/** A script exits with the code of its last command; only `exit` and `false` have another than 0 here. */
 function exitCodeOf(steps: readonly Step[]): number {
   const last = steps.at(-1);
   return last?.do === "exit" ? last.code : 0;

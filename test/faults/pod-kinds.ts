@@ -148,7 +148,7 @@ export function podOf(kind: Kind, source: "file" | "api", uid: string, name: str
       ...spec,
       containers: spec.containers?.map((c) => ({ livenessProbe: probe("liveness"), ...c })),
       ...(deadlineSeconds === undefined ? {} : { activeDeadlineSeconds: deadlineSeconds }),
-      // The first one exits by itself.
+      // The first one exits on its own.
       ...(debuggers > 0 && {
         ephemeralContainers: [aContainer("once-debug"), aContainer("debug")].slice(0, debuggers),
       }),

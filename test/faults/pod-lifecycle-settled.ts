@@ -77,7 +77,7 @@ function unsettledPod(harness: PodLifecycleHarness, desired: DesiredPod): string
     const runs = running.find((c) => nameOf(c) === container.name);
     const last = newest(harness, uid, container.name);
     if (runs) {
-      if (/^(once|flaky|coded)/.test(container.name)) problems.push(`${container.name} still runs`);
+      if (/^(once|flaky|coded)/.test(container.name)) problems.push(`${container.name} is still running`);
       problems.push(...unhealthy(harness, desired, container, runs));
       left += pod.spec.containers.includes(container) ? 1 : 0;
       if (runs.config.annotations[annotationContainerHash] !== containerHash(container))

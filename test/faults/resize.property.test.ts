@@ -202,7 +202,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const dirs: string[] = [];
 after(() => Promise.all(dirs.map((dir) => rm(dir, { recursive: true, force: true }))));
 
-test("a pod ends with the resources that were requested last, wherever the agent was killed", async () => {
+test("a pod ends up with the resources that were requested last, wherever the agent was killed", async () => {
   await fc.assert(
     fc.asyncProperty(fc.tuple(size, size), fc.array(step, { maxLength: 20 }), async (first, steps) => {
       const rootDir = await mkdtemp(join(tmpdir(), "resize-property-"));

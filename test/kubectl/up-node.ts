@@ -50,7 +50,7 @@ export class UpNode {
     writeFileSync(config, JSON.stringify(configuration));
     const up = new CliProcess(["up", "--name", files.name, "--config", config], {
       env,
-      // If the tests are killed, the node stops by itself.
+      // If the tests are killed, the node stops on its own.
       launcher: ["setpriv", "--pdeathsig", "TERM", process.execPath],
       withinMs: lifetimeMs,
     });

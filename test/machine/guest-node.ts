@@ -92,7 +92,7 @@ export class GuestNode {
     const unit = kubeletUnit(guestPaths, all);
     if (unit === this.#unit) return;
     await this.machine.write("/etc/systemd/system/kubelet.service", unit);
-    // systemd finds a new unit by itself, and reloading takes seconds.
+    // systemd finds a new unit on its own, and reloading takes seconds.
     if (this.#unit !== undefined) await this.machine.sh("systemctl daemon-reload");
     this.#unit = unit;
   }

@@ -38,6 +38,6 @@ function commandLine(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");
   } catch {
-    return ""; // exited meanwhile
+    return ""; // exited in the meantime
   }
 }

@@ -27,7 +27,7 @@ export interface CommandResult {
 export interface MachineOptions {
   /** Of the guest. Pages that it never touches cost nothing. */
   readonly memoryMb?: number;
-  /** 1: with the unified hierarchy beside it, as systemd mounts them (hybrid). */
+  /** 1: with the unified hierarchy alongside, as systemd mounts them (hybrid). */
   readonly cgroupVersion?: 1 | 2;
   /** Enables AppArmor in the kernel. The runtime then loads a profile for each container, which takes time. */
   readonly appArmor?: boolean;
@@ -180,7 +180,7 @@ export class Machine {
 
   async #shutDown(script: string, isDown: () => Promise<void>): Promise<void> {
     this.#ready = Promise.withResolvers();
-    // Otherwise the end of the service that runs commands powers the guest off at once. The next boot does not have this file.
+    // Otherwise the end of the service that runs commands powers the guest off immediately. The next boot does not have this file.
     const unit = "/run/systemd/system/machine-commands.service.d/restart.conf";
     await this.write(unit, "[Unit]\nSuccessAction=none\nFailureAction=none\n");
     await this.sh("systemctl daemon-reload");
@@ -193,7 +193,7 @@ export class Machine {
     this.#waiting.clear();
   }
 
-  /** Ends the guest at once: an orderly shutdown would take seconds, and its disk is discarded. */
+  /** Stops the guest immediately: an orderly shutdown would take seconds, and its disk is discarded. */
   async powerOff(): Promise<void> {
     if (this.#isPoweredOff) return;
     this.#isPoweredOff = true;

@@ -96,7 +96,7 @@ describeOnMachine("volumes of real NFS and iSCSI servers", () => {
     await gone("missing");
   });
 
-  test("an NFS server that hangs affects its pod only, which ends when the server is back", async () => {
+  test("an NFS server that hangs affects only its pod, which terminates when the server is back", async () => {
     await place("steady", nfs(), ["sh", "-c", "while true; do echo steady >>/data/file; sleep 0.2; done"]);
     await runs("steady");
     const pid = (await node.machine.sh("systemctl show --property=MainPID --value nfs-ganesha")).trim();
@@ -153,7 +153,7 @@ describeOnMachine("volumes of real NFS and iSCSI servers", () => {
     await node.machine.sh("test $(grep -c iqn.2026-01.com.example /proc/mounts) -ge 1");
   });
 
-  test("a target that is lost under a pod affects that pod only, which ends when the target is back", async () => {
+  test("a target that is lost under a pod affects only that pod, which terminates when the target is back", async () => {
     const pid = (await node.machine.sh("systemctl show --property=MainPID --value tgt")).trim();
     await node.machine.sh(`kill -STOP ${pid}`);
     try {

@@ -18,7 +18,7 @@ const journal = "/var/lib/journal-of-pods";
 const hookSeconds = 5;
 const stubbornSeconds = 15;
 
-/** Everything that a boot needs is done by units, as on a machine of an administrator. */
+/** Units do everything that a boot needs, as on a production machine. */
 async function bootUnits(machine: Machine): Promise<void> {
   const { guestAddress, hostAddress, bits } = machine.network;
   await machine.write(
@@ -166,7 +166,7 @@ describeOnMachine("a node that is shut down and started again", () => {
     const before = new Map(await Promise.all(names.map(async (name) => [name, await runs(name)] as const)));
 
     const bootID = await machine.sh("cat /proc/sys/kernel/random/boot_id");
-    // The other requests are refused: they must not make the machine go down sooner, nor power it off.
+    // The other requests are rejected: they must not make the machine go down sooner, nor power it off.
     const rebooted = machine.reboot("systemctl reboot; systemctl reboot; systemctl poweroff");
     await readyIs("False", "node is shutting down");
     await api.addPod("late", { containers: [{ name: "c" }] });

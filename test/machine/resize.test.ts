@@ -40,7 +40,7 @@ describeOnMachine("a resize on cgroup v2, with slices of systemd", () => {
     return pod!;
   };
 
-  test("up and down changes the cgroups of pod and container, without a restart, also after the agent was killed", async () => {
+  test("up and down changes the cgroups of pod and container, without a restart, even after the agent was killed", async () => {
     await node.waitFor(() => has(200, 64), 300_000);
     for (const [cpu, memory] of [
       [400, 128],

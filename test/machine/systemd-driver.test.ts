@@ -131,7 +131,7 @@ describeOnMachine("the systemd driver: kubelet and containerd with SystemdCgroup
       await propertiesOf(slice, "ActiveState", "CPUQuotaPerSecUSec", "MemoryMax", "TasksMax", "Transient"),
       ["100", "340ms", "67108864", "active", "yes"],
     );
-    // Values that systemd does not know would be lost here.
+    // Values that systemd does not support would be lost here.
     await node.machine.sh("systemctl daemon-reload");
     await check();
   });

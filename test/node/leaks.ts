@@ -80,7 +80,7 @@ function aboutProcess(p: ProcessInfo): string {
 function namespacesOf(processes: readonly ProcessInfo[]): [string, string][] {
   return processes.flatMap((p): [string, string][] => {
     const namespace = linkTarget(`/proc/${p.pid}/ns/net`);
-    return namespace ? [[`${namespace} of process ${p.pid}`, aboutProcess(p)]] : []; // exited meanwhile
+    return namespace ? [[`${namespace} of process ${p.pid}`, aboutProcess(p)]] : []; // exited in the meantime
   });
 }
 

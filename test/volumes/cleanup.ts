@@ -26,7 +26,7 @@ export function ends(node: () => VolumeNode): void {
     return seen;
   };
 
-  test("a killed agent leaves every mount and container; pods deleted meanwhile are cleaned up when it is back", async (t) => {
+  test("a killed agent leaves every mount and container; pods deleted in the meantime are cleaned up when it is back", async (t) => {
     const all = await allPods();
     const isDeleted = ({ metadata }: Pod) => deletedMeanwhile.includes(metadata.name);
     const pods = all.filter((pod) => !isDeleted(pod));

@@ -211,7 +211,7 @@ export const content: VolumeSuite = {
       await waitFor(async () => assert.equal(await anchors(), 2), 20_000);
     });
 
-    test("a missing object is an event, and the pod waits for it and starts once it is created", async () => {
+    test("a missing object is reported by an event, and the pod waits for it and starts once it is created", async () => {
       const message = 'MountVolume.SetUp failed for volume "data" : secret "s" not found';
       await node().hasEvent("waits", "FailedMount", message);
       const waiting = (await node().fullNode.pod("waits")).status?.containerStatuses?.[0]?.state?.waiting;

@@ -82,7 +82,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     await n.isGone(pod);
   };
 
-  test("a failed mount command is an event with its output, leaves no mount, and the pod runs once it succeeds", async () => {
+  test("a failed mount command is reported by an event with its output and leaves no mount, and the pod runs once it succeeds", async () => {
     const pod = await n.addPod("refused", nfs);
     const dir = dirOf(pod, "nfs");
     const args = `-t nfs 192.0.2.1:/export ${dir}`;
@@ -139,7 +139,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     await end(late);
   });
 
-  test("a full disk is an event, no partial content is visible, and the volume is written once there is space", async () => {
+  test("a full disk is reported by an event, no partial content is visible, and the volume is written once there is space", async () => {
     const { rootDir } = n.fullNode.node;
     await n.configMap("bulk", { bulk });
     const filler = join(rootDir, "filler");
@@ -162,7 +162,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     await end(pod);
   });
 
-  test("a read-only root directory is an event, and pods continue once it is writable again", async () => {
+  test("a read-only root directory is reported by an event, and pods continue once it is writable again", async () => {
     const { rootDir } = n.fullNode.node;
     const deletedPod = await n.addPod("deleted", withVolume({ emptyDir: {} }));
     await n.runs("deleted");

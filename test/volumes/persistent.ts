@@ -157,7 +157,7 @@ export const persistent = (disks: () => Disks | undefined): VolumeSuite => ({
       assert.equal(await readFile(onHost("passing", "x"), "utf8"), "mine\n");
     });
 
-    test("a claim that is missing, or whose volume is not for this node, is an event that names the cause", async () => {
+    test("a claim that is missing, or whose volume is not for this node, is reported by an event that names the cause", async () => {
       await node().addPod("unbound", {
         spec: { nodeName, volumes: claimed("nothing"), containers: [{ volumeMounts: mounted("nothing") }] },
       });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { byText } from "./file-tree.mjs";
 
-/** The npm packages that the packages contain: those in the bundles, and native code beside them. */
+/** The npm packages that the packages contain: those in the bundles, and native code next to them. */
 export function bundledPackages(root) {
   const { inputs } = JSON.parse(readFileSync(`${root}dist/metafile.json`, "utf8"));
   const names = Object.keys(inputs).flatMap((path) => {

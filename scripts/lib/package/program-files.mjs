@@ -7,7 +7,7 @@ import { below, file, merge } from "./file-tree.mjs";
 
 const executable = 0o755;
 
-/** bin/kubelet and the bundles, with the native code of the architectures. `cacheDir`: where compiled code is cached, if not beside them. */
+/** bin/kubelet and the bundles, with the native code of the architectures. `cacheDir`: where compiled code is cached, if not next to them. */
 export function programTree({ root, npm, archs, cacheDir }) {
   const bundles = readdirSync(`${root}dist`)
     .filter((name) => /\.(cjs|cjs\.map|log-sites\.json)$/.test(name) && name !== "kubelet.cjs")

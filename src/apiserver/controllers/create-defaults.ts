@@ -59,7 +59,7 @@ export async function createDefaults(
   }
 }
 
-/** Undefined if it was created meanwhile, or if the namespace is terminating or gone. */
+/** Undefined if it was created in the meantime, or if the namespace is terminating or gone. */
 async function createIfAllowed(
   objects: Objects,
   resource: string,

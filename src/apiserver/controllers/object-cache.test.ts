@@ -47,7 +47,7 @@ describe("the object cache", () => {
     await cache.done;
   });
 
-  test("does not add an object again that was deleted meanwhile", async () => {
+  test("does not add an object again that was deleted in the meantime", async () => {
     const objects = new FakeObjects();
     const old = objects.put("pods", { metadata: { name: "a" } });
     const { cache, end } = cacheOf(objects);

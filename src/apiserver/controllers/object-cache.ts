@@ -39,7 +39,7 @@ export class ObjectCache implements Component {
     return this.#failure === undefined ? healthy : { ok: false, reason: this.#failure };
   }
 
-  /** Resolves when the cache has all objects that existed at the start. */
+  /** Resolves when the cache has all objects that existed when it was started. */
   async start(signal: AbortSignal): Promise<void> {
     const { resources } = this.#options;
     const loops = resources.map((resource) => this.#watch(resource, signal));

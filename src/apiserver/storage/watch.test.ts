@@ -220,7 +220,7 @@ test("an abort ends a watch without an error, in any state", async () => {
   store.close();
 });
 
-test("an initial state of many pages is of one version, or expires if it is compacted meanwhile", async () => {
+test("an initial state of many pages is of one version, or expires if it is compacted in the meantime", async () => {
   const store = memoryStore();
   await Promise.all(Array.from({ length: 250 }, (_, i) => add(store, `p${1000 + i}`)));
   const steady = store.watch(pods);

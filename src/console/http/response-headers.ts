@@ -13,7 +13,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Set on every response of the console, also where the handlers of the kubelet API write its head. */
+/** Set on every response of the console, even where the handlers of the kubelet API write its head. */
 const securityHeaders: Readonly<Record<string, string>> = {
   "content-security-policy": contentSecurityPolicy,
   "x-content-type-options": "nosniff",

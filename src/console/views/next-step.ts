@@ -22,7 +22,7 @@ export function nextStep({ explanation, status, terminating }: ConsolePod): stri
   return hints[waitsFor.step]?.(name) ?? null;
 }
 
-/** A step that ends by itself has none. */
+/** A step that ends on its own has none. */
 const hints: Partial<Record<StepKind, (container: string) => string>> = {
   admission: () => "Free the resource that is missing on the node, or lower the requests of the pod.",
   network: () => "Check the network plugin of the node: its configuration is in /etc/cni/net.d.",

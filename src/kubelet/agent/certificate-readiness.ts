@@ -34,7 +34,7 @@ export class CertificateReadiness {
   readonly #o: CertificateReadinessOptions;
   readonly #waiting = new Set<(failure?: Error) => void>();
   readonly #onReady = new Set<() => void>();
-  /** How long the certificate has been missing; undefined while there is one. Counted, because the clock may be set meanwhile. */
+  /** How long the certificate has been missing; undefined while there is one. Counted, because the clock may be set in the meantime. */
   #waitedMs: number | undefined;
   #logged = false;
   #stop = () => {};

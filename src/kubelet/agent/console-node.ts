@@ -29,7 +29,7 @@ export interface ConsoleParts {
   readonly certificate: ServingCertificate | undefined;
 }
 
-/** The limit of a stop is the grace period of the pod. */
+/** Stopping is limited by the grace period of the pod. */
 const restartWithinMs = 300_000;
 
 /** The node as the console reads it: everything is in memory already, or read on request. */

@@ -40,7 +40,7 @@ export interface PodInfo {
   readonly kills: readonly ProbeKill[];
   /** Processes of containers that the kernel killed because memory ran out, by container ID. */
   readonly oomKills: ReadonlyMap<string, OomKill>;
-  /** Containers that still run, with the progress of their stop. */
+  /** Containers that are still running, and how far their stop has progressed. */
   readonly running: readonly {
     readonly name: string;
     readonly stop?: { readonly endsAt: number; readonly inHook: boolean };
@@ -154,14 +154,14 @@ function endLines({ status }: PodInfo, container: string | undefined): string[] 
 function stopLines({ running, now }: PodInfo): string[] {
   if (running.length === 0) return ["no container is running anymore"];
   return running.map(({ name, stop }) => {
-    if (!stop) return `${name} still runs; it is stopped after the others`;
+    if (!stop) return `${name} is still running; it is stopped after the others`;
     const left = stop.endsAt - now;
     const grace = !Number.isFinite(left)
       ? "the runtime did not stop it, retrying"
       : left > 0
         ? `${seconds(left)} of its grace period are left`
         : "its grace period is over";
-    return `${name} still runs${stop.inHook ? ", in its preStop hook" : ""}; ${grace}`;
+    return `${name} is still running${stop.inHook ? ", in its preStop hook" : ""}; ${grace}`;
   });
 }
 

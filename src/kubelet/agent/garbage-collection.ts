@@ -33,7 +33,7 @@ export interface GarbageCollectors {
   containers: ContainerGc;
   images: ImageGc;
   logs: LogRotation;
-  /** All of them, to be started after PLEG. */
+  /** All garbage collectors. Must be started after PLEG. */
   components: Component[];
 }
 

@@ -50,7 +50,7 @@ export interface Node {
   capacity: Readonly<Record<string, string>>;
   /** The reserved part of the capacity, in nano units by resource. */
   reserved: ReadonlyMap<string, bigint>;
-  /** The start of the machine and of the agent. */
+  /** The boot time of the machine and the start time of the agent. */
   bootedAt: WallTime;
   startedAt: WallTime;
 }

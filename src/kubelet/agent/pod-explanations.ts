@@ -23,7 +23,7 @@ export interface PodExplanationsOptions {
   readonly probes: { failures(uid: PodUid): readonly ProbeFailure[] };
   readonly runtime: { stopping(uid: PodUid): { id: string; endsAt: MonotonicTime; inHook: boolean }[] };
   readonly volumes: { waiting(uid: PodUid): string[] };
-  /** Whether the API has the newest status of a pod; true also if there is no API. */
+  /** Whether the API has the newest status of a pod; true if there is no API. */
   readonly isWritten: (uid: PodUid) => boolean;
 }
 
@@ -35,7 +35,7 @@ export interface Explanations {
 
 /** Killed containers to keep per pod. Only the newest of each name is looked up. */
 const maxKills = 16;
-/** Of all containers of the machine, also those of other runtimes. */
+/** Of all containers of the machine, including those of other runtimes. */
 const maxOomKills = 256;
 
 /**

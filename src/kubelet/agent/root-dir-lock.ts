@@ -35,7 +35,7 @@ export class RootDirLock implements Component {
 
   async #acquire(signal: AbortSignal): Promise<FileLock> {
     const { rootDir, clock, logger, waitMs = freeWithinMs } = this.#o;
-    // Counted: the clock may be set meanwhile.
+    // Counted: the clock may be set in the meantime.
     for (let left = waitMs / retryMs; ; left--) {
       const lock = await lockFile(join(rootDir, "kubelet.lock"), { dirMode: 0o750 });
       if (lock.kind === "acquired") return lock;

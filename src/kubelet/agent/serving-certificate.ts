@@ -29,7 +29,7 @@ export function servingHandlers(
   return { servingCertificate: { "node-changed": ({ addresses }) => (addresses ? wake() : undefined) } };
 }
 
-/** Signed by the cluster on request (serverTLSBootstrap), that of tlsCertFile, or signed by itself. */
+/** Signed by the cluster on request (serverTLSBootstrap), that of tlsCertFile, or self-signed. */
 export function servingCertificate(core: AgentCore, certDir: string): ServingCertificate {
   const { tlsCertFile, tlsPrivateKeyFile, serverTLSBootstrap } = core.config;
   const rotates = serverTLSBootstrap && core.options.gates.enabled("RotateKubeletServerCertificate");

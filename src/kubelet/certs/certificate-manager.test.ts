@@ -196,7 +196,7 @@ test("a request that is not approved times out after 15 minutes, and another is 
   assert.notEqual(manager.current(), undefined);
 });
 
-test("a manager that is stopped while it waits ends immediately", async () => {
+test("a manager that is stopped while it waits returns immediately", async () => {
   signer.behavior = () => "ignore";
   const manager = client();
   await manager.start(stop.signal);
@@ -293,7 +293,7 @@ test("a serving certificate is requested when there is an address, and again whe
   assert.deepEqual(lifetime, { count: 1, sum: 10 });
 });
 
-test("a request for addresses that have changed meanwhile is abandoned", async () => {
+test("a request for addresses that have changed in the meantime is abandoned", async () => {
   let addresses = [ip("10.0.0.1")];
   signer.behavior = () => (signer.requests.length === 0 ? "ignore" : "sign");
   const all = metrics();

@@ -43,7 +43,7 @@ export interface CertificateManagerOptions {
   readonly random: () => number;
   readonly logger: Logger;
   readonly onFailure?: () => void;
-  /** A certificate was replaced after so many seconds. */
+  /** A certificate was replaced after this many seconds. */
   readonly onRotated?: (lifetimeSeconds: number) => void;
 }
 

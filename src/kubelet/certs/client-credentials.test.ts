@@ -161,7 +161,7 @@ test("a request whose certificate has expired is not used again", async () => {
   assert.equal(await isKnown(connect(access)), true);
 });
 
-test("a denied request ends the start with the reason", async () => {
+test("a denied request fails startup with the reason", async () => {
   server.approve = false;
   const waiting = credentials({ rotate: false });
   const ended = assert.rejects(
@@ -244,7 +244,7 @@ for (const rotate of [true, false]) {
   });
 }
 
-test("a serving certificate is requested by the node and stored beside the client certificate", async () => {
+test("a serving certificate is requested by the node and stored next to the client certificate", async () => {
   const { access } = await credentials({ rotate: false });
   const manager = servingCertificateManager({
     nodeName: "n1",

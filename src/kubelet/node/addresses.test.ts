@@ -50,7 +50,7 @@ const plans: [string, Partial<AddressInfo>, NodeAddress[], string?][] = [
     { nodeIps: ["2001:DB8:0::10", "192.0.2.10"] },
     [internal("2001:db8::10"), internal("192.0.2.10"), name],
   ],
-  ["a cloud provider finds the addresses by itself", { externalCloudProvider: true }, [name]],
+  ["a cloud provider determines the addresses itself", { externalCloudProvider: true }, [name]],
   [
     "a cloud provider gets the configured addresses",
     { externalCloudProvider: true, nodeIps: ["192.0.2.10", "2001:db8::10"] },

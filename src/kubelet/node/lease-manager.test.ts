@@ -121,7 +121,7 @@ describe("the lease of a node", () => {
     await env.end();
   });
 
-  it("is renewed within 4 seconds after an outage of a minute, without a burst of requests meanwhile", async () => {
+  it("is renewed within 4 seconds after an outage of a minute, without a burst of requests in the meantime", async () => {
     let repeatedFailures = 0;
     const env = setUp({ onRepeatedFailure: () => repeatedFailures++ });
     await env.start();

@@ -377,7 +377,7 @@ describe("status updates", () => {
       assert.ok(isReady((env.api.node as NodeObject | undefined)?.status.conditions));
       env.api.node = undefined;
       await env.clock.advance(120 * second);
-      assert.deepEqual(lines, [what, what], "reported again, because it existed meanwhile");
+      assert.deepEqual(lines, [what, what], "reported again, because it existed in the meantime");
       await env.end();
     });
 

@@ -269,7 +269,7 @@ describe("the plugin manager", () => {
     assert.deepEqual(log, ["begin stuck.sock", "begin good.sock", "given up"]);
   });
 
-  it("leaves plugins registered when it ends", async () => {
+  it("leaves plugins registered when it stops", async () => {
     const { manager } = await start();
     await listen("p.sock");
     await logged(2);

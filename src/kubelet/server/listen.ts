@@ -6,7 +6,7 @@ import type { Logger } from "../../lib/base/logger.ts";
 /** The longest time that a stopping agent keeps the port. */
 const portFreeWithinMs = 12_000;
 const retryMs = 100;
-/** Attempts are counted: the clock may be set meanwhile. */
+/** Attempts are counted: the clock may be set in the meantime. */
 const maxAttempts = 1 + portFreeWithinMs / retryMs;
 
 /** Resolves when the server listens. A port in use is retried for a while: its owner may be stopping. */

@@ -194,7 +194,7 @@ describe("summary", () => {
     assert.deepEqual(pod?.containers[0]?.cpu?.psi, { full: { ...line, total: 5 }, some: line });
   });
 
-  it("v1: pressure of containers is present and zero, whatever the runtime reports besides", async () => {
+  it("v1: pressure of containers is present and zero, whatever else the runtime reports", async () => {
     const { io: _, ...silent } = runtimeStats;
     for (const containers of [[runtimeStats], [silent], []]) {
       const [pod] = (await bench({ containers }).stats.summary()).pods;

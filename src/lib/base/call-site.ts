@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 /**
  * The source position of the call to `callee`: "pleg/pleg.ts:99", the file with its folder. In a bundle the
- * position is looked up in the table that the build wrote beside it, because a source map of megabytes is too much to load for that.
+ * position is looked up in the table that the build wrote next to it, because a source map of megabytes is too much to load for that.
  */
 export function callSite(callee: Caller): string {
   const { stackTraceLimit, prepareStackTrace } = Error;

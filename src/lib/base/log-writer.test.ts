@@ -101,7 +101,7 @@ test("debug lines above the verbosity are not written", () => {
   assert.match(lines[0]!, /^I.*"yes"\n$/);
 });
 
-test("lines name file and line of their call, also for a logger with bound fields", () => {
+test("lines name file and line of their call, even for a logger with bound fields", () => {
   const { log, lines } = setUp("text");
   const here = Number(/log-writer\.test\.ts:(\d+)/.exec(new Error().stack ?? "")?.[1]);
   log.info("a");

@@ -64,7 +64,7 @@ export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): P
       merged = mergePatch(merged, dropIn.raw);
       origins.merge(dropIn.origins, listPaths(dropIn.raw));
     }
-    // Each drop-in was already decoded by itself, so this finds no new problems.
+    // Each drop-in was already decoded separately, so this finds no new problems.
     const { config: partial } = decodeConfiguration(merged);
     config = withDefaults(partial, gatesOf(partial));
   }

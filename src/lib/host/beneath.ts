@@ -40,7 +40,7 @@ export async function openRoot(dir: string): Promise<OpenedFile> {
 
 /**
  * Opens `path` below the root. Symbolic links are followed, but the kernel itself rejects (EXDEV) any that
- * lead out of the root, even if one is created meanwhile.
+ * lead out of the root, even if one is created in the meantime.
  */
 export async function openBeneath(root: OpenedFile, path: string): Promise<OpenedFile> {
   const asDir = openFlags.path | openFlags.directory; // accessed first: that also triggers automounts

@@ -35,7 +35,7 @@ async function* rowsFromEnd(file: FileHandle, keepBytes: number): AsyncGenerator
   for (let end = size; end > 0; ) {
     const start = Math.max(0, end - chunkBytes);
     const chunk: Buffer = spare?.length === end - start ? spare : Buffer.alloc(end - start);
-    // The file was truncated meanwhile.
+    // The file was truncated in the meantime.
     if ((await readAt(file, chunk, start)) < chunk.length) return;
     let rowEnd = chunk.length;
     for (let at = chunk.lastIndexOf(10); at >= 0; at = at === 0 ? -1 : chunk.lastIndexOf(10, at - 1)) {

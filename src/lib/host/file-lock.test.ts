@@ -56,7 +56,7 @@ test("a lock that is held keeps no file open for writing: its file system can be
 });
 
 for (const [name, content] of [
-  ["a process that has ended", "4194304999 1"],
+  ["a process that has exited", "4194304999 1"],
   ["a process with another start time", `${process.pid} 1`],
   ["nothing", ""],
   ["more than we write", "x".repeat(1000)],

@@ -28,7 +28,7 @@ function freePort(port: number, host: string): Promise<number | undefined> {
   });
 }
 
-/** Ports that this process has reserved until it ends. */
+/** Ports that this process has reserved until it exits. */
 const reservations = new Map<string, Server>();
 
 /**

@@ -134,7 +134,7 @@ export const hostMounts: Mounts = {
     for (let i = 0; i < maxStackedMounts; i++) {
       if (!(await hostMounts.isMountPoint(dir))) return;
       await unmount(dir, umountNoFollow).catch((error) => {
-        // EINVAL: it was unmounted meanwhile.
+        // EINVAL: it was unmounted in the meantime.
         if (errnoOf(error) !== "EINVAL" && errnoOf(error) !== "ENOENT") throw error;
       });
     }

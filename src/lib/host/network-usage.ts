@@ -13,7 +13,7 @@ export interface InterfaceCounters {
   readonly txDropped: number;
 }
 
-/** The counters of the interfaces in the network namespace of a process, without loopback. Undefined if the process has ended. */
+/** The counters of the interfaces in the network namespace of a process, without loopback. Undefined if the process has exited. */
 export async function readNetworkUsage(pid: number | "self"): Promise<InterfaceCounters[] | undefined> {
   try {
     return parseNetDev(await readFile(`/proc/${pid}/net/dev`, "utf8")).filter(({ name }) => isCounted(name));

@@ -77,7 +77,7 @@ export async function readOpenFiles(pids: readonly number[]): Promise<{ files: n
   return total;
 }
 
-/** How many files a process may have open: its soft limit; undefined if it has ended. */
+/** How many files a process may have open: its soft limit; undefined if it has exited. */
 export async function readOpenFilesLimit(pid: number): Promise<number | undefined> {
   const text = await readFile(`/proc/${pid}/limits`, "utf8").catch(() => undefined);
   return text === undefined ? undefined : limitOf(text, "Max open files");

@@ -10,7 +10,7 @@ const processes = systemProcesses();
 describe("kinds of processes", () => {
   it("a process with an executable is not a kernel thread, one without is", async (t) => {
     assert.equal(await processes.isKernelThread(process.pid), false);
-    assert.equal(await processes.isKernelThread(2 ** 30), true, "a process that has ended");
+    assert.equal(await processes.isKernelThread(2 ** 30), true, "a process that has exited");
     const thread = readdirSync("/proc")
       .filter((name) => /^\d+$/.test(name))
       .find((pid) => {

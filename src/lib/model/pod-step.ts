@@ -29,7 +29,7 @@ export interface StepDetails {
   readonly kind: StepKind;
   /** The container, if the step is about one. */
   readonly container?: string;
-  /** When it ends by itself or is retried (milliseconds since the epoch), if known. */
+  /** When it ends on its own or is retried (milliseconds since the epoch), if known. */
   readonly until?: number;
 }
 

@@ -29,7 +29,7 @@ export interface SyncResult {
   /** The step that the pod waits for, if any. */
   waitingFor?: string;
   waitsOn?: StepDetails;
-  /** Why no container of the pod will run again: remaining ones, such as sidecars, are to be stopped. */
+  /** Why no container of the pod will run again: remaining ones, such as sidecars, have to be stopped. */
   finished?: string;
 }
 

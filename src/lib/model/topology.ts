@@ -46,7 +46,7 @@ export interface ResourceAllocator {
   concerns(pod: Pod): boolean;
   /**
    * Serializes decisions about the same resources: held from the hints of the first container until the last one has its resources.
-   * Only allocators that call other processes have it; they allocate after the others, which are free for other pods meanwhile.
+   * Only allocators that call other processes have it; they allocate after the others, which are free for other pods in the meantime.
    * Without it, one pod of this allocator at a time. Resolves to the release.
    */
   lock?(pod: Pod, signal: AbortSignal): Promise<() => void>;

@@ -13,7 +13,7 @@ export function runningOf(kind: Kind): string[] {
   return kind === "sidecar" ? ["c", "side"] : ["c"];
 }
 
-/** Fails twice, also across restarts of its pod's sandbox, and then keeps running. */
+/** Fails twice, even across restarts of its pod's sandbox, and then keeps running. */
 const failsTwice = `n=$(cat /state/n 2>/dev/null); n=\${n:-0}; echo $((n+1)) >/state/n; [ $n -ge 2 ] || exit 1; ${sleeper[2]}`;
 const probe = (periodSeconds: number) => ({ exec: { command: ["true"] }, periodSeconds, timeoutSeconds: 20 });
 

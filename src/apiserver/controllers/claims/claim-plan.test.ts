@@ -99,7 +99,7 @@ describe("the allocation of a claim", () => {
       blocked: /ResourceClaim x: request r: needs 3 devices of class gpu, 2 available/,
     },
     {
-      rule: "takes no device that another claim has",
+      rule: "takes no device that is allocated to another claim",
       world: { claims: [claim("y", [], { status: { allocation: allocation("a"), reservedFor: [] } })] },
       devices: "b",
     },
@@ -129,12 +129,12 @@ describe("the allocation of a claim", () => {
       devices: "z",
     },
     {
-      rule: "is refused with another selector",
+      rule: "is rejected with another selector",
       request: exactly({ selectors: [{ cel: { expression: "true" } }] }),
       blocked: /not supported by this API server: selectors of request r/,
     },
     {
-      rule: "is refused with alternatives",
+      rule: "is rejected with alternatives",
       request: { name: "r", firstAvailable: [{ name: "s", deviceClassName: "gpu" }] },
       blocked: /not supported by this API server: firstAvailable of request r/,
     },
@@ -289,7 +289,7 @@ describe("the claims of pods", () => {
       steps: [],
     },
     {
-      rule: "are released when one of their pods is done",
+      rule: "are released when one of their pods has terminated",
       world: {
         pods: [pod("u1", ["x"], { status: { phase: "Succeeded" } }), pod("u2", ["x"])],
         claims: [held(["u1", "u2"])],
@@ -302,12 +302,12 @@ describe("the claims of pods", () => {
       steps: ["release x to none"],
     },
     {
-      rule: "lose their protection when they are deleted without a pod",
+      rule: "lose their finalizer when they are deleted and no pod uses them",
       world: { claims: [held([], { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["f"] })] },
       steps: ["release x to none"],
     },
     {
-      rule: "that were generated are deleted when their pod is done",
+      rule: "that were generated are deleted when their pod has terminated",
       world: { pods: [templated({ status: { phase: "Failed" } })], claims: [generated] },
       steps: ["delete u1-dev-1"],
     },

@@ -59,7 +59,7 @@ export async function assignClaims(options: ClaimOptions): Promise<(pod: Pod) =>
     try {
       await execute(step, options);
     } catch (error) {
-      // Deleted or changed meanwhile: the next reconciliation handles it.
+      // Deleted or changed in the meantime: the next reconciliation handles it.
       if (![404, 409].includes(httpStatusOf(error) ?? 0)) throw error;
     }
   return reasonOf(blocked);

@@ -154,7 +154,7 @@ describe("scheduling", () => {
       [`0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports. ${noVictims}`],
     ],
     ["a pod with scheduling gates is not scheduled", { schedulingGates: [{ name: "g" }] }, [], [node()], []],
-    ["a pod of another scheduler is not scheduled", { schedulerName: "mine" }, [], [node()], []],
+    ["a pod with another schedulerName is not scheduled", { schedulerName: "mine" }, [], [node()], []],
   ];
   for (const [rule, spec, others, nodes, expected] of cases)
     test(rule, () => assert.deepEqual(outcome([pod(spec, { name: "p" }), ...others], nodes), expected));
@@ -176,7 +176,7 @@ describe("scheduling", () => {
     ]);
   });
 
-  test("pods wait for their claims, and follow the node affinity of volumes", () => {
+  test("pods wait for their claims, and respect the node affinity of volumes", () => {
     const spec = { volumes: [{ name: "v", persistentVolumeClaim: { claimName: "c" } }] };
     const volume = (zone: string): ApiObject => ({
       metadata: { name: "v", uid: "uv" },
@@ -211,7 +211,7 @@ describe("scheduling", () => {
   });
 });
 
-test("reasons of many nodes are counted", () => {
+test("the reasons of several nodes are aggregated", () => {
   const full = { reasons: ["Insufficient cpu", "Insufficient memory"], final: false };
   assert.equal(
     fitMessage([
@@ -239,7 +239,8 @@ describe("tolerations", () => {
     ["an empty toleration", taint, {}, false],
   ];
   for (const [rule, one, toleration, fine] of cases)
-    test(rule, () => assert.equal(untolerated([one], [toleration]) === undefined, fine));
+    test(`${rule} ${fine ? "tolerates" : "does not tolerate"} the taint`, () =>
+      assert.equal(untolerated([one], [toleration]) === undefined, fine));
 });
 
 describe("node selectors", () => {
@@ -248,22 +249,23 @@ describe("node selectors", () => {
     matchExpressions: [{ key, operator, values }],
   });
   const cases: [string, NodeTerm[], boolean][] = [
-    ["In", [term("zone", "In", ["a"])], true],
+    ["In with the value of the label", [term("zone", "In", ["a"])], true],
     ["NotIn for an absent label", [term("other", "NotIn", ["a"])], true],
-    ["Exists", [term("other", "Exists")], false],
-    ["DoesNotExist", [term("other", "DoesNotExist")], true],
-    ["Gt", [term("rank", "Gt", ["4"])], true],
-    ["Lt", [term("rank", "Lt", ["5"])], false],
+    ["Exists for an absent label", [term("other", "Exists")], false],
+    ["DoesNotExist for an absent label", [term("other", "DoesNotExist")], true],
+    ["Gt with a lower value", [term("rank", "Gt", ["4"])], true],
+    ["Lt with the same value", [term("rank", "Lt", ["5"])], false],
     ["Gt for a value that is not a number", [term("zone", "Gt", ["4"])], false],
-    ["one of several terms", [term("zone", "In", ["b"]), term("zone", "In", ["a"])], true],
+    ["a list with one matching term", [term("zone", "In", ["b"]), term("zone", "In", ["a"])], true],
     [
-      "the name of the node",
+      "a field selector with the name of the node",
       [{ matchFields: [{ key: "metadata.name", operator: "In", values: ["n"] }] }],
       true,
     ],
     ["an empty term", [{}], false],
-    ["no term", [], false],
+    ["an empty list", [], false],
   ];
   for (const [rule, terms, expected] of cases)
-    test(rule, () => assert.equal(matchesTerms(terms, view), expected));
+    test(`${rule} ${expected ? "matches" : "does not match"} the node`, () =>
+      assert.equal(matchesTerms(terms, view), expected));
 });

@@ -40,7 +40,7 @@ async function execute(step: SchedulingStep, options: SchedulerOptions): Promise
     if (step.do === "bind") await bindPod(step.pod, step.node, options);
     else await explain(step.pod, step.message, options);
   } catch (error) {
-    // Deleted or bound meanwhile: the next reconciliation handles it.
+    // Deleted or bound in the meantime: the next reconciliation handles it.
     if (![404, 409].includes(httpStatusOf(error) ?? 0)) throw error;
   }
 }

@@ -11,7 +11,7 @@ export interface MeterProps {
   readonly text: string;
 }
 
-/** Used and requested against a capacity. The text has all the numbers; the bar is for the eye. */
+/** Used and requested against a capacity. The text has all the numbers; the bar is a visual aid. */
 export function Meter({ name, used, requested, capacity, mark, text }: MeterProps) {
   const share = (value: number | null | undefined) =>
     capacity && value ? `${Math.min(100, (value / capacity) * 100)}%` : "0";

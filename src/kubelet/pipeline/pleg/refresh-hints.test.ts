@@ -71,7 +71,7 @@ for (const [name, pod, id, type, refreshes] of rows)
     assert.equal(state.refreshed, refreshes ? 1 : 0);
   });
 
-test("an exit is refreshed at once, a start after the time that the own call needs", async () => {
+test("an exit is refreshed immediately, a start after the time that the own call needs", async () => {
   const { hints, state, clock } = setUp(observedPod("ready", "created"));
   hints.received(uid, { id: "c", type: started });
   assert.equal(state.refreshed, 0);
@@ -81,7 +81,7 @@ test("an exit is refreshed at once, a start after the time that the own call nee
   assert.equal(state.refreshed, 2);
 });
 
-test("events whose result is observed meanwhile need no refresh", async () => {
+test("events whose result is observed in the meantime need no refresh", async () => {
   const { hints, state, clock } = setUp(undefined);
   for (const type of [created, started]) hints.received(uid, { id: "s", type });
   hints.received(uid, { id: "c", type: created });

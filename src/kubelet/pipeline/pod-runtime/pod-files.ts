@@ -111,7 +111,7 @@ export class PodFiles {
   /** Removes the links that point to the logs of pods that are gone, or of this one. */
   async removeDeadLinks(pod?: PodId): Promise<void> {
     const { containerLogsDir, podLogsDir } = this.#o;
-    // The name is not known of a pod that has only a directory.
+    // The name of a pod that only has a directory is unknown.
     const prefix = pod?.name ? `${pod.name}_${pod.namespace}_`.slice(0, maxLinkName) : "";
     for (const name of await listDir(containerLogsDir)) {
       if (!name.endsWith(".log") || !name.startsWith(prefix)) continue;

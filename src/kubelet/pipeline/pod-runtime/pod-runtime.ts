@@ -205,7 +205,10 @@ export class PodRuntime {
     }
     const left = observe.get(uid)?.containers.filter((c) => c.state === "running");
     if (left?.length)
-      throw new KubeletError("KillPod", `containers still run: ${left.map((c) => c.name).join(", ")}`);
+      throw new KubeletError(
+        "KillPod",
+        `containers are still running: ${left.map((c) => c.name).join(", ")}`,
+      );
   }
 
   /** Removes the cgroup of a pod whose containers have exited. */
@@ -241,7 +244,7 @@ export class PodRuntime {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** The containers of a pod that are being stopped, the end of their grace period, and whether their hook still runs. */
+  /** The containers of a pod that are being stopped, the end of their grace period, and whether their hook is still running. */
   stopping(uid: PodUid): { id: ContainerId; endsAt: MonotonicTime; inHook: boolean }[] {
     return this.#kill.stops.of(uid);
   }
@@ -327,7 +330,7 @@ export class PodRuntime {
     return waits || undefined;
   }
 
-  /** Once for each back-off, however often the pod is synced meanwhile. */
+  /** Once for each back-off, however often the pod is synced in the meantime. */
   #reportBackOff(pod: Pod, name: string, { container, until }: Delay): void {
     const { uid } = pod.metadata;
     const reported = this.#reportedBackOff.get(uid) ?? new Map<string, MonotonicTime>();

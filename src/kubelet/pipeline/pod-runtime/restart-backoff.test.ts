@@ -156,7 +156,7 @@ test("back-off: entries of pods and containers are independent", () => {
   assert.equal(backoff.size, all / 3);
 });
 
-/** One run of a container: how long it ran, and whether it was stopped to be replaced or exited by itself. */
+/** One run of a container: how long it ran, and whether it was stopped to be replaced or exited on its own. */
 type Run = [seconds: number, end: "replaced" | "crashed"];
 
 /** The delay of each restart after the exit before it, in seconds. */

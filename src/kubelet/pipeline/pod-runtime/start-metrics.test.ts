@@ -156,7 +156,7 @@ describe("started containers", () => {
       assert.deepEqual(await values("containers_errors"), { [`container_type=container,code=${code}`]: 1 });
     });
 
-  it("are not errors if the pod is terminated meanwhile", async () => {
+  it("are not errors if the pod is terminated in the meantime", async () => {
     const { sync, values } = node({ pull: abortError() });
     await sync();
     assert.deepEqual(await values("containers"), { "container_type=container": 1 });

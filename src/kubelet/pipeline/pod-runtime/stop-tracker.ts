@@ -42,7 +42,7 @@ export class StopTracker {
     const stop = this.#stops.get(id);
     if (!stop) return;
     stop.endsAt = endOfTime;
-    // A hook that failed with the runtime is run again.
+    // A hook that failed because of the runtime is run again.
     if (stop.hook?.failed) stop.hook = undefined;
   }
 

@@ -61,7 +61,7 @@ for (const how of ["succeeds", "fails"] as const)
     assert.equal(clock.pending, 0, "a timer would delay the exit of the agent");
   });
 
-test("a pod that terminated during a sync is reported as terminated by itself, even if its deletion is requested before the sync finishes", async () => {
+test("a pod that terminated during a sync is reported as terminated on its own, even if its deletion is requested before the sync finishes", async () => {
   for (const terminal of [true, false]) {
     const { sync, end } = longSync();
     let isFinal = false;
@@ -204,7 +204,11 @@ for (const { rule, requests, graces } of [
   { rule: "the first request may be longer than that of the pod", requests: [60, 40], graces: [60, 40] },
   { rule: "a later request is never longer than that of the pod", requests: [undefined, 60], graces: [30] },
   { rule: "0 is treated as 1, the minimum", requests: [10, 0, 1], graces: [10, 1] },
-  { rule: "a repeated request does not restart the stop", requests: [10, 10, undefined], graces: [10] },
+  {
+    rule: "a repeated request does not restart the termination",
+    requests: [10, 10, undefined],
+    graces: [10],
+  },
 ])
   test(`grace period: ${rule}`, async () => {
     const long = longStops();
@@ -217,7 +221,7 @@ for (const { rule, requests, graces } of [
     assert.deepEqual(long.graces, graces);
   });
 
-test("the removal of a pod that is being stopped does not restart the stop", async () => {
+test("the removal of a pod that is being stopped does not restart the termination", async () => {
   const long = longStops();
   const { worker } = setUp({ stop: long.stop });
   await settle();
@@ -295,7 +299,7 @@ test("a pod with a failure terminates, keeps the first failure, and remains unti
   assert.deepEqual(calls, ["remove", "finished"]);
 });
 
-test("a pod that has terminated by itself gets no failure", async () => {
+test("a pod that has terminated on its own gets no failure", async () => {
   let terminal = false;
   const { worker } = setUp({ isTerminal: () => terminal });
   await settle();

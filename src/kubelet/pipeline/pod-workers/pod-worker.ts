@@ -198,7 +198,7 @@ export class PodWorker implements PodSyncStatus {
     const state = this.#state;
     switch (state.phase) {
       case "syncing":
-        // It may have terminated by itself during the current sync.
+        // It may have terminated on its own during the current sync.
         if (this.#pod && this.#o.syncer.isTerminal(this.#pod)) this.#terminatedByItself = true;
         this.#enter({
           phase: "terminating",
@@ -382,7 +382,7 @@ export class PodWorker implements PodSyncStatus {
     this.#o.onChange();
   }
 
-  /** The first failure wins, and a pod that has terminated by itself gets none. */
+  /** The first failure wins, and a pod that has terminated on its own gets none. */
   #setFailure(failure: PodFailure | undefined): void {
     if (!failure || this.#failure || this.#state.phase === "terminated") return;
     if (this.#pod && this.#o.syncer.isTerminal(this.#pod)) return;

@@ -114,7 +114,7 @@ test("a pod that is removed is stopped, released and removed, in this order", as
   assert.deepEqual(gone, ["u1"]);
 });
 
-test("a pod that has terminated by itself is stopped and released, and kept until it is removed", async () => {
+test("a pod that has terminated on its own is stopped and released, and kept until it is removed", async () => {
   const { syncer, workers, gone } = setUp();
   workers.release();
   syncer.terminal.add(uid("u1"));
@@ -130,7 +130,7 @@ test("a pod that has terminated by itself is stopped and released, and kept unti
   assert.deepEqual(gone, ["u1"]);
 });
 
-test("a pod is active until it has terminated; one that was rejected is not, although its stop still runs", async () => {
+test("a pod is active until it has terminated; one that was rejected is not, even while it is being stopped", async () => {
   const { clock, syncer, workers } = setUp();
   const failure = { phase: "Failed", reason: "Evicted", message: "" } as const;
   Object.assign(syncer, {

@@ -104,7 +104,7 @@ export class PodWorkers implements Component {
     this.terminate(uid, { removed: false, evicted: true, ...eviction });
   }
 
-  /** Passes on the readiness in the pod's status. `why` is the reason of a pod that is not ready and whose worker has nothing to do. */
+  /** Passes on the readiness in the pod's status. `why` is the reason if the pod is not ready and its worker has nothing to do. */
   readiness(uid: PodUid, isReady: boolean, why: Step | undefined): void {
     this.#workers.get(uid)?.readiness(isReady, why);
   }

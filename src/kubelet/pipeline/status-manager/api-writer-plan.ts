@@ -36,7 +36,7 @@ export function planWrite({
   const merge = { couldHaveRunningContainers, isMirror: isMirror(api), now };
   const patch = statusPatch(api, mergeStatus(api.status ?? {}, own, merge));
   if (patch && JSON.stringify(patch.status) !== ignoredPatch) return { kind: "patch", patch };
-  // Watchers see the final status before the pod is gone. Mirrors are not deleted when their containers have terminated.
+  // Watchers see the final status before the pod is gone. Mirror pods are not deleted when their containers have terminated.
   const toDelete = api.metadata.deletionTimestamp !== undefined && !isMirror(api);
   return toDelete && isFinal(api.status?.phase) && isReleased ? { kind: "delete" } : { kind: "none" };
 }

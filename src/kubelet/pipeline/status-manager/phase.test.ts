@@ -96,8 +96,8 @@ const table: Row[] = [
   ["the sidecar runs and the rest has not started", withSidecar, [run("s")], all("Pending")],
   ["the sidecar and the rest run", withSidecar, [run("s"), run("a")], all("Running")],
   ["the sidecar exited and the rest runs", withSidecar, [failed("s"), run("a")], all("Running")],
-  ["the sidecar still runs and the rest succeeded", withSidecar, [run("s"), done("a")], all("Running")],
-  ["the sidecar still runs and the rest failed", withSidecar, [run("s"), failed("a")], all("Running")],
+  ["the sidecar is still running and the rest succeeded", withSidecar, [run("s"), done("a")], all("Running")],
+  ["the sidecar is still running and the rest failed", withSidecar, [run("s"), failed("a")], all("Running")],
   [
     "the sidecar failed and the rest succeeded",
     withSidecar,
@@ -230,7 +230,7 @@ const memory: [
     "Failed",
   ],
   [
-    "one container of a pod that is being stopped still runs",
+    "one container of a pod that is being stopped is still running",
     fromApi("Always"),
     both(done("a"), run("b")),
     { workerPhase: "terminating" },

@@ -186,7 +186,7 @@ const podTable: [
     { cpu: "500m", memory: "32Mi" },
   ],
   [
-    "the memory request is the one before, while containers are resized",
+    "the memory request is the previous one while containers are resized",
     apiRuns(simple),
     {
       podCgroup: { cpuShares: 2n },

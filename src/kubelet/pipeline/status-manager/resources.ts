@@ -104,7 +104,7 @@ function actualResources(
   const { cpuShares = 0n, cpuQuotaUs = -1n, cpuPeriodUs = 0n, memoryLimit } = cgroup;
   setActual(requests, "cpu", milliCpu(sharesToMilliCpu(cpuShares)), reported?.requests, minMilliRequest);
   if (requests.memory === undefined && requested.memory !== undefined) requests.memory = requested.memory;
-  // No cgroup has the memory request: while containers are resized, it is the one before.
+  // No cgroup has the memory request: while containers are resized, it is the previous one.
   if (resizes?.some(({ type }) => type === "PodResizeInProgress"))
     setActual(requests, "memory", undefined, reported?.requests);
   const milliLimit = quotaToMilliCpu(cpuQuotaUs, cpuPeriodUs);

@@ -60,7 +60,7 @@ export function newTerminations(
   );
 }
 
-/** A container that waits for its restart has the same termination in its state again if the pod terminates meanwhile. */
+/** A container that waits for its restart has the same termination in its state again if the pod terminates in the meantime. */
 function hadTerminated(old: ContainerStatus | undefined, id: string | undefined): boolean {
   return Boolean(id) && old?.lastState?.terminated?.containerID === id;
 }

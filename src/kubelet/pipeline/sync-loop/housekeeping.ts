@@ -102,7 +102,7 @@ export class Housekeeping implements Component {
       outcomes.set(pod.uid, await remove("folders", pod.uid, () => files.remove(pod)));
     const count = (wanted: string) => [...outcomes.values()].filter((outcome) => outcome === wanted).length;
     metrics?.cleanedUp(count("removed") + count("failed"), count("failed"));
-    // The memory of a volume that is still mounted would be charged to the cgroup above.
+    // The memory of a volume that is still mounted would be charged to the parent cgroup.
     for (const uid of await cgroups.list())
       if (outcomes.get(uid) === "failed") await this.#reduceCpu(uid);
       else await remove("cgroup", uid, () => cgroups.remove(uid));

@@ -87,7 +87,7 @@ export class SyncLoop implements Component {
   #drain(): void {
     const { clock, onLag } = this.#o;
     let handled = 0;
-    // Events that are posted meanwhile are handled too.
+    // Events that are posted in the meantime are handled too.
     for (const { event, postedAt } of this.#queue) {
       if (handled >= maxBatch || !this.#running) break;
       handled++;

@@ -100,7 +100,7 @@ function unsupportedByNode(pod: Pod, ctx: AdmissionContext): Rejection | undefin
 }
 
 function failedPredicate(pod: Pod, ctx: AdmissionContext): Rejection | undefined {
-  // A critical pod preempts others, if nothing else speaks against it.
+  // A critical pod preempts others, if there is no other reason to reject it.
   const [missing] = isCritical(pod) ? [] : insufficientResources(pod, ctx);
   if (missing) {
     const detail = ctx.describe?.(missing.resource);

@@ -173,7 +173,7 @@ test("critical pods are served in their order: a later one does not delay an ear
   assert.equal(decide(pod("second", "1", critical)), "admitted");
 });
 
-test("a critical pod that runs already, since before a restart of the agent, does not wait", () => {
+test("a critical pod that is already running, since before a restart of the agent, does not wait", () => {
   const { terminating, decide } = setUp(pod("a", "2"), pod("dns", "1", critical));
   terminating.add("a" as PodUid);
   assert.equal(decide(pod("dns", "1", critical)), "admitted");

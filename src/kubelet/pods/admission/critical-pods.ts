@@ -27,7 +27,7 @@ const minTimeoutMs = 10_000;
 
 /**
  * Frees resources for critical pods: preempts other pods, and lets the critical pod wait until they have terminated. Its resources are
- * reserved meanwhile. Pods that are already terminating are waited for, not preempted, so that an agent that restarts in between
+ * reserved in the meantime. Pods that are already terminating are waited for, not preempted, so that an agent that restarts in between
  * preempts no further pods.
  */
 export class CriticalPods {
@@ -76,7 +76,7 @@ export class CriticalPods {
     const remaining = fit.others.filter((other) => !isTerminating(other.metadata.uid));
     const failure = this.#preempt(pod, { ...fit, others: remaining });
     if (failure) return { kind: "rejected", failure };
-    // A pod that runs already has nothing to wait for.
+    // A pod that is already running has nothing to wait for.
     return runs(uid) ? { kind: "admitted" } : this.#wait(pod, missing, remaining, fit);
   }
 

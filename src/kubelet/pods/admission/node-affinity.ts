@@ -17,7 +17,7 @@ export function matchesNode(pod: Pod, node: NodeIdentity): boolean {
   return !required || matchesTerms(required.nodeSelectorTerms ?? [], node);
 }
 
-/** Why the node does not match; to be called only if it does not. */
+/** Why the node does not match; call it only if it does not. */
 export function nodeMismatch(pod: Pod, node: NodeIdentity): string {
   const { nodeSelector, affinity } = pod.spec;
   const unmet = unmetLabels(nodeSelector, node.labels);

@@ -86,7 +86,7 @@ export function podAdmission(o: PodAdmissionOptions): PodAdmission {
     const { reserved, running } = othersOf(uid);
     admitted = new Set(running.map((other) => other.metadata.uid));
     const others = [...running, ...reserved];
-    // A pod that runs already was admitted before, by a previous agent.
+    // A pod that is already running was admitted before, by a previous agent.
     const context = {
       ...contextOf(others),
       ...(o.runs(uid) && { pressure: undefined, shutdown: undefined }),

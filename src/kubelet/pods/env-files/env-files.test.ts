@@ -16,7 +16,7 @@ describe("valueInEnvFile", () => {
     ["a comment after the value", "K='v' # c", "v"],
     ["several lines", "K='one\n  two\n\nthree'\n", "one\n  two\n\nthree"],
     ["other values may have several lines too", "A='K=\nK='\nK='v'", "v"],
-    ["CRLF line ends", "A='1'\r\nK='v'\r\n", "v"],
+    ["CRLF line endings", "A='1'\r\nK='v'\r\n", "v"],
     ["the first of two values is used", "K='1'\nK='2'", "1"],
     ["an equals sign in the value", "K='a=b'", "a=b"],
     ["an empty value", "K=''", ""],

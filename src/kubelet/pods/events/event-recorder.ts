@@ -150,7 +150,7 @@ export class EventRecorder implements Component, PodEvents {
     let event = this.#queue.get(key);
     for (let attempt = 1; event; attempt++) {
       await this.#rate.take(signal);
-      // It may have been repeated meanwhile.
+      // It may have been repeated in the meantime.
       event = this.#queue.get(key) ?? event;
       this.#queue.delete(key);
       try {

@@ -113,7 +113,7 @@ export class ContainerGc implements Component {
 
   async #remove({ pod, container }: DeadContainer, signal: AbortSignal | undefined): Promise<void> {
     const { runtime, removeLogs, logger } = this.#o;
-    // It may still run.
+    // It may still be running.
     if (container.state === "unknown") await runtime.stopContainer(container.id, graceSeconds, { signal });
     await runtime.removeContainer(container.id, { signal });
     logger.debug(2, "Removed dead container", {

@@ -362,7 +362,7 @@ test("an aborted pull does not count as failed", async () => {
   registry.pull = async () => {};
 });
 
-test("no more pulls in parallel than allowed, the next when one ends", async () => {
+test("no more pulls in parallel than allowed, the next when one finishes", async () => {
   const { ensure, registry, calls } = setUp();
   const ends: (() => void)[] = [];
   registry.pull = () => new Promise((resolve) => ends.push(resolve));

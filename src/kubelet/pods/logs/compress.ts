@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { compressedSuffix, temporarySuffix } from "./rotation-plan.ts";
 
-/** Replaces a file by its compressed form. At any time one of the two is complete. */
+/** Replaces a file with its compressed form. At any time one of the two is complete. */
 export async function compressFile(path: string, signal?: AbortSignal): Promise<void> {
   const temporary = `${path}${temporarySuffix}`;
   try {

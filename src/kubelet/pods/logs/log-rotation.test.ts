@@ -134,7 +134,7 @@ test("a log that was deleted is reopened", async (t) => {
   assert.deepEqual(runtime.reopened, ["a"]);
 });
 
-test("a container that was removed meanwhile is not an error", async (t) => {
+test("a container that was removed in the meantime is not an error", async (t) => {
   const { run, start, runtime, warnings, rotation, stop } = await setUp(t);
   runtime.reopen = async () => {
     throw new CriError("NOT_FOUND", "ReopenContainerLog", "no such container");

@@ -84,7 +84,7 @@ export class LogRotation implements Component {
       if ((await this.#sizeOf(container)) >= this.#o.maxBytes) await this.#rotate(container, signal);
       this.#lastErrors.delete(container.id);
     } catch (error) {
-      // The container was removed meanwhile.
+      // The container was removed in the meantime.
       if (isAbort(error) || hasGrpcCode(error, "NOT_FOUND")) return;
       const message = messageOf(error);
       if (this.#lastErrors.get(container.id) === message) return;

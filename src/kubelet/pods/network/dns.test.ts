@@ -23,18 +23,18 @@ const of = (spec: Partial<PodSpec>, over: Partial<DnsSettings> = {}) =>
 
 describe("podDns", () => {
   const rows: [rule: string, expected: DnsConfig, spec: Partial<PodSpec>, over?: Partial<DnsSettings>][] = [
-    ["ClusterFirst uses the cluster's server only", cluster, { dnsPolicy: "ClusterFirst" }],
+    ["ClusterFirst uses only the cluster DNS", cluster, { dnsPolicy: "ClusterFirst" }],
     [
-      "ClusterFirst on the host's network is the node's",
+      "ClusterFirst with hostNetwork falls back to the DNS of the node",
       host,
       { dnsPolicy: "ClusterFirst", hostNetwork: true },
     ],
     [
-      "ClusterFirstWithHostNet is the cluster's there too",
+      "ClusterFirstWithHostNet uses the cluster DNS even with hostNetwork",
       cluster,
       { dnsPolicy: "ClusterFirstWithHostNet", hostNetwork: true },
     ],
-    ["Default is the node's", host, { dnsPolicy: "Default" }],
+    ["Default uses the DNS of the node", host, { dnsPolicy: "Default" }],
     ["None is empty", { servers: [], searches: [], options: [] }, { dnsPolicy: "None" }],
     [
       "None uses dnsConfig only",
@@ -61,7 +61,7 @@ describe("podDns", () => {
       },
     ],
     [
-      "no cluster domain leaves the node's searches",
+      "without a cluster domain only the search domains of the node remain",
       { ...cluster, searches: ["example.com"] },
       { dnsPolicy: "ClusterFirst" },
       { clusterDomain: "" },
@@ -73,7 +73,7 @@ describe("podDns", () => {
       { host: undefined, nodeIps: ["192.0.2.10", "fd00::1"] },
     ],
     [
-      "an empty resolvConf does not affect the cluster's DNS",
+      "an empty resolvConf does not affect the cluster DNS",
       { ...cluster, searches: cluster.searches.slice(0, 3) },
       { dnsPolicy: "ClusterFirst" },
       { host: undefined },
@@ -87,7 +87,7 @@ describe("podDns", () => {
     });
   }
 
-  it("falls back to the node's without a cluster server, with events for node and pod", () => {
+  it("ClusterFirst without a cluster DNS falls back to the DNS of the node, with events for node and pod", () => {
     const { config, events } = of({ dnsPolicy: "ClusterFirst" }, { clusterDns: [] });
     assert.deepEqual(config, host);
     assert.deepEqual(
@@ -102,19 +102,19 @@ describe("podDns", () => {
       /^pod: "web_default\(.*\)"\. kubelet does not have ClusterDNS IP configured/,
     );
   });
-  it("keeps three servers", () => {
+  it("at most three name servers are used", () => {
     const { config, events } = of({ dnsPolicy: "None", dnsConfig: { nameservers: ["1", "2", "3", "4"] } });
     assert.deepEqual(config.servers, ["1", "2", "3"]);
     assert.match(events[0]!.message, /applied nameserver line is: 1 2 3$/);
   });
-  it("keeps 32 searches", () => {
+  it("at most 32 search domains are used", () => {
     const searches = Array.from({ length: 40 }, (_, i) => `s${i}`);
     assert.deepEqual(
       of({ dnsPolicy: "None", dnsConfig: { searches } }).config.searches,
       searches.slice(0, 32),
     );
   });
-  it("drops a search that is too long to be a domain", () => {
+  it("a search domain that is too long is dropped", () => {
     const { config, events } = of({
       dnsPolicy: "None",
       dnsConfig: { searches: ["a", "b".repeat(254), "c"] },
@@ -122,7 +122,7 @@ describe("podDns", () => {
     assert.deepEqual(config.searches, ["a", "c"]);
     assert.equal(events[0]?.reason, "DNSConfigForming");
   });
-  it("is within the limits for any searches, with an event if one was omitted", () => {
+  it("search domains are limited in number and length, with an event if one was omitted", () => {
     const search = fc.integer({ min: 1, max: 300 }).map((n) => "x".repeat(n));
     fc.assert(
       fc.property(fc.uniqueArray(search, { maxLength: 40 }), (searches) => {

@@ -61,7 +61,7 @@ describe("an exec probe", () => {
   ];
   for (const [rule, run, result] of table) it(rule, async () => assert.deepEqual(await probe(run), result));
 
-  it("passes its timeout to the runtime, and times out by itself if the runtime does not respond", async () => {
+  it("passes its timeout to the runtime, and times out on its own if the runtime does not respond", async () => {
     const clock = new FakeClock();
     let request: { id: string; command: string[]; timeout: number; options?: CallOptions } | undefined;
     const result = probe((id, command, timeout, options) => {

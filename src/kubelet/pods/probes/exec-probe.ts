@@ -20,7 +20,7 @@ export interface ExecTarget {
   command: string[];
 }
 
-/** The runtime kills the command on timeout. Ours is a little later: its response confirms that the command has ended. */
+/** The runtime kills the command on timeout. Ours is a little later: its response confirms that the command has exited. */
 const marginMs = 500;
 
 /** Succeeds if the command exits with 0. */

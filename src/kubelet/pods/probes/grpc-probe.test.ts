@@ -112,7 +112,7 @@ describe("a gRPC probe", () => {
   const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants;
   const closed: [rule: string, status: number, code: number, output: RegExp][] = [
     [
-      "fails immediately if the call is refused",
+      "fails immediately if the call is rejected",
       200,
       NGHTTP2_REFUSED_STREAM,
       /code = Unavailable desc = .*REFUSED_STREAM/,

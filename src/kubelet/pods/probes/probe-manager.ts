@@ -137,7 +137,7 @@ export class ProbeManager implements Component {
     this.observed(uid);
   }
 
-  /** The last failures of the probes of a pod that do not pass. */
+  /** The last failures of a pod's failing probes. */
   failures(uid: PodUid): ProbeFailure[] {
     return [...(this.#pods.get(uid)?.workers.values() ?? [])].flatMap((worker) => worker.lastFailure ?? []);
   }

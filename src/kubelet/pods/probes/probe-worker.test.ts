@@ -111,7 +111,7 @@ describe("the probe of a container", () => {
     );
   });
 
-  it("runs a period later even if the clock is set back meanwhile", async () => {
+  it("runs a period later even if the clock is set back in the meantime", async () => {
     const clock = new FakeClock(1_000_000);
     const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] }, { clock });
     pod.respond = () => {
@@ -273,7 +273,7 @@ describe("an event is recorded", () => {
 });
 
 describe("the last failure of a probe", () => {
-  it("has the output and how often the probe failed in a row, until it passes", async () => {
+  it("has the output and how many times the probe failed in a row, until it passes", async () => {
     const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] });
     pod.setContainer("c0#1", "running");
     pod.respond = () => failure("503");

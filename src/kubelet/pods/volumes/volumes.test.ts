@@ -344,7 +344,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       });
     });
 
-    test("a path that does not exist is an event, and the volume is mounted once it exists", async () => {
+    test("a path that does not exist is reported by an event, and the volume is mounted once it exists", async () => {
       const path = join(rootDir, "later");
       await volumes.stop();
       volumes = await startVolumes(rootDir, { resolveClaim: resolve(path) });

@@ -94,7 +94,7 @@ async function setUp(t: TestContext) {
   };
 }
 
-test("a resize that fits is allocated at once, and reported until it is completed", async (t) => {
+test("a resize that fits is allocated immediately, and reported until it is completed", async (t) => {
   const node = await setUp(t);
   node.add(aPod("a", 100));
   node.resize(aPod("a", 500, 2));

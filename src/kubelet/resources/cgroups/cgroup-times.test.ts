@@ -5,7 +5,7 @@ import { createMetrics } from "../../../lib/base/metrics.ts";
 import type { CgroupManager } from "./cgroup-manager.ts";
 import { timedCgroups } from "./cgroup-times.ts";
 
-it("changes of cgroups are timed by their kind, also those that fail", async () => {
+it("cgroup operations are timed by type, including those that fail", async () => {
   const clock = new FakeClock();
   const metrics = createMetrics();
   const done: string[] = [];

@@ -3,8 +3,8 @@ import type { CgroupManager } from "./cgroup-manager.ts";
 import type { CgroupName } from "./names.ts";
 
 /**
- * Fails unless the cgroup exists with the controllers that pods need: it would otherwise accept no limits, and seem absent at
- * every check. On v2 that happens easily: systemd does not delegate hugetlb, and memory cannot be delegated from a
+ * Fails unless the cgroup exists with the controllers that pods need: it would otherwise accept no limits, and every check would
+ * report it as missing. On v2 that happens easily: systemd does not delegate hugetlb, and memory cannot be delegated from a
  * cgroup with processes, as in many containers.
  */
 export async function checkCgroup(manager: CgroupManager, name: CgroupName, title: string): Promise<void> {
@@ -12,7 +12,7 @@ export async function checkCgroup(manager: CgroupManager, name: CgroupName, titl
   if (missing?.length === 0) return;
   const why =
     manager.version === 2
-      ? " (the cgroup above has to name them in cgroup.subtree_control; unless it is the root, it can only while no process is in it)"
+      ? " (the parent cgroup has to enable them in cgroup.subtree_control, which a cgroup other than the root can only do while it has no processes)"
       : "";
   throw new KubeletError(
     "InvalidCgroup",

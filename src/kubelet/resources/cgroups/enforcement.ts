@@ -30,7 +30,7 @@ export interface Enforcement {
 export interface ReservedCgroup {
   readonly cgroup: string;
   readonly resources: CgroupResources;
-  /** As in messages about failures. */
+  /** As it appears in error messages. */
   readonly title: string;
   readonly of: "system reserved" | "kube reserved";
 }
@@ -47,7 +47,7 @@ export function podsEnforcement(e: Enforcement): CgroupResources {
         const left = amount - (reserved.get(name) ?? 0n);
         amounts.set(name, left < 0n ? 0n : left);
       }
-  // systemd removes controllers that it does not know of, so that cpuset has to be set even though it limits nothing.
+  // systemd removes controllers that it does not know about, so cpuset has to be set even though it limits nothing.
   return { ...limitsOf(amounts), ...(e.cpus !== undefined && { cpuset: e.cpus }) };
 }
 
@@ -68,7 +68,7 @@ const rows = [
   },
 ] as const;
 
-/** The cgroups that reservations are enforced on, in order. Compressible is only the CPU. */
+/** The cgroups on which reservations are enforced, in order. Only CPU is compressible. */
 export function reservedCgroups(e: Enforcement): ReservedCgroup[] {
   return rows
     .filter(({ level }) => e.levels.includes(level))

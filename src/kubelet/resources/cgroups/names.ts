@@ -35,7 +35,7 @@ export function toPath(name: CgroupName, naming: CgroupNaming): string {
 
 /**
  * systemd writes the whole path into every slice: kubepods.slice/kubepods-burstable.slice. Its separator is "-", so a "-"
- * inside of a part becomes "_".
+ * inside a part becomes "_".
  */
 function toSlices(name: CgroupName): string {
   const escaped = name.map((part) => part.replaceAll("-", "_"));

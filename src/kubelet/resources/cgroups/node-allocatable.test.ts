@@ -50,7 +50,7 @@ test("pods and daemons are limited, and events report it", async (t) => {
   ]);
 });
 
-test("a cgroup of daemons that does not exist, or lacks a controller, fails the start and is named", async (t) => {
+test("a cgroup of daemons that does not exist, or lacks a controller, fails startup and is named", async (t) => {
   const { driver, events, start } = await setUp(t);
   const missing = `Failed to enforce Kube Reserved Cgroup Limits on "/kube.slice/daemons": cgroup ["kube.slice" "daemons"] doesn't exist`;
   await assert.rejects(start(), { code: "InvalidCgroup", message: missing });

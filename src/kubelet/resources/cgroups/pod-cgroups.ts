@@ -24,7 +24,7 @@ export interface PodCgroups {
   exists(pod: Pod): Promise<boolean>;
   /** Kills remaining processes in the pod's cgroup, in any tier, and removes it. */
   remove(uid: PodUid, signal?: AbortSignal): Promise<void>;
-  /** Gives what still runs in the pod's cgroup the least CPU. */
+  /** Limits whatever is still running in the pod's cgroup to the minimum CPU. */
   reduceCpu(uid: PodUid): Promise<void>;
   /** The limits of the pod's cgroup; undefined if pods have none. */
   limitsFor(pod: Pod): CgroupResources | undefined;

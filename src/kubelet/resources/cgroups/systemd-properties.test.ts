@@ -55,12 +55,12 @@ describe("limits as properties of a unit", () => {
       },
     ],
     ["v2: idle", { unified: { "cpu.idle": "1", "cpu.weight": "7" } }, 2, { CPUWeight: 0n }],
-    ["files that systemd does not know", { unified: { "memory.oom.group": "1" } }, 2, {}],
+    ["files that systemd does not support", { unified: { "memory.oom.group": "1" } }, 2, {}],
   ];
   for (const [name, resources, version, expected] of rows)
     it(name, () => assert.deepEqual(plain([...systemdLimits(resources, version, 252).properties]), expected));
 
-  it("a quota is rounded up to whole percents, for systemd and for the files", () => {
+  it("a quota is rounded up to whole percent, for systemd and for the files", () => {
     const { properties, resources } = systemdLimits({ cpuQuota: 12_345n, cpuPeriod: 100_000n }, 2, 252);
     assert.deepEqual(plain([...properties]), { CPUQuotaPeriodUSec: 100_000n, CPUQuotaPerSecUSec: 130_000n });
     assert.deepEqual(resources, { cpuQuota: 13_000n, cpuPeriod: 100_000n });

@@ -5,7 +5,7 @@ import { sharesToWeight } from "../../../lib/host/cgroups/weight.ts";
 
 export interface SystemdLimits {
   readonly properties: readonly UnitProperty[];
-  /** For the files of the cgroup: systemd counts the CPU quota in whole percents, and both have to agree. */
+  /** For the files of the cgroup: systemd rounds the CPU quota to whole percent, and both have to agree. */
   readonly resources: CgroupResources;
 }
 
@@ -17,7 +17,7 @@ const percent = 10_000n;
 /** The versions of systemd that introduced CPUQuotaPeriodUSec, and AllowedCPUs with AllowedMemoryNodes, and idle CPU weights. */
 const since = { quotaPeriod: 242, cpuset: 244, cpuIdle: 252 };
 
-/** The limits as properties of a unit. What systemd does not know, such as huge pages, is only in the files. */
+/** The limits as properties of a unit. What systemd does not support, such as huge pages, is only in the files. */
 export function systemdLimits(
   resources: CgroupResources,
   cgroupVersion: 1 | 2,
@@ -49,7 +49,7 @@ export function systemdLimits(
     const memoryProperty = memoryProperties[file];
     if (memoryProperty) add(memoryProperty, limitOf(value));
     else if (file === "pids.max") add("TasksMax", tasksMax(limitOf(value)));
-    // A weight of 0 is systemd's form of idle.
+    // systemd expresses idle as a weight of 0.
     else if (file === "cpu.idle" && idle) add("CPUWeight", 0n);
     else if (file === "cpu.weight" && !idle) add("CPUWeight", BigInt(value));
     else if (file === "cpu.max") {
@@ -72,7 +72,7 @@ const memoryProperties: Readonly<Record<string, string>> = {
   "memory.swap.max": "MemorySwapMax",
 };
 
-/** Microseconds of each second, rounded up to whole percents, so that no cgroup below has more than its parent. */
+/** Microseconds of each second, rounded up to whole percent, so that no child cgroup has more than its parent. */
 function quotaPerSecond(quota: bigint, period: bigint): bigint {
   if (quota <= 0n) return infinity;
   const exact = (quota * second) / period;
@@ -103,7 +103,7 @@ function cpuBits(list: string): Uint8Array {
   return bits;
 }
 
-/** The properties that a new slice gets: all controllers count, as in a cgroup that is a directory only. */
+/** The properties that a new slice gets: accounting is enabled for all controllers, as in a cgroup created with mkdir. */
 export function sliceProperties(name: string, parent: string, cgroupVersion: 1 | 2): UnitProperty[] {
   const yes: Variant = { signature: "b", value: true };
   return [

@@ -30,7 +30,7 @@ export function encodeCheckpoint(policyName: CpuPolicyName, { shared, pods }: Cp
   return apiJson({ ...rest, ...(pods.size > 0 && { entries: written }), checksum: checksumOf(content) });
 }
 
-/** Throws if the file is damaged, or was written under another policy. */
+/** Throws if the file is corrupt, or was written under another policy. */
 export function decodeCheckpoint(policyName: CpuPolicyName, text: string): CpuAssignments {
   const { content, checksum } = parsed(text);
   // Files without a checksum are those of kubelets before v1.11.
@@ -83,7 +83,7 @@ function checksumOf({ policyName, defaultCpuSet, entries }: Content, type = entr
 }
 
 function goMap(map: Readonly<Record<string, unknown>>): string {
-  // Not as an object: that would sort names that are numbers by their value.
+  // Not as an object, which would sort numeric names by value.
   const texts = byKey(map).map(([key, value]) =>
     typeof value === "string"
       ? `${key}:${value}`

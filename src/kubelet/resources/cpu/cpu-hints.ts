@@ -5,7 +5,7 @@ import type { CpuTopology } from "./cpu-topology.ts";
 import { combinations } from "./distribute-cpus.ts";
 
 /**
- * The sets of NUMA nodes that have enough CPUs. Preferred are those of the smallest size that could ever have so many, or, by
+ * The sets of NUMA nodes that have enough CPUs. Those of the smallest size that could ever have that many are preferred or, by
  * socket, those in as few sockets.
  */
 export function cpuHints(

@@ -15,7 +15,7 @@ type Step =
   | { readonly kind: "admit"; readonly cpus: readonly string[]; readonly init: readonly string[] }
   | { readonly kind: "release"; readonly which: number }
   | { readonly kind: "restart" }
-  /** The agent is killed while a pod is being admitted, after so many turns of the event loop. */
+  /** The agent is killed while a pod is being admitted, after this many turns of the event loop. */
   | { readonly kind: "kill"; readonly cpus: readonly string[]; readonly turns: number };
 
 const amount = fc.constantFrom("1", "2", "2", "3", "4", "500m", "8");

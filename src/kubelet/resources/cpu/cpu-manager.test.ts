@@ -154,7 +154,7 @@ test("hints of a pod cover the most that its containers have at a time", async (
   assert.deepEqual([...manager.podHints(guaranteedPod("a", ["500m"]))], []);
 });
 
-test("the checkpoint is that of the reference kubelet, and one of another policy or machine prevents the start", async (t) => {
+test("the checkpoint is that of the reference kubelet, and one of another policy or machine prevents startup", async (t) => {
   const dir = rootDir(t);
   const path = join(dir, "cpu_manager_state");
   const none = cpuManager(dir, {});

@@ -58,7 +58,7 @@ export class CpuManager implements ResourceAllocator {
     this.#metrics = createCpuMetrics(metrics, policy, () => this.#assignments);
   }
 
-  /** Reads the assignments of the previous agent. Throws if they are damaged, or do not fit the machine or the policy. */
+  /** Reads the assignments of the previous agent. Throws if they are corrupt, or do not fit the machine or the policy. */
   async start(): Promise<void> {
     const { policy, logger } = this.#o;
     const restored = await this.#restore();

@@ -79,7 +79,7 @@ function choiceOf(
   return best;
 }
 
-/** The free CPUs after the rest is taken from the nodes in turn; undefined if they do not have so many. */
+/** The free CPUs after the rest is taken from the nodes in turn; undefined if they do not have that many. */
 function withoutRest(
   after: FreeByNode,
   nodes: readonly number[],

@@ -3,7 +3,7 @@ import { ResourceShortage } from "../../../lib/model/resource-shortage.ts";
 import type { CpuTopology, Level } from "./cpu-topology.ts";
 
 export interface TakeOptions {
-  /** Spreads CPUs over cores instead of filling them up. */
+  /** Spreads CPUs across cores instead of packing them. */
   readonly spread: boolean;
   readonly preferUncoreCache: boolean;
 }
@@ -48,13 +48,13 @@ function takeByUncoreCache(pool: CpuPool): void {
   }
 }
 
-/** All that is needed from one cache, or nothing. */
+/** Takes all needed CPUs from one cache, or none. */
 function takePartOf(pool: CpuPool, cache: number): void {
   const perCore = pool.topology.cpusPer("core");
   const cores = sortedCpus(pool.topology.groupsOf("core", pool.freeIn("uncoreCache", cache)));
   const chosen = cores.slice(0, Math.ceil(pool.needed / perCore));
   const cpus = sortedCpus(chosen.flatMap((core) => pool.freeIn("core", core)));
-  // An odd number leaves a sibling of the last core.
+  // An odd number leaves one hyperthread of the last core free.
   if (perCore > 1 && pool.needed % 2 !== 0 && cpus.length > pool.needed) cpus.pop();
   if (cpus.length === pool.needed) pool.take(cpus);
 }
@@ -94,7 +94,7 @@ export class CpuPool {
     }
   }
 
-  /** Those of the groups of which no CPU is in use, if so many are needed. */
+  /** Takes those groups that are completely free, as long as a whole group is needed. */
   takeWhole(level: Level, ids: readonly number[]): void {
     for (const id of ids.filter((group) => this.#isWhole(level, group))) {
       const cpus = this.topology.cpusIn(level, id);

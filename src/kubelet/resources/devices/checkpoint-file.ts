@@ -8,7 +8,7 @@ export class CheckpointFile {
   readonly #path: string;
   readonly #content: () => DeviceCheckpoint;
   #written = "";
-  /** The write that runs, and the one that will include the next changes. */
+  /** The write in progress, and the one that will include the next changes. */
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
 
@@ -37,7 +37,7 @@ export class CheckpointFile {
     return this.#next;
   }
 
-  /** Resolves when all writes have ended. */
+  /** Resolves when all writes have finished. */
   async flushed(): Promise<void> {
     while (this.#next ?? this.#running) await (this.#next ?? this.#running)?.catch(() => {});
   }

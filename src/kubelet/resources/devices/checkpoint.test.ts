@@ -37,7 +37,7 @@ describe("the checkpoint of devices", () => {
     ],
     ["an empty file", ""],
     ["no object", "7"],
-    ["a file that ends in the middle", (recorded[0] ?? "").slice(0, 100)],
+    ["a truncated file", (recorded[0] ?? "").slice(0, 100)],
   ];
   for (const [rule, text] of damaged)
     it(`${rule} is an error`, () => assert.throws(() => decodeCheckpoint(text)));

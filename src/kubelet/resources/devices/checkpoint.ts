@@ -51,7 +51,7 @@ export function encodeCheckpoint({ entries, registered }: DeviceCheckpoint): str
   return apiJson({ Data: data, Checksum: checksum(data) });
 }
 
-/** Throws if the file is damaged, or has the format of a version before 1.20. */
+/** Throws if the file is corrupt, or has the format of a version before 1.20. */
 export function decodeCheckpoint(text: string): DeviceCheckpoint {
   const { Data: data, Checksum: expected } = parsed(text);
   if (!isFileData(data) || checksum(data) !== expected) throw corrupt();

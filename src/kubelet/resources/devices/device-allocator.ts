@@ -73,7 +73,7 @@ export class DeviceAllocator implements ResourceAllocator {
     for (;;) {
       const resources = all.filter((resource) => this.isKnown(resource));
       if (!this.#o.isLive(pod.metadata.uid)) await this.#decidable(pod, resources, signal);
-      // All: the plugin of another resource may register meanwhile.
+      // All: the plugin of another resource may register in the meantime.
       const release = await this.#locks.acquire(all, signal);
       if (this.#o.isLive(pod.metadata.uid) || !this.#mustWait(pod, resources)) return release;
       release();
@@ -291,12 +291,12 @@ export class DeviceAllocator implements ResourceAllocator {
     };
   }
 
-  /** Resolves when the pod can be decided: its devices are free, or will not become free by themselves. */
+  /** Resolves when the pod can be decided: its devices are free, or will not become free on their own. */
   async #decidable(pod: Pod, resources: readonly string[], signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#o;
     const text = this.#mustWait(pod, resources) ? this.waitsFor(pod) : undefined;
     if (text !== undefined)
-      logger.info("Pod waits for devices", { pod: podRef(pod), podUID: pod.metadata.uid, reason: text });
+      logger.info("Pod is waiting for devices", { pod: podRef(pod), podUID: pod.metadata.uid, reason: text });
     while (this.#mustWait(pod, resources)) {
       const waited = new AbortController();
       const both = AbortSignal.any([signal, waited.signal]);

@@ -480,7 +480,7 @@ describe("a restart of the agent", () => {
     );
   });
 
-  it("devices of pods that are gone are released, unless their containers still run", async () => {
+  it("devices of pods that are gone are released, unless their containers are still running", async () => {
     const { manager, pod } = await restarted({ live: ["x" as PodUid] });
     manager.allocator.keepOnly(() => false);
     assert.deepEqual(idsOf(manager, pod, "c0"), ["a"]);
@@ -489,7 +489,7 @@ describe("a restart of the agent", () => {
     assert.deepEqual(idsOf(ended.manager, pod, "c0"), []);
   });
 
-  it("a damaged checkpoint does not prevent the start", async () => {
+  it("a corrupt checkpoint does not prevent startup", async () => {
     await writeFile(join(dir, "kubelet_internal_checkpoint"), "{");
     const { manager } = start(dir, plugins);
     await manager.start();

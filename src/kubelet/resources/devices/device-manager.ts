@@ -88,7 +88,7 @@ export class DeviceManager {
     return this.#allocator;
   }
 
-  /** Reads the allocations of the previous agent. A damaged file is reported, and is no reason not to start. */
+  /** Reads the allocations of the previous agent. A corrupt file is reported and does not prevent startup. */
   async start(): Promise<void> {
     const { dir, logger } = this.#o;
     this.#isNewNode = (await readdir(dir).catch(() => [])).length === 0;

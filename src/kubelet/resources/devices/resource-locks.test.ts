@@ -39,7 +39,7 @@ describe("locks of resources", () => {
     await Promise.all([work(["a", "b"]), work(["b", "a"]), work(["b", "c", "a"])]);
   });
 
-  it("who gives up leaves the queue, and releases what it has", async () => {
+  it("a caller that gives up leaves the queue and releases what it holds", async () => {
     const locks = new ResourceLocks();
     const abort = new AbortController();
     const holder = await locks.acquire(["b"], never);

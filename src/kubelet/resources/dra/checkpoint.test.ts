@@ -42,7 +42,7 @@ test("the checkpoint has the format and the checksum of the reference kubelet", 
   assert.deepEqual(JSON.parse(encodeCheckpoint([claim])), { Data: data, Checksum: 1_376_511_838 });
 });
 
-test("a checkpoint is read as it was written, but for what is prepared", () => {
+test("a checkpoint is read as it was written, but nothing is marked as prepared", () => {
   const [read] = decodeCheckpoint(encodeCheckpoint([claim]));
   const drivers = [...claim.drivers].map(
     ([name, { devices }]) => [name, { devices, isPrepared: false }] as const,
@@ -72,7 +72,7 @@ for (const [what, text] of [
     });
   });
 
-test("each save covers the state at its call, and a failed one is reported to its caller", async (t) => {
+test("a save writes the state as of its call, and its caller gets its error", async (t) => {
   const dir = await mkdtemp(join(tmpdir(), "dra-state-"));
   t.after(() => rm(dir, { recursive: true }));
   const path = join(dir, "dra_manager_state");

@@ -23,7 +23,7 @@ import {
 import { type DraMetrics, draMetrics } from "./dra-metrics.ts";
 import { KeyedLocks } from "./keyed-locks.ts";
 
-/** A driver as the claims see it. Both calls are idempotent. */
+/** A DRA driver. Both calls are idempotent. */
 export interface ClaimDriver {
   /** Resolves to the devices of each claim; throws if it fails for one of them. */
   prepare(
@@ -87,8 +87,8 @@ export class ClaimManager {
   }
 
   /**
-   * Prepares all claims of a pod. `hasSandbox`: a sandbox is only created after the claims are prepared, so that those that a previous run
-   * prepared for this pod are not prepared again.
+   * Prepares all claims of a pod. `hasSandbox`: a sandbox is only created after the claims are prepared, so those that a previous run prepared
+   * for this pod are not prepared again.
    */
   async prepare(pod: Pod, o: { hasSandbox: boolean; onStep: OnStep }, signal: AbortSignal): Promise<void> {
     if (usesNoClaims(pod)) {
@@ -106,7 +106,7 @@ export class ClaimManager {
     }
   }
 
-  /** Drops the pod from its claims, and unprepares those that no other pod uses. Can be repeated. */
+  /** Drops the pod from its claims, and unprepares those that no other pod uses. Idempotent. */
   async unprepare(uid: PodUid, onStep: OnStep, signal: AbortSignal): Promise<void> {
     if (!this.holds(uid)) return;
     try {
@@ -150,11 +150,11 @@ export class ClaimManager {
   }
 
   async #prepare(pod: Pod, onStep: OnStep, signal: AbortSignal): Promise<void> {
-    // Nothing changes before everything was checked: a pod that fails here can be deleted without its drivers.
+    // Everything is checked before anything changes, so a pod that fails here can be deleted without its drivers.
     const checked = await this.#check(pod, onStep, signal);
     for (const { claim } of checked) this.#requireSame(claim);
     for (const { claim } of checked) this.#join(pod.metadata.uid, claim);
-    // The drivers are called for no claim that is not recorded.
+    // Claims are checkpointed before the drivers are called.
     await this.#save("cache");
     const batches = new Map<string, ClaimId[]>();
     for (const { claim, drivers } of checked)

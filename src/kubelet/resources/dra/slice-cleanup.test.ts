@@ -85,7 +85,7 @@ describe("the ResourceSlices of the node", () => {
     assert.equal(deleted.length, 1, "it was registered at startup");
   });
 
-  it("nothing is deleted after a stop", async () => {
+  it("nothing is deleted after stop", async () => {
     const { clock, deleted, cleanup, stop } = setUp();
     await settle();
     cleanup.usable("d", false);

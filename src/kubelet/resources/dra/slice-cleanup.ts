@@ -10,7 +10,7 @@ const maxRetryMs = 300_000;
 export interface SliceCleanupOptions {
   /** Deletes the ResourceSlices of this node, of one driver or of all. */
   readonly deleteSlices: (driver: string | undefined, signal: AbortSignal) => Promise<void>;
-  /** The node is in the API: before, its credentials may not be accepted. */
+  /** The node is registered: before that, its credentials may be rejected. */
   readonly isRegistered: () => boolean;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -18,7 +18,7 @@ export interface SliceCleanupOptions {
 
 /**
  * Deletes the ResourceSlices of drivers that are gone, so that no pod is scheduled here for their devices: those of all drivers when the agent
- * starts, as each driver publishes its own again, and those of a driver when it was gone for 30 s.
+ * starts, as each driver publishes its own again, and those of a driver when it has been gone for 30 s.
  */
 export class SliceCleanup {
   readonly #o: SliceCleanupOptions;

@@ -97,7 +97,7 @@ const memoryTable: [rule: string, Candidate[], string][] = [
     "unknown over",
   ],
   [
-    "overhead is part of a request, but none by itself",
+    "overhead is added to a request, but is not a request on its own",
     [
       { name: "sandboxed", request: "100", usage: 150, spec: { overhead: { memory: "60" } } },
       { name: "lonely", usage: 50, spec: { overhead: { memory: "60" } } },
@@ -156,7 +156,7 @@ const diskTable: [signal: Signal, FsLayout, rule: string, expected: string][] = 
   [
     "containerfs.available",
     split,
-    "layers beside the kubelet: all of it counts",
+    "layers on the kubelet's disk: all of it counts",
     "layer logs scratch host tmpfs claim",
   ],
 ];

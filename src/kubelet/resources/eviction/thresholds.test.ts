@@ -84,7 +84,7 @@ const layouts: [rule: string, dedicatedImageFs: boolean, splitContainerFs: boole
     ["containerfs.available<1Gi"],
   ],
   [
-    "beside images they have those of images",
+    "on the disk of images they have those of images",
     true,
     false,
     ["containerfs.available<2Gi", "containerfs.inodesFree<10% for 5000"],

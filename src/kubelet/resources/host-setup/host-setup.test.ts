@@ -62,7 +62,7 @@ describe("host setup", () => {
     assert.deepEqual(kernel, good);
     stop.abort();
   });
-  it("protected settings that differ fail the start, and all are named", async () => {
+  it("protected settings that differ fail startup, and all are named", async () => {
     const differing = { ...good, "vm/overcommit_memory": 0, "kernel/panic": 1 };
     const { start, written } = setUp({ tunables: "fail" }, differing);
     await assert.rejects(start(), {
@@ -80,7 +80,7 @@ describe("host setup", () => {
     assert.deepEqual(written, []);
     stop.abort();
   });
-  it("a setting that cannot be changed fails the start", async () => {
+  it("a setting that cannot be changed fails startup", async () => {
     await assert.rejects(setUp({}, { ...good, "kernel/panic": 1 }).start(), {
       message: "kernel flag kernel/panic: EROFS: read-only file system",
     });
@@ -91,7 +91,7 @@ describe("host setup", () => {
     await start();
     stop.abort();
   });
-  it("swap fails the start unless it is allowed", async () => {
+  it("swap fails startup unless it is allowed", async () => {
     const isSwapOn = async () => true;
     await assert.rejects(setUp({ isSwapOn }).start(), {
       message:

@@ -23,7 +23,7 @@ export interface HostSetupOptions {
 /** A process that started the agent may reset its score. */
 const everyMs = 5 * 60_000;
 
-/** Settings of the machine and of the agent's process that a kubelet needs. The start fails if they cannot be applied. */
+/** Settings of the machine and of the agent's process that a kubelet needs. Startup fails if they cannot be applied. */
 export class HostSetup implements Component {
   readonly name = "host-setup";
   readonly #o: HostSetupOptions;

@@ -31,7 +31,7 @@ export class FakeShutdownNode {
   readonly manager: NodeShutdown;
   delayMs = 3_600_000;
   isPreparing = false;
-  /** The bus is down, or logind is not there. */
+  /** The bus is down, or logind is not running. */
   isAvailable = true;
   isSynced = true;
   isWritten = true;

@@ -214,7 +214,7 @@ test("without logind there is one line in the log, and it is used as soon as it 
   });
   await clock.advance(600_000);
   assert.deepEqual(node.logged, [
-    "Failed to start node shutdown manager, pods are not terminated gracefully at a shutdown",
+    "Failed to start node shutdown manager, pods are not terminated gracefully on shutdown",
   ]);
   assert.equal(node.manager.report().problem, "connect to D-Bus: no such file");
   node.isAvailable = true;
@@ -265,7 +265,7 @@ test("the report names the group that terminates and its pods", async (t) => {
   assert.deepEqual(node.manager.report().active?.waitsFor, ["default/critical"]);
 });
 
-test("a stop of the agent releases the lock, and no pod is terminated for it", async () => {
+test("stopping the agent releases the lock, and no pod is terminated for it", async () => {
   const clock = new FakeClock();
   const node = new FakeShutdownNode(clock, [pod("a", 0)], periods);
   await node.start();

@@ -158,7 +158,7 @@ export class NodeShutdown implements Component {
     this.#problem = problem;
     if (this.#loggedProblem === problem) return;
     this.#loggedProblem = problem;
-    logger.error("Failed to start node shutdown manager, pods are not terminated gracefully at a shutdown", {
+    logger.error("Failed to start node shutdown manager, pods are not terminated gracefully on shutdown", {
       err: problem,
     });
   }

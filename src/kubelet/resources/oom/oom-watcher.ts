@@ -15,7 +15,7 @@ export interface OomWatcherOptions {
 }
 
 /**
- * A process that is killed usually ends its container, which is reported at once. The rest, and messages that do not belong to a
+ * A process that is killed usually ends its container, which is reported immediately. The rest, and messages that do not belong to a
  * container, can wait: a wake-up every second would be most of what an idle agent costs.
  */
 const everyMs = 10_000;

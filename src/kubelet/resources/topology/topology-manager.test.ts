@@ -382,7 +382,7 @@ describe("concurrency", () => {
     assert.deepEqual(gpu.calls, ["lock", "hints a", "allocate a 11", "hints b", "allocate b 11", "unlock"]);
   });
 
-  test("an allocator may lock by itself", async () => {
+  test("an allocator may have its own lock", async () => {
     const allocator = new Locking("cpu");
     const { admit } = setUp({}, [allocator]);
     await admit(podOf("p", { name: "a" }));

@@ -43,7 +43,7 @@ export interface TopologyManagerOptions {
 /** A pod that waits for others is decided again when one has terminated, and after this time: one may be gone without an event. */
 const recheckMs = 10_000;
 
-/** The hint of the policy "none": each allocator chooses by itself. */
+/** The hint of the policy "none": each allocator chooses on its own. */
 const anyNode: TopologyHint = { numaNodes: undefined, preferred: false };
 
 /** Admits pods that need exclusive resources: collects hints of all allocators, merges them, and has the resources allocated. */
@@ -125,7 +125,7 @@ export class TopologyManager {
     const { isSynced, isKnown, runs, logger } = this.#o;
     const { uid } = pod.metadata;
     const failed: { container?: Container } = {};
-    // Containers of a pod that no source has any more may still run.
+    // Containers of a pod that is no longer in any source may still be running.
     if (isSynced()) this.keepOnly((other) => isKnown(other) || runs(other));
     // One that terminates during the decision counts: its resources are free for the next one.
     const leaving = this.#leaving(uid, allocators);

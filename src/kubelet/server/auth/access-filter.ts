@@ -11,7 +11,7 @@ import { anonymous, type Identity } from "./identity.ts";
 export interface AccessFilter {
   /** The caller, if authorized. Throws an HttpError otherwise. */
   authorize(request: IncomingMessage, attributes: RouteAttributes): Promise<Identity>;
-  /** The client of a request with a valid certificate or token; undefined for any other, also where anonymous requests are allowed. */
+  /** The client of a request with a valid certificate or token; undefined for any other, even where anonymous requests are allowed. */
   authenticate?(request: IncomingMessage): Promise<Identity | undefined>;
   /** Whether an authenticated client has the permission. Rejects if that cannot be determined. */
   allows?(identity: Identity, attributes: RouteAttributes): Promise<boolean>;

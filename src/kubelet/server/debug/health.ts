@@ -10,7 +10,7 @@ export interface Check {
   health(): Health;
 }
 
-/** /healthz, and each check by itself. The error is returned only for a single check. */
+/** /healthz, and each check on its own. The error is returned only for a single check. */
 export function healthRoutes(
   checks: () => readonly Check[],
   onChecked?: (check: string, ok: boolean) => void,

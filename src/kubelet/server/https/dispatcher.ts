@@ -33,7 +33,7 @@ export class Dispatcher {
     this.#o = options;
   }
 
-  /** Resolves when the request has ended; never rejects. */
+  /** Resolves when the request has completed; never rejects. */
   serve(request: IncomingMessage, response: ServerResponse, stop: AbortSignal): Promise<void> {
     return this.#handle(request, response, stop);
   }

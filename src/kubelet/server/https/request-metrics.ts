@@ -6,7 +6,7 @@ const methods = ["OPTIONS", "GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "CO
 const longRunning = ["exec", "attach", "portforward", "debug"];
 
 export interface RequestMetrics {
-  /** Counts a request; call the returned function when it has ended. */
+  /** Counts a request; call the returned function when it has completed. */
   start(method: string, path: string): () => void;
 }
 

@@ -191,7 +191,7 @@ test("a client that does not read applies back-pressure", async (t) => {
   for (let i = 0; i < 4000; i++) log.row(block);
   const disconnected = new AbortController();
   const response = await fetch(url(), { signal: disconnected.signal });
-  // A second client, which reads, gets everything meanwhile.
+  // A second client, which reads, gets everything in the meantime.
   const other = await fetch(url());
   let size = 0;
   for await (const chunk of other.body!) size += chunk.length;

@@ -42,7 +42,7 @@ export async function openLog(path: string): Promise<Extract<OpenLog, { kind: "p
   return { kind: "plain", file, ino };
 }
 
-/** Undefined if rotation has removed it meanwhile. */
+/** Undefined if rotation has removed it in the meantime. */
 export async function openRotated(dir: string, name: string): Promise<OpenLog | undefined> {
   const path = join(dir, name);
   const compressed = `${path}${compressedSuffix}`;

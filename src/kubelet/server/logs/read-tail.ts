@@ -27,7 +27,7 @@ async function searchBackwards(search: TailSearch, handle: FileHandle, file: num
     // The head of a row may cross the end of the block.
     const size = Math.min(end - start, blockEnd - start + maxHeadBytes);
     const block = buffer.subarray(0, size);
-    // The file was truncated meanwhile.
+    // The file was truncated in the meantime.
     if ((await readAt(handle, block, start)) < size) return;
     for (let at = blockEnd - start; at > 0 && !search.done; ) {
       const before = block.lastIndexOf(newline, at - 1);

@@ -171,7 +171,7 @@ class Reading {
     return 0;
   }
 
-  /** A file that was removed meanwhile is skipped. */
+  /** A file that was removed in the meantime is skipped. */
   async #withFile<T>(file: number, work: (log: OpenLog) => Promise<T>): Promise<T | undefined> {
     const name = this.#older[file];
     if (name === undefined) return await work(this.#current);

@@ -64,7 +64,7 @@ export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
     try {
       return await collect();
     } catch (error) {
-      o.logger.error("Failed to collect part of the metrics", { what, err: messageOf(error) });
+      o.logger.error("Failed to collect some metrics", { what, err: messageOf(error) });
       return undefined;
     }
   };

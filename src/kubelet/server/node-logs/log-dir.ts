@@ -15,7 +15,7 @@ export function isNotFound(error: unknown): boolean {
 
 /**
  * Opens a path below a directory. The kernel ensures that no link leads out, even if one is created
- * meanwhile; and nothing but files and directories is opened: a pipe would block, a device might have side effects.
+ * in the meantime; and nothing but files and directories is opened: a pipe would block, a device might have side effects.
  */
 export async function openEntry(dir: string, path: string): Promise<DirEntry> {
   const root = await openRoot(dir);

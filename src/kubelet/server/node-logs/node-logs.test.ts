@@ -20,7 +20,7 @@ import { serveRoutes } from "../logs/fake-route-server.ts";
 import { isNotFound, openEntry } from "./log-dir.ts";
 import { type NodeLogsOptions, nodeLogs } from "./node-logs.ts";
 
-/** A log directory, and beside it a file that must never be served. */
+/** A log directory, and next to it a file that must never be served. */
 async function setUp(t: TestContext, options: Partial<NodeLogsOptions> = {}) {
   const dir = mkdtempSync(join(tmpdir(), "node-logs-"));
   t.after(() => rmSync(dir, { recursive: true }));
@@ -250,9 +250,9 @@ test("the journalctl process ends with its client", async (t) => {
   const response = await fetch(`${server.url}/logs/?query=a`, { signal: disconnected.signal });
   await response.body!.getReader().read();
   disconnected.abort();
-  // The request ends only when the process has ended.
+  // The request ends only when the process has exited.
   for (const end = Date.now() + 10_000; server.active() > 0; ) {
-    assert.ok(Date.now() < end, "the process still runs");
+    assert.ok(Date.now() < end, "the process is still running");
     await new Promise((resolve) => setImmediate(resolve));
   }
 });

@@ -60,7 +60,7 @@ const cases: readonly Case[] = [
   ["the domain itself", [constrained("permitted;DNS:example.com"), named("DNS:example.com")], undefined, ok],
   ["another case", [constrained("permitted;DNS:example.com"), named("DNS:A.EXAMPLE.com")], undefined, ok],
   [
-    "a DNS name that only ends alike",
+    "a DNS name that only has the same suffix",
     [constrained("permitted;DNS:example.com"), named("DNS:badexample.com")],
     forbidden('DNS name "badexample.com"'),
     permitted,

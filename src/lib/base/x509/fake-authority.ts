@@ -36,7 +36,7 @@ export class OpensslAuthority {
   }
 
   /**
-   * A certificate with these extensions (lines of an openssl configuration), signed by the issuer or by itself. `key`: arguments of
+   * A certificate with these extensions (lines of an openssl configuration), signed by the issuer or self-signed. `key`: arguments of
    * `openssl req -newkey`; `req`: more arguments of `openssl req`; `x509`: of `openssl x509`.
    */
   make(o: {

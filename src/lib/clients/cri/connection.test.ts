@@ -310,7 +310,7 @@ describe("runtime connection", () => {
     await runtime.stop();
     await client.listContainers().catch(() => undefined);
     await eventually(() => (connection.state.kind === "unavailable" ? true : undefined));
-    // After so many failed attempts the back-off is at its maximum.
+    // After this many failed attempts the back-off is at its maximum.
     let tries = 0;
     client.onUnavailable(() => tries++);
     await eventually(() => (tries >= 8 ? true : undefined));

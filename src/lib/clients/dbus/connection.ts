@@ -160,7 +160,7 @@ export class DBusConnection {
     pending.reject(new DBusError(message.errorName ?? "", typeof text === "string" ? text : ""));
   }
 
-  /** This client exports no objects, but a caller must not wait for a reply in vain. */
+  /** This client exports no objects, but a caller must not wait for a reply that never comes. */
   #rejectCall({ serial, sender, member }: Message): void {
     this.#socket.write(
       encodeMessage({

@@ -13,7 +13,7 @@ import { certificateAuthority, type KeyPair, PemFiles } from "./pem-files.ts";
 import { type Environment, proxyFor } from "./proxy.ts";
 import type { AuthorityRead } from "./request-metrics.ts";
 
-/** Keep-alive probes detect a broken path in time: TCP by itself would retry for minutes. */
+/** Keep-alive probes detect a broken path in time: TCP on its own would retry for minutes. */
 const dialDeadlineMs = 10_000;
 const maxOpenings = 20;
 
@@ -105,7 +105,7 @@ export class Connections {
   async #open(): Promise<void> {
     const identity = this.#identity;
     const link = await this.#withDialTimeout(async (signal) => this.#link(await this.#dial(signal), signal));
-    // The identity changed meanwhile: this connection must not be used.
+    // The identity changed in the meantime: this connection must not be used.
     if (identity !== this.#identity || this.#closed.signal.aborted) link.destroy();
     else this.#links.push(link);
   }

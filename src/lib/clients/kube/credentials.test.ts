@@ -472,7 +472,7 @@ describe("exec plugin", { timeout: 30_000 }, () => {
     assert.equal(await runs(dir), 2);
   });
 
-  it("a 401 for credentials that were renewed meanwhile needs no run", async (t) => {
+  it("a 401 for credentials that were renewed in the meantime needs no run", async (t) => {
     let reject: () => void = () => {};
     const server = await TestApiServer.start("h2", (request, response, seen) => {
       const who = seen.headers.authorization;

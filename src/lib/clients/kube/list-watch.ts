@@ -62,7 +62,7 @@ const watchSeconds = { atLeast: 300, more: 300 };
 const graceMs = 30_000;
 /** The server sends a bookmark every minute. */
 const idleTimeoutMs = 3 * 60_000;
-/** A server that does not know streamed lists never marks one as complete. */
+/** A server that does not support streamed lists never marks one as complete. */
 const streamedListMs = 60_000;
 /** A watch that ended sooner without events is a failure. */
 const usefulAfterMs = 1000;

@@ -215,7 +215,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       assert.equal(server.requests.length, 1);
     });
 
-    it("a GET on a connection that the server has closed meanwhile is retried", async (t) => {
+    it("a GET on a connection that the server has closed in the meantime is retried", async (t) => {
       const server = await serve(t, protocol, (_request, response) => {
         if (server.requests.length === 2) server.disconnect();
         else json(response, 200, { n: server.requests.length });

@@ -129,7 +129,7 @@ test("on stop the rest is sent", async () => {
   assert.equal(exporter.dropped, 1, "later spans are not kept");
 });
 
-test("a collector that hangs delays the stop by two seconds at most", async () => {
+test("a collector that hangs delays shutdown by two seconds at most", async () => {
   const { clock, collector, add, exporter, stop } = await setUp();
   collector.behavior = "hangs";
   add(5);
@@ -147,7 +147,7 @@ test("a collector that hangs delays the stop by two seconds at most", async () =
   assert.equal(exporter.dropped, 12);
 });
 
-test("a collector that is known to be unavailable does not delay the stop", async () => {
+test("a collector that is known to be unavailable does not delay shutdown", async () => {
   const { clock, collector, add, exporter, stop } = await setUp();
   collector.behavior = "unavailable";
   add(5);

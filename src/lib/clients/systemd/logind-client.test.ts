@@ -67,7 +67,7 @@ describe("logind on a bus", { skip: noBus }, () => {
     await until(() => logind.held === 0);
   });
 
-  it("a lock is refused during a shutdown, with the message of logind", async () => {
+  it("a lock is denied during a shutdown, with the message of logind", async () => {
     logind.isPreparing = true;
     assert.equal(await client.isPreparing(), true);
     await assert.rejects(

@@ -36,7 +36,7 @@ export async function detectLayout(mountinfo = "/proc/self/mountinfo"): Promise<
 }
 
 /**
- * A host with any controller on v1 is a v1 host, even with a cgroup2 mount beside it (hybrid): the controllers that pods
+ * A host with any controller on v1 is a v1 host, even with an additional cgroup2 mount (hybrid): the controllers that pods
  * need are then not in the unified hierarchy.
  */
 export function parseLayout(mountinfo: string): CgroupLayout {

@@ -52,7 +52,7 @@ describe("which processes are in a cgroup", () => {
     assert.equal(await written("v2/a"), "9");
   });
 
-  it("one hierarchy that fails is reported after the others, a process that has ended is not", async () => {
+  it("one hierarchy that fails is reported after the others, a process that has exited is not", async () => {
     const failing = (code: string) => ({
       ...hostCgroupFiles,
       async write(file: string, text: string) {

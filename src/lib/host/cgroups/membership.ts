@@ -10,8 +10,8 @@ export interface CgroupMembership {
   /** Processes that are in no cgroup but the root. */
   rootProcesses(): Promise<number[]>;
   /**
-   * Moves a process with all of its threads into a cgroup, in every hierarchy. The cgroup must exist. A process that has ended
-   * meanwhile is ignored.
+   * Moves a process with all of its threads into a cgroup, in every hierarchy. The cgroup must exist. A process that has exited
+   * in the meantime is ignored.
    */
   attach(path: CgroupPath, pid: number): Promise<void>;
 }

@@ -94,7 +94,7 @@ testPlans([
     { replaced: () => true, restartAt: () => monotonicTime(999_999) },
   ],
   [
-    "a container that exited by itself in an old sandbox keeps its back-off",
+    "a container that exited on its own in an old sandbox keeps its back-off",
     aPod(),
     anObservedPod([failed("a", inOldSandbox)]),
     "delay a until 999999",

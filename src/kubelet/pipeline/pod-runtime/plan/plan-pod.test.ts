@@ -119,7 +119,7 @@ function rest(model: PlanModel): void {
 function assertAtRest(model: PlanModel): void {
   const plan = model.plan();
   const names = model.containers.filter(isLive).map((c) => c.name);
-  // The worker then stops all that still runs.
+  // The worker then stops everything that is still running.
   if (plan.finished) return;
   assert.equal(new Set(names).size, names.length, "one container per name");
   for (const container of model.pod.spec.containers) {

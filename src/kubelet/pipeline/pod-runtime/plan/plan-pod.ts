@@ -17,7 +17,7 @@ export function planPod(pod: Pod, observed: ObservedPod | undefined, context: Pl
   if (planRestartAll(plan, view)) return plan;
   planCleanup(plan, view);
   plan.finished = finishedReason(view);
-  // Containers that still run are stopped by the worker, in termination order and with the pod's grace period.
+  // Containers that are still running are stopped by the worker, in termination order and with the pod's grace period.
   if (plan.finished || planSandbox(plan, view)) return plan;
   plan.sandbox = view.sandbox;
   planStrays(plan, view);

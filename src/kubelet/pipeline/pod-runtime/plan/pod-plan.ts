@@ -60,7 +60,7 @@ export interface PodPlan {
   /** The condition that the pod waits for, if the kubelet has nothing to do until then. */
   waitingFor?: string;
   waitsOn?: StepDetails;
-  /** Why nothing of this pod will run again. Containers that still run, such as sidecars, are to be stopped. */
+  /** Why nothing of this pod will run again. Containers that are still running, such as sidecars, have to be stopped. */
   finished?: string;
 }
 

@@ -87,7 +87,7 @@ testPlans([
   ],
   ["a pod without a sandbox starts first", two, undefined, "sandbox 0", needs({}, interrupted)],
   [
-    "a pod that has ended is not resized",
+    "a pod that has terminated is not resized",
     aPod({ restartPolicy: "Never" }),
     anObservedPod([failed("a")]),
     "finished: all containers have exited",

@@ -4,7 +4,7 @@ import type { PodView } from "./view.ts";
 
 /**
  * Plans what the allocated resources of the pod need: running containers are resized, or stopped to be started with them. The pod's
- * cgroup is resized with its containers, also with those that only start now. After an interrupted or failed resize all running
+ * cgroup is resized with its containers, including those that are only starting now. After an interrupted or failed resize all running
  * containers are resized again.
  */
 export function planResize(plan: PodPlan, view: PodView): void {

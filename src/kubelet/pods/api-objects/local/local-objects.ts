@@ -170,7 +170,7 @@ export class LocalObjects implements Component {
       found = await readObjectFiles(dir, (name) => this.#isOverdue(name));
       this.#directoryProblem = undefined;
     } catch (error) {
-      // The directory may come back: its last objects are served meanwhile.
+      // The directory may come back: its last objects are served in the meantime.
       this.#directoryProblem = `${dir}: ${messageOf(error)}`;
       this.#report("directory", [{ message: messageOf(error) }], "error");
       return Math.min(rescanMs, missingMs);

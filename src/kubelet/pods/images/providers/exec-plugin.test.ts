@@ -118,7 +118,7 @@ test("a plugin that times out is killed with its children", async () => {
   };
   const until = Date.now() + 10_000;
   while (!(await isGone())) {
-    assert.ok(Date.now() < until, `process ${pid} still runs`);
+    assert.ok(Date.now() < until, `process ${pid} is still running`);
     await new Promise((resolve) => setImmediate(resolve));
   }
 });

@@ -43,7 +43,7 @@ export interface ProviderFlags {
   readonly binDir: string;
 }
 
-/** Reads the configuration of credential provider plugins. Fails with all problems of it, one per line. */
+/** Reads the configuration of credential provider plugins. Fails with all of its problems, one per line. */
 export async function loadProviders(flags: ProviderFlags, rules: ProviderRules): Promise<LoadedProviders> {
   await checkBinDir(flags.binDir);
   const problems: string[] = [];

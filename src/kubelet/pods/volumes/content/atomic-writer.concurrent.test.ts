@@ -31,7 +31,7 @@ describe("atomic writer with concurrent readers and kills", () => {
     assert.ok(report.reads > 100, `${report.reads} reads`);
     assert.ok(report.versions > 20, `${report.versions} versions`);
     t.diagnostic(
-      `${report.reads} reads, ${report.versions} versions, ${report.gone} times replaced meanwhile`,
+      `${report.reads} reads, ${report.versions} versions, ${report.gone} times replaced in the meantime`,
     );
   });
 

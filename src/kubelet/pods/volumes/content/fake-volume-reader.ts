@@ -19,7 +19,7 @@ export interface ReaderReport {
   readonly partial: readonly string[];
   /** Files that returned to an older version. */
   readonly back: readonly string[];
-  /** Reads in which a file was missing: the generation was replaced meanwhile. */
+  /** Reads in which a file was missing: the generation was replaced in the meantime. */
   readonly gone: number;
 }
 

@@ -78,7 +78,7 @@ export class CsiNode implements CsiNodeInfo, Component {
     return this.#problem === undefined ? healthy : { ok: false, reason: this.#problem };
   }
 
-  /** Whether an attempt to initialize the object has ended, successful or not. */
+  /** Whether an attempt to initialize the object has finished, successful or not. */
   get attempted(): boolean {
     return this.#attempted;
   }

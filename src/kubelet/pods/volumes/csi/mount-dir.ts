@@ -6,7 +6,7 @@ import { csiText } from "./csi-failure.ts";
 import { removeVolumeData } from "./volume-data.ts";
 
 /**
- * Removes the mount path, the volume data beside it, and the directory of both, but nothing below a mount and no other files. True if
+ * Removes the mount path, the volume data next to it, and the directory of both, but nothing below a mount and no other files. True if
  * everything is removed.
  */
 export async function removeMountDir(mounts: MountPoints, mountPath: string): Promise<boolean> {

@@ -5,7 +5,7 @@ import { csiText } from "./csi-failure.ts";
 
 const fileName = "vol_data.json";
 
-/** Stored beside a volume, so that any kubelet can undo it. */
+/** Stored next to a volume, so that any kubelet can undo it. */
 export interface VolumeData {
   readonly specVolID?: string;
   readonly volumeHandle: string;

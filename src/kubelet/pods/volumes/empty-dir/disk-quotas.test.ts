@@ -65,7 +65,7 @@ describe("disk quotas", () => {
     assert.deepEqual(await next.usage("/v"), { bytes: 8192, inodes: 2 });
   });
 
-  it("a released project is free again, also for a restarted agent", async (t) => {
+  it("a released project is free again, even for a restarted agent", async (t) => {
     const { create, projects, file } = await setUp(t);
     await create().assign("/v", isolated, { isEmpty: true });
     const next = create();

@@ -52,7 +52,7 @@ export class DiskQuotas {
     return project === undefined ? undefined : this.#o.quotas.usageOf(dir, project).catch(() => undefined);
   }
 
-  /** Releases the project of a directory that is about to be removed, also after a restart of the agent. Never rejects. */
+  /** Releases the project of a directory that is about to be removed, even after a restart of the agent. Never rejects. */
   async release(dir: string): Promise<void> {
     const { quotas, reservations, logger } = this.#o;
     this.#projects.delete(dir);

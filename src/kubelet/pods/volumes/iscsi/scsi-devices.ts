@@ -95,7 +95,7 @@ function bracketed(address: string): string {
   return address.includes(":") ? `[${address}]` : address;
 }
 
-/** Undefined if the session ends meanwhile. */
+/** Undefined if the session ends in the meantime. */
 async function text(path: string): Promise<string | undefined> {
   return readFile(path, "utf8").then(
     (content) => content.trim(),

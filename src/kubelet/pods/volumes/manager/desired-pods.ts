@@ -90,7 +90,7 @@ export class DesiredPods {
     this.#pods.delete(uid);
   }
 
-  /** Resolves claims again whose back-off has ended; returns the end of the next back-off, if any. */
+  /** Resolves claims again whose back-off has expired; returns the end of the next back-off, if any. */
   retry(now: MonotonicTime): MonotonicTime {
     let next = endOfTime;
     for (const entry of this.#pods.values())

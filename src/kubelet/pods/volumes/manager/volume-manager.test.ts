@@ -303,7 +303,7 @@ describe("volumes that require remounts", () => {
     assert.equal(result.done, true);
   });
 
-  test("a failed update is an event, and the volume stays in use", async () => {
+  test("a failed update is reported by an event, and the volume stays in use", async () => {
     const { clock, host, manager } = await started(remounting);
     const pod = podWithVolumes("a", ["x"]);
     await Promise.all([manager.waitFor(pod, never), clock.advance(50)]);

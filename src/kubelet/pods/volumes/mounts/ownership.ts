@@ -46,7 +46,7 @@ export function rootMatches(
 
 /**
  * Sets the group of a volume's files to the pod's fsGroup. Files that cannot be changed are skipped. No name that a container could have
- * changed meanwhile is resolved: each directory is opened relative to its parent, and symlinks are not followed.
+ * changed in the meantime is resolved: each directory is opened relative to its parent, and symlinks are not followed.
  */
 export async function applyFsGroup(request: OwnershipRequest, o: OwnershipOptions): Promise<void> {
   const { dir, fsGroup, policy, readOnly, signal } = request;

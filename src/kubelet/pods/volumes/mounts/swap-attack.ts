@@ -7,7 +7,7 @@ import { join } from "node:path";
 
 const [volume = "", outside = ""] = process.argv.slice(2);
 
-/** The test creates directories meanwhile: a step that fails because of it is retried in the next round. */
+/** The test creates directories in the meantime: a step that fails because of it is retried in the next round. */
 function attempt(...steps: (() => void)[]): boolean {
   try {
     for (const step of steps) step();

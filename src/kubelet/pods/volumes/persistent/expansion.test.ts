@@ -193,7 +193,7 @@ describe("the expansion of a volume", () => {
     assert.deepEqual(b.sizes, ["2Gi"]);
   });
 
-  it("stops when the claim was modified meanwhile", async () => {
+  it("stops when the claim was modified in the meantime", async () => {
     const b = bench(claim(pending("NodeResizePending")));
     b.api.request = (async (call: { method: string }) => {
       if (call.method === "PATCH") throw new Error("the object has been modified");

@@ -118,7 +118,7 @@ describe("pod certificates", () => {
     assert.deepEqual(api.selectors, ["spec.nodeName=n1"]);
   });
 
-  it("are renewed with a new key, and the previous ones are used meanwhile", async (t) => {
+  it("are renewed with a new key, and the previous ones are used in the meantime", async (t) => {
     const { get, created, issue, until, clock, api } = await setUp(t);
     assert.throws(get);
     await created(1);
@@ -149,7 +149,7 @@ describe("pod certificates", () => {
     assert.deepEqual(await states(), ["example.com/signer expired 1"]);
   });
 
-  it("that are denied are an event and an error, and are not requested again", async (t) => {
+  it("that are denied are reported by an event and an error, and are not requested again", async (t) => {
     const { get, created, until, clock, events, api, changed } = await setUp(t);
     assert.throws(get);
     await created(1);
