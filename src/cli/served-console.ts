@@ -9,11 +9,16 @@ export async function servedConsole(o: {
   readonly logger: Logger;
   readonly linkCommand: string;
   readonly loopbackPort?: number;
+  readonly sessionsFile?: string;
 }): Promise<ConsoleOptions> {
   const { createConsole } = await import("../console/console.ts");
-  const { clock, logger, ...more } = o;
+  const { clock, logger, sessionsFile, ...more } = o;
   const program = process.argv[1] ?? "";
   // The build puts the page next to the program; run from the sources, the page is that of the last build.
   const pageDir = join(dirname(program), program.endsWith(".ts") ? "../../dist/console" : "console");
-  return { ...more, create: (node) => createConsole({ node, pageDir, clock, logger }) };
+  return {
+    ...more,
+    create: (node) =>
+      createConsole({ node, pageDir, clock, logger, ...(sessionsFile !== undefined && { sessionsFile }) }),
+  };
 }

@@ -177,7 +177,7 @@ function apiOf({ files, serviceRange, podSubnet }: PrivateNode, logger: Logger):
   });
 }
 
-/** On a loopback port of its own, which it keeps: a reloaded page finds it again. */
+/** On a loopback port of its own. Port and sessions are kept: an open page continues after a restart. */
 async function consoleOf(
   { base, kubelet }: NodeFiles,
   selected: { readonly name?: string; readonly "base-dir"?: string },
@@ -189,6 +189,7 @@ async function consoleOf(
   return servedConsole({
     ...{ clock: systemClock, logger, loopbackPort },
     linkCommand: `kubelet console ${which}`,
+    sessionsFile: join(base, "console-sessions.json"),
   });
 }
 

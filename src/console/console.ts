@@ -14,6 +14,7 @@ import { Logins } from "./logins.ts";
 import { podRoutes } from "./pod-routes.ts";
 import { csrfHeader } from "./protocol.ts";
 import { mayDo, rightText } from "./rights.ts";
+import { KeptSessions } from "./sessions/kept-sessions.ts";
 import { Feed } from "./stream/feed.ts";
 import { streamTo } from "./stream/viewer.ts";
 
@@ -23,6 +24,8 @@ export interface ConsoleOptions {
   readonly pageDir: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Where sessions that a link started are kept for the next run of the agent; unless set, they end with it. */
+  readonly sessionsFile?: string;
 }
 
 const maxViewers = 32;
@@ -31,7 +34,9 @@ const maxViewers = 32;
 export function createConsole(o: ConsoleOptions): NodeConsole {
   const { node, clock, logger } = o;
   const feed = new Feed({ node, clock, logger });
-  const logins = new Logins(node, clock);
+  const { sessionsFile: path } = o;
+  const kept = path === undefined ? undefined : new KeptSessions({ path, clock, logger });
+  const logins = new Logins(node, clock, kept);
   const files = new StaticFiles(o.pageDir);
   const stopping = new AbortController();
   const stream: ApiRoute = {
@@ -62,7 +67,7 @@ export function createConsole(o: ConsoleOptions): NodeConsole {
     const method = request.method ?? "";
     if (first === "login" && path.segments.length === 1) {
       if (method !== "GET") throw methodNotAllowed(["GET"]);
-      return logins.useLink(exchange, path.query);
+      return await logins.useLink(exchange, path.query);
     }
     if (method !== "GET" && method !== "HEAD") throw methodNotAllowed(["GET", "HEAD"]);
     if (first === undefined && !path.hasSlash)
@@ -83,6 +88,7 @@ export function createConsole(o: ConsoleOptions): NodeConsole {
     if (route.method === "POST" || upgrade) checkWriter(headers, origins);
     else checkReader(headers, origins);
     if (route.path === "login") return await logins.logIn(exchange);
+    if (route.path === "resume") return await logins.resume(exchange);
     const session = logins.require(request);
     if (route.method === "POST" && headers[csrfHeader] !== session.csrf)
       throw new ConsoleProblem("cross-site", `the header ${csrfHeader} is missing or wrong`);

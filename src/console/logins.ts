@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../lib/base/clock.ts";
+import { epochMs } from "../lib/base/time.ts";
+import { whenAborted } from "../lib/base/when-aborted.ts";
 import type { ConsoleExchange, ConsoleNode } from "../lib/model/console-node.ts";
 import { readJson } from "./http/body.ts";
 import { ConsoleProblem } from "./http/problem.ts";
@@ -8,7 +10,9 @@ import type { ApiRoute } from "./http/routes.ts";
 import { consolePath, type LoginInfo, type Session } from "./protocol.ts";
 import { mayDo } from "./rights.ts";
 import { cookieHeader, cookieName, readCookie } from "./sessions/cookie.ts";
+import type { KeptSessions } from "./sessions/kept-sessions.ts";
 import { OneTimeTokens } from "./sessions/one-time-tokens.ts";
+import { secretKey } from "./sessions/secrets.ts";
 import { type ConsoleSession, Sessions } from "./sessions/sessions.ts";
 
 const linkValidMs = 30 * 60_000;
@@ -21,16 +25,22 @@ export class Logins {
   readonly #node: ConsoleNode;
   readonly #tokens: OneTimeTokens;
   readonly #sessions: Sessions;
+  readonly #clock: Clock;
+  readonly #kept: KeptSessions | undefined;
   /** With a session. */
   readonly routes: readonly ApiRoute[];
 
-  constructor(node: ConsoleNode, clock: Clock) {
+  /** Without `kept`, sessions end with the agent. */
+  constructor(node: ConsoleNode, clock: Clock, kept?: KeptSessions) {
     this.#node = node;
+    this.#clock = clock;
+    this.#kept = kept;
     this.#tokens = new OneTimeTokens(clock, linkValidMs);
     this.#sessions = new Sessions(clock);
     this.routes = [
       // Handled before a session is required.
       { method: "POST", path: "login", action: undefined },
+      { method: "POST", path: "resume", action: undefined },
       {
         method: "GET",
         path: "session",
@@ -42,7 +52,9 @@ export class Logins {
         path: "logout",
         action: undefined,
         handle: async ({ request, response }) => {
-          this.#sessions.end(this.#cookie(request) ?? "");
+          const cookie = this.#cookie(request) ?? "";
+          this.#sessions.end(cookie);
+          await this.#kept?.remove(secretKey(cookie));
           this.#setCookie(response, undefined, 0);
           response.writeHead(204).end();
         },
@@ -62,20 +74,16 @@ export class Logins {
   require(request: IncomingMessage): ConsoleSession {
     const session = this.find(request);
     if (session) return session;
-    throw new ConsoleProblem("unauthenticated", "not logged in, or the session has expired", {
-      login: this.#loginInfo(),
-    });
+    throw this.#unauthenticated(request, "not logged in, or the session has expired");
   }
 
   /** `GET /console/login?token=…` */
-  useLink({ request, response }: ConsoleExchange, query: URLSearchParams): void {
+  async useLink({ request, response }: ConsoleExchange, query: URLSearchParams): Promise<void> {
     // A browser that only loads pages in advance must not use up the link.
     const isPrefetch = /prefetch|prerender/.test(String(request.headers["sec-purpose"] ?? ""));
     if (isPrefetch || !this.#tokens.use(query.get("token") ?? ""))
       return reply(response, 401, "text/html; charset=utf-8", expiredPage(this.#node.linkCommand));
-    const user = { name: "root (link)", groups: [] };
-    const { id } = this.#sessions.create(user, { isLocal: true, validMs: localSessionMs });
-    this.#setCookie(response, id, localSessionMs);
+    await this.#startLocal(response, localSessionMs);
     reply(response, 303, "text/plain; charset=utf-8", "", { location: "/console/" });
   }
 
@@ -83,10 +91,7 @@ export class Logins {
   async logIn({ request, response }: ConsoleExchange): Promise<void> {
     await readJson(request, 4096);
     const user = await this.#node.access?.authenticate(request);
-    if (!user)
-      throw new ConsoleProblem("unauthenticated", "no valid client certificate or bearer token", {
-        login: this.#loginInfo(),
-      });
+    if (!user) throw this.#unauthenticated(request, "no valid client certificate or bearer token");
     if (!(await mayDo(this.#node, { isLocal: false, user }, "read")))
       throw new ConsoleProblem("forbidden", `${user.name} may not read this node (get nodes/proxy)`);
     const { id, session } = this.#sessions.create(user, { isLocal: false, validMs: userSessionMs });
@@ -94,9 +99,31 @@ export class Logins {
     replyJson(response, 200, await this.#describe(session));
   }
 
+  /** `POST /console/api/resume`: a page whose session was started by a link continues after a restart of the agent. */
+  async resume({ request, response }: ConsoleExchange): Promise<void> {
+    const { proof } = await readJson(request, 4096);
+    const origin = (request.headers.origin ?? "").toLowerCase();
+    const expiresAt = await this.#kept?.resume(this.#cookie(request) ?? "", String(proof), origin);
+    if (expiresAt === undefined) throw this.#unauthenticated(request, "the session has ended");
+    // The wall clock may have been set back.
+    const validMs = Math.min(localSessionMs, expiresAt - epochMs(this.#clock.wall()));
+    replyJson(response, 200, await this.#describe(await this.#startLocal(response, validMs)));
+  }
+
   stop(): void {
+    this.#kept?.close();
     this.#tokens.clear();
     this.#sessions.endAll();
+  }
+
+  async #startLocal(response: ServerResponse, validMs: number): Promise<ConsoleSession> {
+    const user = { name: "root (link)", groups: [] };
+    const { id, session } = this.#sessions.create(user, { isLocal: true, validMs });
+    await this.#kept?.add(id, session);
+    const key = secretKey(id);
+    whenAborted(session.ended, () => void this.#kept?.remove(key));
+    this.#setCookie(response, id, validMs);
+    return session;
   }
 
   async #describe(session: ConsoleSession): Promise<Session> {
@@ -117,14 +144,21 @@ export class Logins {
       user: session.user.name,
       node: name,
       csrf: session.csrf,
+      resumeKey: this.#kept && session.isLocal ? session.resumeKey : null,
       expiresAt: session.expiresAt,
       may,
       readOnlyBecause: canChange ? denied : whyReadOnly,
     };
   }
 
-  #loginInfo(): LoginInfo {
-    return { method: this.#node.access ? "token" : "link", command: this.#node.linkCommand };
+  #unauthenticated(request: IncomingMessage, message: string): ConsoleProblem {
+    const { access, linkCommand: command } = this.#node;
+    const canResume = this.#kept?.has(this.#cookie(request) ?? "");
+    const login: LoginInfo = {
+      ...{ method: access ? "token" : "link", command },
+      ...(canResume && { challenge: this.#kept?.challenge }),
+    };
+    return new ConsoleProblem("unauthenticated", message, { login });
   }
 
   #cookie(request: IncomingMessage): string | undefined {
@@ -137,7 +171,7 @@ export class Logins {
 
   #setCookie(response: ServerResponse, id: string | undefined, validMs: number): void {
     const secure = this.#node.origins()[0]?.startsWith("https:") ?? true;
-    const header = cookieHeader(this.#cookieName(), id, { maxAgeSeconds: validMs / 1000, secure });
+    const header = cookieHeader(this.#cookieName(), id, { maxAgeSeconds: Math.ceil(validMs / 1000), secure });
     response.setHeader("set-cookie", header);
   }
 }

@@ -8,6 +8,7 @@
  * | `GET /console/assets/<name>-<hash>.<ext>` | a file of the page; immutable |
  * | `GET /console/login?token=…` | one-time link: sets the cookie, 303 to `/console/`; 401 as HTML if the token is used or expired |
  * | `POST /console/api/login` | login by client certificate or `Authorization: Bearer`: sets the cookie, `Session` |
+ * | `POST /console/api/resume` | `ResumeRequest` → `Session`: continues a session after a restart of the kubelet, with another cookie |
  * | `POST /console/api/logout` | 204, ends the session |
  * | `GET /console/api/session` | `Session`; 401 without a session: the page shows how to log in (`LoginInfo` in the error) |
  * | `GET /console/api/stream` | SSE, see `StreamMessage` |
@@ -26,7 +27,7 @@
  *
  * Cookie: `kubelet-console-<port>`, HttpOnly, SameSite=Strict, Path=/console, Secure with HTTPS. The page never sees it.
  *
- * Writes (every POST) need the header `x-console-csrf` with `Session.csrf` (not `login`, which needs `content-type: application/json` instead), the
+ * Writes (every POST) need the header `x-console-csrf` with `Session.csrf` (not `login` and `resume`, which have no session yet), the
  * content type application/json and an `Origin` of the console itself. WebSockets need that `Origin`; browsers send it.
  *
  * Times are milliseconds since the epoch, durations are milliseconds, CPU is in cores, sizes are bytes, rates are per second.
@@ -69,12 +70,24 @@ export interface LoginInfo {
   readonly method: "link" | "token";
   /** "kubelet console --node default" */
   readonly command: string;
+  /** The cookie is that of a session before a restart of the kubelet, which can be resumed. */
+  readonly challenge?: string;
+}
+
+export interface ResumeRequest {
+  /**
+   * HMAC-SHA-256 with `Session.resumeKey` of `LoginInfo.challenge`, a space and the origin of the page, in hexadecimal. While the kubelet is
+   * down, another process may listen on its port: it gets the cookie, and no proof for the next run.
+   */
+  readonly proof: string;
 }
 
 export interface Session {
   readonly user: string;
   readonly node: string;
   readonly csrf: string;
+  /** For the memory of the page only: never sent, never stored. Null: the session ends with the kubelet. */
+  readonly resumeKey: string | null;
   readonly expiresAt: number;
   /** For this user, on this node. What is false is not shown, or shown as disabled with `why`. */
   readonly may: {

@@ -10,13 +10,17 @@ import type {
   Session,
   Snapshot,
 } from "../../src/console/protocol.ts";
+import { resumeProof } from "../../src/console/sessions/kept-sessions.ts";
 import { waitFor } from "../e2e/wait-for.ts";
+
+const cookieOf = (response: Response): string => response.headers.get("set-cookie")?.split(";", 1)[0] ?? "";
 
 /** The requests of the page to a console, without a browser. */
 export class ConsoleClient {
   readonly origin: string;
-  readonly #cookie: string;
+  #cookie: string;
   #csrf = "";
+  #resumeKey = "";
   readonly pods = new Map<string, PodSummary>();
   readonly events: PodEvent[] = [];
   node: Snapshot["node"] | undefined;
@@ -30,11 +34,30 @@ export class ConsoleClient {
   static async logIn(link: string): Promise<ConsoleClient> {
     const response = await fetch(link, { redirect: "manual" });
     assert.equal(response.status, 303, await response.text());
-    const cookie = response.headers.get("set-cookie")?.split(";", 1)[0] ?? "";
-    const client = new ConsoleClient(new URL(link).origin, cookie);
-    const session = await client.get<Session>("/session");
-    client.#csrf = session.csrf;
+    const client = new ConsoleClient(new URL(link).origin, cookieOf(response));
+    client.#use(await client.get<Session>("/session"));
     return client;
+  }
+
+  /** After a restart of the kubelet. */
+  async resume(): Promise<void> {
+    const rejected = await fetch(`${this.origin}/console/api/session`, { headers: this.headers });
+    assert.equal(rejected.status, 401);
+    const { challenge = "" } = ((await rejected.json()) as ConsoleError).error.login ?? {};
+    const response = await fetch(`${this.origin}/console/api/resume`, {
+      method: "POST",
+      headers: { ...this.headers, "content-type": "application/json" },
+      body: JSON.stringify({ proof: resumeProof(this.#resumeKey, challenge, this.origin) }),
+    });
+    const body = await response.text();
+    assert.equal(response.status, 200, body);
+    this.#cookie = cookieOf(response);
+    this.#use(JSON.parse(body) as Session);
+  }
+
+  #use({ csrf, resumeKey }: Session): void {
+    this.#csrf = csrf;
+    this.#resumeKey = resumeKey ?? "";
   }
 
   get headers(): Record<string, string> {

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { type ClientRequest, type IncomingHttpHeaders, request } from "node:http";
 import { text } from "node:stream/consumers";
 import type { TestContext } from "node:test";
-import { createConsole } from "../../src/console/console.ts";
+import { type ConsoleOptions, createConsole } from "../../src/console/console.ts";
 import { FakeConsoleNode, fakeConsolePod } from "../../src/console/fake-console-node.ts";
 import { fakePage } from "../../src/console/fake-page.ts";
 import { allowAll } from "../../src/kubelet/server/auth/node-access.ts";
@@ -24,9 +24,13 @@ export type Send = (
 ) => Promise<Response>;
 
 /** The console with a fake node, on the agent's own HTTP server. Paths are sent exactly as given. */
-export async function consoleServer(t: TestContext, node = new FakeConsoleNode().add(fakeConsolePod())) {
+export async function consoleServer(
+  t: TestContext,
+  node = new FakeConsoleNode().add(fakeConsolePod()),
+  more: Pick<ConsoleOptions, "sessionsFile"> = {},
+) {
   const pageDir = fakePage();
-  const console = createConsole({ node, pageDir, clock: systemClock, logger: silentLogger });
+  const console = createConsole({ node, pageDir, clock: systemClock, logger: silentLogger, ...more });
   const server = new AgentServer({
     name: "console",
     address: "127.0.0.1",

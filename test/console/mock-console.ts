@@ -124,7 +124,15 @@ export class MockConsole {
 
   #session(): Session {
     const expiresAt = Date.now() + 3_600_000;
-    return { user: "root", node: "node-1", csrf: "csrf", expiresAt, may: this.may, readOnlyBecause: null };
+    return {
+      user: "root",
+      node: "node-1",
+      csrf: "csrf",
+      resumeKey: null,
+      expiresAt,
+      may: this.may,
+      readOnlyBecause: null,
+    };
   }
 
   #stream(response: ServerResponse): void {

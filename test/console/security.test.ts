@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { FakeConsoleNode, fakeConsolePod, fakeExplanation } from "../../src/console/fake-console-node.ts";
+import type { ConsoleError } from "../../src/console/protocol.ts";
+import { resumeProof } from "../../src/console/sessions/kept-sessions.ts";
 import { abortError } from "../../src/lib/base/errors.ts";
 import { whenAborted } from "../../src/lib/base/when-aborted.ts";
 import type { ConsoleChanges } from "../../src/lib/model/console-node.ts";
@@ -207,6 +212,61 @@ test("logs that are followed and terminals end with the session", async (t) => {
   await waitFor(() => assert.equal(open, 2));
   await send("POST", "/console/api/logout", { headers, body: "{}" });
   await Promise.all(ended);
+});
+
+test("a page resumes its session after a restart with its key, and not with the cookie alone", async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), "console-sessions-"));
+  t.after(() => rmSync(dir, { recursive: true }));
+  const more = { sessionsFile: join(dir, "sessions.json") };
+  const before = await consoleServer(t, undefined, more);
+  const old = await before.logIn();
+  const { body } = await before.send("GET", "/console/api/session", { headers: old });
+  const { resumeKey } = JSON.parse(body) as { resumeKey: string };
+  before.console.stop();
+  const { send, origin, port, console } = await consoleServer(t, undefined, more);
+  // The same port, for the browser.
+  const cookie = `kubelet-console-${port}=${old.cookie?.split("=")[1]}`;
+  const headers = {
+    cookie,
+    origin,
+    "content-type": "application/json",
+    "x-console-csrf": old["x-console-csrf"] ?? "",
+  };
+  const challengeOf = async (of: string) => {
+    const reply = await send("GET", "/console/api/session", { headers: { cookie: of } });
+    assert.equal(reply.status, 401);
+    return (JSON.parse(reply.body) as ConsoleError).error.login?.challenge;
+  };
+  assert.equal(await challengeOf(`${cookie}x`), undefined);
+  const challenge = (await challengeOf(cookie)) ?? "";
+  for (const path of reads) assert.equal((await send("GET", path, { headers })).status, 401, path);
+  const resume = (proof: unknown, sent: Record<string, string> = headers) =>
+    send("POST", "/console/api/resume", { headers: sent, body: JSON.stringify({ proof }) });
+  const proof = resumeProof(resumeKey, challenge, origin);
+  for (const wrong of [
+    "",
+    undefined,
+    old["x-console-csrf"],
+    resumeProof(resumeKey, challenge, "http://127.0.0.1:1"),
+  ])
+    assert.equal((await resume(wrong)).status, 401);
+  assert.equal((await resume(proof, { ...headers, origin: "http://evil.example" })).status, 403);
+  const { "content-type": _, ...withoutType } = headers;
+  assert.equal((await resume(proof, withoutType)).status, 415);
+  const resumed = await resume(proof);
+  assert.equal(resumed.status, 200, resumed.body);
+  const now = String(resumed.headers["set-cookie"]?.[0]).split(";", 1)[0] ?? "";
+  assert.notEqual(now, cookie);
+  assert.equal((await send("GET", "/console/api/session", { headers: { cookie: now } })).status, 200);
+  assert.equal((await resume(proof)).status, 401);
+  const { csrf } = JSON.parse(resumed.body) as { csrf: string };
+  const own = { ...headers, cookie: now, "x-console-csrf": csrf };
+  assert.equal((await send("POST", "/console/api/logout", { headers: own, body: "{}" })).status, 204);
+  console.stop();
+  const last = await consoleServer(t, undefined, more);
+  const gone = `kubelet-console-${last.port}=${now.split("=")[1]}`;
+  const reply = await last.send("GET", "/console/api/session", { headers: { cookie: gone } });
+  assert.doesNotMatch(reply.body, /challenge/);
 });
 
 test("two cookies of the name are rejected: one of them was set by another server", async (t) => {

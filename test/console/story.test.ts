@@ -172,9 +172,6 @@ describe(long("the user's story in the console of kubelet up"), { skip: reason }
     await page.locator("[data-banner=reconnecting]").waitFor();
     await screenshot(page, "reconnecting");
     node = await UpNode.start("1.6", "-story");
-    // A session ends with the kubelet: a new link, opened in another tab, is enough.
-    const other = await opened.context.newPage();
-    await other.goto(node.consoleLink);
     await page.getByRole("row", { name: /demo-.*Running 1\/1/ }).waitFor();
     await page.locator("[data-banner=reconnecting]").waitFor({ state: "detached" });
     assert.equal(await page.evaluate("window.notReloaded"), true);

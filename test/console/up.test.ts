@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { statSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { ApplyResult, ImageList, PodYaml } from "../../src/console/protocol.ts";
 import { cli } from "../e2e/cli-process.ts";
@@ -126,6 +128,18 @@ describe(long("the console of kubelet up"), () => {
     await ConsoleClient.logIn(link);
     assert.equal((await fetch(link, { redirect: "manual" })).status, 401);
     assert.equal((await fetch(up.consoleLink, { redirect: "manual" })).status, 401);
+  });
+
+  test("a session is resumed after the kubelet was killed, and its file is for root only", async () => {
+    const file = join(up.files.base, "console-sessions.json");
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    await up.kill();
+    up = await UpNode.start("1.6", "-console");
+    await client.resume();
+    client.pods.clear();
+    await client.watch();
+    await client.pod("demo", ({ ready }) => assert.ok(ready));
+    assert.equal((await apply("kind: Pod\n")).status, 422);
   });
 });
 

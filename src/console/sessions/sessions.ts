@@ -10,6 +10,8 @@ export interface ConsoleSession {
   readonly isLocal: boolean;
   /** Sent by the page with each change; other sites cannot read it. */
   readonly csrf: string;
+  /** Known to the page only, which resumes a kept session with it. */
+  readonly resumeKey: string;
   /** Wall-clock time in milliseconds, for display. */
   readonly expiresAt: number;
   /** Aborted when the session ends. */
@@ -25,7 +27,7 @@ interface Stored {
 
 const maxSessions = 64;
 
-/** The sessions, in memory only: a restart of the agent ends them. */
+/** The sessions, in memory only. */
 export class Sessions {
   readonly #clock: Clock;
   /** By key, the oldest first. */
@@ -44,7 +46,7 @@ export class Sessions {
     const id = newSecret();
     const end = new AbortController();
     const session: ConsoleSession = {
-      ...{ user, isLocal: o.isLocal, csrf: newSecret(), ended: end.signal },
+      ...{ user, isLocal: o.isLocal, csrf: newSecret(), resumeKey: newSecret(), ended: end.signal },
       expiresAt: epochMs(plusMs(this.#clock.wall(), o.validMs)),
     };
     const expiry = plusMs(this.#clock.monotonic(), o.validMs);

@@ -12,6 +12,7 @@ import {
   type PodDetail,
   type PodUsage,
   type PodYaml,
+  type ResumeRequest,
   type Session,
 } from "../../protocol.ts";
 
@@ -86,6 +87,20 @@ async function logError(response: Response): Promise<ConsoleError["error"] | und
 export async function logInWithToken(token: string): Promise<Session> {
   const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
   return decode(await fetch(`${api}/login`, { method: "POST", headers, body: "{}" }));
+}
+
+/** Proves that this page has the key of the session, without sending it. */
+export async function resumeSession(key: string, challenge: string, signal: AbortSignal): Promise<Session> {
+  const encode = (text: string) => new TextEncoder().encode(text);
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const imported = await crypto.subtle.importKey("raw", encode(key), algorithm, false, ["sign"]);
+  const proof = await crypto.subtle.sign("HMAC", imported, encode(`${challenge} ${location.origin}`));
+  const hex = [...new Uint8Array(proof)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const request: ResumeRequest = { proof: hex };
+  const headers = { "content-type": "application/json" };
+  return decode(
+    await fetch(`${api}/resume`, { method: "POST", headers, body: JSON.stringify(request), signal }),
+  );
 }
 
 const read = async <T>(path: string, signal?: AbortSignal): Promise<T> =>

@@ -1,7 +1,7 @@
 import type { LoginInfo, Session, StreamMessage } from "../../protocol.ts";
 import { emptyModel, reduce } from "../state/model.ts";
 import { Store } from "../state/store.ts";
-import { fetchSession, RequestError, streamUrl } from "./api.ts";
+import { fetchSession, RequestError, resumeSession, streamUrl } from "./api.ts";
 
 export type Connection =
   | { readonly state: "connecting" }
@@ -31,7 +31,7 @@ export async function connect(): Promise<void> {
   clearTimeout(retry);
   source?.close();
   try {
-    session.set(await fetchSession(AbortSignal.timeout(10_000)));
+    session.set(await openSession(AbortSignal.timeout(10_000)));
   } catch (error) {
     if (error instanceof RequestError && error.status === 401) {
       session.set(undefined);
@@ -42,6 +42,18 @@ export async function connect(): Promise<void> {
     return;
   }
   listen();
+}
+
+/** The session of the cookie, or that of this page before a restart of the kubelet. */
+async function openSession(signal: AbortSignal): Promise<Session> {
+  try {
+    return await fetchSession(signal);
+  } catch (error) {
+    const challenge = error instanceof RequestError ? error.login?.challenge : undefined;
+    const key = session.get()?.resumeKey;
+    if (!challenge || !key) throw error;
+    return await resumeSession(key, challenge, signal);
+  }
 }
 
 function listen(): void {
