@@ -76,7 +76,15 @@ export class FakeConsoleNode implements ConsoleNode {
   state(): ReturnType<ConsoleNode["state"]> {
     this.counts.state++;
     return {
-      ...{ cause: null, notReady: [], pressure: [], thresholds: [], lastEviction: null, addresses: [] },
+      ...{
+        cause: null,
+        notReady: [],
+        pressure: [],
+        published: [],
+        thresholds: [],
+        lastEviction: null,
+        addresses: [],
+      },
       capacity: { cpu: "4", memory: "8Gi", pods: "110" },
       allocatable: { cpu: "3500m", memory: "7Gi", pods: "110" },
       runtime: { name: "fake", version: "1", endpoint: "unix:///fake", state: "up", problem: undefined },

@@ -52,10 +52,13 @@ export function nodeState({ node, now, used, images, agent, viewers }: NodeFacts
   };
 }
 
-function conditions({ notReady, pressure }: ConsoleNodeState): Condition[] {
-  const one = (type: string, isTrue: boolean, reason: string, message: string): Condition => ({
-    ...{ type, status: isTrue ? "True" : "False", reason, message, since: null },
-  });
+function conditions({ notReady, pressure, published }: ConsoleNodeState): Condition[] {
+  const one = (type: string, isTrue: boolean, reason: string, message: string): Condition => {
+    const status = isTrue ? "True" : "False";
+    // A change is published later: until then its time is not known.
+    const same = published.find((condition) => condition.type === type && condition.status === status);
+    return { ...{ type, status, reason, message }, since: timeOf(same?.lastTransitionTime) };
+  };
   return [
     one(
       "Ready",

@@ -84,3 +84,26 @@ test("the node has capacity, allocatable, requests and usage of each resource", 
   ]);
   assert.deepEqual([state.health, state.api.state, state.runtime.problem], ["ok", "none", null]);
 });
+
+test("a condition has the time of its transition once it is published", () => {
+  const node = new FakeConsoleNode();
+  const lastTransitionTime = since;
+  const published = [
+    { type: "Ready", status: "True", lastTransitionTime },
+    { type: "MemoryPressure", status: "False", lastTransitionTime },
+  ];
+  const state = { ...node.state(), published, pressure: ["MemoryPressure"] };
+  node.state = () => state;
+  const { conditions } = nodeState({
+    ...{ node, now: 0, images: null, viewers: 1, agent: { cpu: null, memory: null }, used: {} },
+  });
+  assert.deepEqual(
+    conditions.map((condition) => [condition.type, condition.status, condition.since]),
+    [
+      ["Ready", "True", Date.parse(since)],
+      ["MemoryPressure", "True", null],
+      ["DiskPressure", "False", null],
+      ["PIDPressure", "False", null],
+    ],
+  );
+});

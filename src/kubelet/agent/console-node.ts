@@ -156,11 +156,11 @@ function consoleProbes(core: AgentCore, { probes }: PodParts, uid: PodUid): Cons
 function nodeState(core: AgentCore, { explainNode, certificate }: ConsoleParts): ConsoleNodeState {
   const { node, config, connection, view, options } = core;
   const { cause, notReady, conditions, thresholds, lastEviction } = explainNode();
-  const { capacity, allocatable } = view?.node()?.status ?? {};
+  const { capacity, allocatable, conditions: published = [] } = view?.node()?.status ?? {};
   const { state, runtime } = connection;
   const serving = certificate?.current()?.cert;
   return {
-    ...{ cause, notReady, thresholds, lastEviction },
+    ...{ cause, notReady, published, thresholds, lastEviction },
     pressure: conditions.map(({ type }) => type),
     capacity: capacity ?? node.capacity,
     allocatable: allocatable ?? node.info.allocatable,

@@ -137,6 +137,12 @@ export interface ConsoleNodeState {
   readonly cause: string | null;
   readonly notReady: readonly string[];
   readonly pressure: readonly string[];
+  /** The conditions that the API server has; empty without one. */
+  readonly published: readonly {
+    readonly type: string;
+    readonly status: string;
+    readonly lastTransitionTime: string;
+  }[];
   readonly thresholds: readonly ConsoleThreshold[];
   readonly lastEviction: { readonly pod: string; readonly why: string; readonly at: string } | null;
   readonly capacity: Readonly<Record<string, string>>;
