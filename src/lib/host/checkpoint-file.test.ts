@@ -22,15 +22,19 @@ test("text written at any point of an earlier write is in the file", async (t) =
   }
 });
 
-test("a write that failed is done with the next one", async (t) => {
-  const dir = mkdtempSync(join(tmpdir(), "checkpoint-"));
-  t.after(() => rmSync(dir, { recursive: true }));
-  const file = new CheckpointFile(join(dir, "later", "state"), silentLogger);
-  assert.equal(await file.read(), undefined);
-  file.write("a");
-  await file.flushed();
-  mkdirSync(join(dir, "later"));
-  file.write("a");
-  await file.flushed();
-  assert.equal(await file.read(), "a");
-});
+for (const [rule, again] of [
+  ["done with the next one", (file: CheckpointFile) => file.write("a")],
+  ["repeated on request", (file: CheckpointFile) => file.retry()],
+] as const)
+  test(`a write that failed is ${rule}`, async (t) => {
+    const dir = mkdtempSync(join(tmpdir(), "checkpoint-"));
+    t.after(() => rmSync(dir, { recursive: true }));
+    const file = new CheckpointFile(join(dir, "later", "state"), silentLogger);
+    assert.equal(await file.read(), undefined);
+    file.write("a");
+    await file.flushed();
+    mkdirSync(join(dir, "later"));
+    again(file);
+    await file.flushed();
+    assert.equal(await file.read(), "a");
+  });

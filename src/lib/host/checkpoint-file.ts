@@ -34,6 +34,11 @@ export class CheckpointFile {
     this.#writing ??= this.#writeLatest();
   }
 
+  /** Repeats a write that has failed, for example because the disk was full. */
+  retry(): void {
+    if (this.#latest !== undefined && this.#latest !== this.#written) this.write(this.#latest);
+  }
+
   /** Resolves when everything is written, or failed to be. */
   async flushed(): Promise<void> {
     while (this.#writing) await this.#writing;

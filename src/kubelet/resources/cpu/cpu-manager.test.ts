@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -63,6 +63,18 @@ test("the CPUs of a pod that is gone are shared again", async (t) => {
   assert.equal(cpusets(manager, guaranteedPod("x", ["0"])), "app0=shared 0-1,4-5");
   manager.keepOnly((uid) => uid !== "b");
   assert.equal(cpusets(manager, guaranteedPod("x", ["0"])), "app0=shared 0-7");
+});
+
+test("a checkpoint that could not be written is written by housekeeping", async (t) => {
+  const dir = join(rootDir(t), "later");
+  const manager = cpuManager(dir, { machine: "core-4" });
+  await manager.start();
+  await admit(manager, guaranteedPod("a", ["2"]));
+  mkdirSync(dir);
+  manager.keepOnly(() => true);
+  await manager.flushed();
+  const { entries } = JSON.parse(readFileSync(join(dir, "cpu_manager_state"), "utf8"));
+  assert.deepEqual(entries, { a: { app0: "1,5" } });
 });
 
 test("containers reuse the CPUs of init containers, but not those of sidecars", async (t) => {

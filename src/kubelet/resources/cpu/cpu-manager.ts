@@ -184,6 +184,7 @@ export class CpuManager implements ResourceAllocator {
   }
 
   keepOnly(isKnown: (uid: PodUid) => boolean): void {
+    this.#file.retry();
     for (const uid of this.#assignments.pods.keys()) if (!isKnown(uid)) this.release(uid);
   }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { maskText } from "../../../lib/model/numa-mask.ts";
@@ -404,6 +404,17 @@ describe("checkpoint", () => {
     const pod = memoryPod("p", ["a 2"]);
     await allocateAll(manager, pod);
     assert.deepEqual(allocation(manager, pod), { a: "2 on 0" });
+  });
+
+  test("a write that failed is repeated by housekeeping", async (t) => {
+    const dir = await aDirectory(t);
+    await mkdir(join(path(dir), "in the way"), { recursive: true });
+    const manager = new MemoryManager(staticOptions(dir, aMachine([8])));
+    await allocateAll(manager, memoryPod("p", ["a 2"]));
+    await rm(path(dir), { recursive: true });
+    manager.keepOnly(() => true);
+    await manager.flushed();
+    assert.deepEqual(Object.keys(JSON.parse(await readFile(path(dir), "utf8")).entries), ["p"]);
   });
 });
 

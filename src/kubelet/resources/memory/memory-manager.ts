@@ -151,6 +151,7 @@ export class MemoryManager implements ResourceAllocator {
   }
 
   keepOnly(isKnown: (uid: PodUid) => boolean): void {
+    this.#file.retry();
     for (const uid of [...this.#assignments.keys()]) if (!isKnown(uid)) this.release(uid);
   }
 

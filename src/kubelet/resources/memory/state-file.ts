@@ -9,6 +9,8 @@ export class MemoryStateFile {
   readonly #path: string;
   readonly #logger: Logger;
   #state: MemoryState | undefined;
+  /** The last state, if it could not be written. */
+  #unwritten: MemoryState | undefined;
   #written = "";
   #writing: Promise<void> | undefined;
 
@@ -51,6 +53,11 @@ export class MemoryStateFile {
     return this.#writing;
   }
 
+  /** Repeats a write that has failed, for example because the disk was full. */
+  retry(): void {
+    if (this.#unwritten && !this.#writing) void this.save(this.#unwritten);
+  }
+
   async flushed(): Promise<void> {
     await this.#writing;
   }
@@ -60,12 +67,14 @@ export class MemoryStateFile {
     await Promise.resolve();
     for (let state = this.#state; state; state = this.#state) {
       this.#state = undefined;
+      this.#unwritten = undefined;
       const text = encodeCheckpoint(state);
       if (text === this.#written) continue;
       try {
         await writeDurably(this.#path, text, 0o600);
         this.#written = text;
       } catch (error) {
+        this.#unwritten = state;
         this.#logger.error("Failed to store state to checkpoint", {
           path: this.#path,
           err: messageOf(error),
