@@ -7,7 +7,7 @@ import { localRequest } from "./local-request.ts";
 import { nodeExplanationLines } from "./node-explanation-lines.ts";
 import { parseOptions } from "./options.ts";
 
-const explainUsage = `kubelet explain [POD | node]: show what a pod waits for, since when, and its previous steps
+const explainUsage = `kubelet explain [POD | node]: show what a pod is waiting for, for how long, and its previous steps
 
   node               the node: why it is not ready or under pressure, which pod was evicted last and why, and what is
                      left of each resource (a pod of this name is NAMESPACE/node)

@@ -168,7 +168,7 @@ export interface PodSummary {
   readonly labels: Readonly<Record<string, string>>;
   /** Why it is not ready, in one line; null if it is ready or completed. */
   readonly cause: string | null;
-  /** The step in progress, in one line, and since when. */
+  /** The step in progress, in one line, and when it started. */
   readonly waitsFor: { readonly text: string; readonly since: number; readonly until: number | null } | null;
   /** Increases with each change of the pod, its timeline included: fetch the detail again if it is shown. */
   readonly revision: number;

@@ -12,11 +12,11 @@ export interface KubeletProgram {
   readonly name: string;
   readonly path: string;
   readonly version: string;
-  /** The output of --help: flags that it does not list are left out. */
+  /** The output of --help: flags that it does not list are omitted. */
   readonly help: string;
 }
 
-/** Throws a UsageError if this is no kubelet. */
+/** Throws a UsageError if this is not a kubelet. */
 export function kubeletProgram(name: string, path: string): KubeletProgram {
   try {
     accessSync(path, constants.X_OK);
@@ -31,7 +31,7 @@ export function kubeletProgram(name: string, path: string): KubeletProgram {
 }
 
 export interface RunningKubeletOptions {
-  /** Those that the kubelet does not know are left out. */
+  /** Those that the kubelet does not know are omitted. */
   readonly flags: readonly string[];
   /** The port of its API. */
   readonly port: number;

@@ -6,7 +6,7 @@ import { PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { waitFor } from "../e2e/wait-for.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 
-test("a pod of the API runs, is reported as Running, and is deleted only after it has terminated", async (t) => {
+test("a pod from the API server runs, is reported as Running, and is deleted only after it has terminated", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
   const { metadata } = cluster.addPod("web");

@@ -181,7 +181,7 @@ describeOnContainerd("device plugins", (version) => {
     await amounts(nic, "3", "3");
   });
 
-  test("a restart of the agent changes nothing of running pods, and they keep their devices", async () => {
+  test("a restart of the agent does not affect running pods, and they keep their devices", async () => {
     const before = await fullNode.running();
     const allocations = await podResources(fullNode.node.rootDir);
     assert.equal(Object.keys(allocations).length, 4);

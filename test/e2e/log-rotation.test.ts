@@ -10,7 +10,7 @@ import { AgentProcess } from "./agent-process.ts";
 import { podManifest, writeManifest } from "./manifests.ts";
 import { waitFor } from "./wait-for.ts";
 
-/** Prints numbers, some kilobytes a second, and exits on SIGTERM. */
+/** Prints numbers, some kilobytes per second, and exits on SIGTERM. */
 const printsNumbers = [
   "sh",
   "-c",

@@ -189,7 +189,7 @@ async function sync(pod: Pod, allocation: Allocation, node: SimulatedPod): Promi
   assert.fail("it does not end");
 }
 
-/** Few, so that many a resize is reverted. */
+/** Few, so that many resizes are reverted. */
 const small: Size = { cpu: 100, memory: 64 };
 const large: Size = { cpu: 900, memory: 64 };
 const size = fc.constantFrom(small, { cpu: 100, memory: 32 }, large);

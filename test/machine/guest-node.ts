@@ -124,7 +124,7 @@ export class GuestNode {
     return (JSON.parse(await this.get("/pods")) as { pods: PodRow[] }).pods;
   }
 
-  /** The static pod of a manifest, whose name has that of the node at its end. */
+  /** The static pod of a manifest, whose name ends with that of the node. */
   async pod(name: string): Promise<PodRow | undefined> {
     return (await this.pods()).find((row) => row.name === `${name}-${guestNodeName}`);
   }

@@ -39,7 +39,7 @@ describeOnMachine("swap and AppArmor of a real kernel", () => {
   });
   after(() => node?.stop());
 
-  /** Pods of the API server: static pods are critical, and critical pods never swap. */
+  /** Pods from the API server: static pods are critical, and critical pods never swap. */
   const add = (name: string, container: object, spec: Partial<PodSpecInit> = {}) =>
     node.api.addPod(name, {
       terminationGracePeriodSeconds: 1,

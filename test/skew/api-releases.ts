@@ -57,7 +57,7 @@ export const features: readonly Feature[] = [
     name: "ClusterTrustBundle volumes (gate `ClusterTrustBundleProjection`)",
     requests: ["certificates.k8s.io/v1beta1: clustertrustbundles"],
     served: ["if enabled", "if enabled", "if enabled", "if enabled", "if enabled"],
-    without: "such pods wait, event `FailedMount`; checked again each minute",
+    without: "such pods wait, event `FailedMount`; checked again every minute",
   },
   {
     name: "pod certificates (gate `PodCertificateRequest`)",

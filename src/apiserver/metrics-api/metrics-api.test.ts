@@ -112,7 +112,7 @@ describe("metrics.k8s.io", () => {
     assert.equal((await api.send("GET", `${base}/nodes/n`)).body.kind, "NodeMetrics");
   });
 
-  it("lists pods of the API whose containers are all measured", async (t) => {
+  it("lists pods in the API whose containers are all measured", async (t) => {
     const { api } = await bench(t);
     for (const path of [`${base}/namespaces/default/pods`, `${base}/pods`]) {
       const { body } = await api.send("GET", path);
@@ -170,7 +170,7 @@ describe("metrics.k8s.io", () => {
       );
   });
 
-  it("a kubelet that rejects the request, sends garbage or disconnects is left out", async (t) => {
+  it("a kubelet that rejects the request, sends garbage or disconnects is omitted", async (t) => {
     const { api, kubelet } = await bench(t);
     const ways: (typeof kubelet.handle)[] = [
       (_, response) => response.writeHead(403).end("Forbidden"),

@@ -30,7 +30,7 @@ describe("the fields of an object", () => {
       { "f:spec": { "f:containers": { 'k:{"name":"a"}': { ".": {}, "f:name": {} } } } },
     ],
     [
-      "a key that is left out has its default",
+      "a key that is omitted has its default",
       { spec: { containers: [{ name: "a", ports: [{ containerPort: 80 }] }] } },
       {
         "f:spec": {

@@ -25,7 +25,7 @@ export function pairOf(rule: Rule, left: Json | undefined, right: Json | undefin
   return { kind: "object", left: l, right: r };
 }
 
-/** The items of a list by their path elements; more than one where keys are repeated. Items without keys are left out. */
+/** The items of a list by their path elements; more than one where keys are repeated. Items without keys are omitted. */
 export function itemsByElement(rule: ListRule, list: Json[]): Map<PathElement, Json[]> {
   const out = new Map<PathElement, Json[]>();
   for (const item of list) {

@@ -42,7 +42,7 @@ export function podSummary(shown: ConsolePod, revision: number): PodSummary {
   };
 }
 
-/** Orderly starts and stops are no errors; a start that failed once is. */
+/** Orderly starts and stops are not errors; a start that failed once is. */
 function healthOf({ status, explanation, terminating }: ConsolePod): Health {
   if (status?.phase === "Failed" || explanation.failedAt !== null) return "error";
   if (explanation.ready || status?.phase === "Succeeded") return "ok";

@@ -134,7 +134,7 @@ const missing: [rule: string, pod: Pod, reported: boolean][] = [
     true,
   ],
   ["a manifest with another policy", fromManifest({ dnsPolicy: "Default" }), false],
-  ["a pod of the API whose policy may be the default", ofApi({}), false],
+  ["a pod from the API server whose policy may be the default", ofApi({}), false],
   ["a pod that was created with it", ofApi(managed("Update")), false],
   ["a pod that was applied without a policy", ofApi(applied({ containers: [] })), false],
   ["a pod that was applied with the policy", ofApi(applied({ dnsPolicy: "ClusterFirst" })), true],

@@ -168,7 +168,7 @@ test("a rejected request is retried at least every 10 s", async () => {
   assert.match(manager.reason ?? "", /403|Forbidden|reject/i);
 });
 
-test("a stored certificate, loaded at the start, releases earlier waiters", async () => {
+test("a stored certificate, loaded at startup, releases earlier waiters", async () => {
   const before = client();
   await before.start(stop.signal);
   await clock.advance(0);

@@ -79,7 +79,7 @@ export class CertificateManager implements Component {
     return this.#pair && !isExpired(this.#pair, this.#o.clock.wall()) ? this.#pair : undefined;
   }
 
-  /** Called with each certificate that becomes available: loaded at the start, or issued. */
+  /** Called with each certificate that becomes available: loaded at startup, or issued. */
   onChange(listener: (pair: CertificatePair) => void): () => void {
     return this.#listeners.add(listener);
   }

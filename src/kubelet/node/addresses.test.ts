@@ -86,7 +86,7 @@ describe("addresses of a node", () => {
     assert.deepEqual(plan, { ok: false, reason: "can't get ip address of node worker" });
   });
 
-  it("a wrong --node-ip is named", () => {
+  it("an invalid --node-ip is named", () => {
     const plan = planAddresses({ ...host, nodeIps: ["192.0.2.10", "fe80::1"] }, []);
     const reason = "failed to validate secondaryNodeIP: nodeIP can't be a link-local unicast address";
     assert.deepEqual(plan, { ok: false, reason });

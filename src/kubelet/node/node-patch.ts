@@ -42,7 +42,7 @@ function addressesPatch(before: readonly NodeAddress[], after: readonly NodeAddr
   return { addresses: [...after, { $patch: "replace" }] };
 }
 
-/** The fields of the status that have changed, with their new values; null for a removed one. A later heartbeat alone is no change. */
+/** The fields of the status that have changed, with their new values; null for a removed one. A later heartbeat alone is not a change. */
 export function changedFields(before: NodeStatus, after: NodeStatus): Json {
   const [old, now] = [comparable(before), comparable(after)];
   const names = new Set([...Object.keys(old), ...Object.keys(now)]);

@@ -48,7 +48,7 @@ export interface StatsOptions {
   readonly pod: (uid: PodUid) => Pod | undefined;
   /** The cgroup of a pod; undefined if there is none. */
   readonly cgroupOf: (uid: PodUid) => string | undefined;
-  /** The cgroup above all pods: "/kubepods". */
+  /** The parent cgroup of all pods: "/kubepods". */
   readonly podsCgroup: string;
   /** The cgroups of the agent, the runtime and other system processes, if known. */
   readonly systemCgroups: () => Promise<{

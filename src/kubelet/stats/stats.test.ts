@@ -283,7 +283,7 @@ describe("summary", () => {
     assert.equal(pod?.process_stats?.process_count, 42);
   });
 
-  it("pods without running containers are left out", async () => {
+  it("pods without running containers are omitted", async () => {
     const observed = { all: () => [fakeObservedPod("web", [fakeContainer("c", { state: "exited" })])] };
     assert.deepEqual((await bench({}, { observed }).stats.summary()).pods, []);
   });

@@ -6,7 +6,7 @@ import type { Path, Problem } from "./problems.ts";
 import type { Fields, IntSize, Kind } from "./schema.ts";
 
 export interface Decoded {
-  /** The decoded fields; invalid ones are left out. */
+  /** The decoded fields; invalid ones are omitted. */
   readonly config: PartialConfiguration;
   readonly problems: readonly Problem[];
 }

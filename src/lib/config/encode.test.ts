@@ -58,7 +58,7 @@ const read = (raw: unknown) => {
 test("encoding round-trips", () => {
   fc.assert(
     fc.property(record(kubeletFields), (fields) => {
-      // An empty list is left out when written and would then mean the default.
+      // An empty list is omitted when written and would then mean the default.
       const raw = { ...fields, enforceNodeAllocatable: ["pods"], apiVersion, kind };
       const once = encodeConfiguration(read(raw));
       const twice = encodeConfiguration(read(JSON.parse(JSON.stringify(once))));

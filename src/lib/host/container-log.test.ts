@@ -40,7 +40,7 @@ const table: [rule: string, log: string | Buffer, options: TailOptions, text: st
   ["more tags than one", out("a", "P:x") + out("b", "F:y"), all, "ab\n"],
   ["a line without a newline is read anyway", out("a") + out("b").trimEnd(), all, "a\nb\n"],
   [
-    "a line that is not an entry is left out",
+    "a line that is not an entry is omitted",
     `junk\n${out("a")}${time} stdin F no\n\n${out("b")}`,
     all,
     "a\nb\n",

@@ -82,7 +82,7 @@ test("a cache of the whole NUMA node counts as that of the socket", async (t) =>
   );
 });
 
-test("offline CPUs are left out", async (t) => {
+test("offline CPUs are omitted", async (t) => {
   const cpu = (core: number): FakeCpu => ({ core, socket: 0, node: 0 });
   const root = sysfs(t, "0,2", { 0: cpu(0), 1: cpu(1), 2: cpu(2) });
   assert.deepEqual(

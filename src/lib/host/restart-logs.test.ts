@@ -10,8 +10,8 @@ const table: [rule: string, files: string[], restarts: number][] = [
   ["the first run", ["0.log"], 1],
   ["the highest is used", ["0.log", "10.log", "9.log"], 11],
   ["rotated and compressed ones count", ["2.log", "3.log.20260101-000000.gz"], 4],
-  ["a file that is not a log of a run is left out", ["a.log", "7.txt", "x7.log", ".log", "-1.log"], 0],
-  ["numbers that no run can have are left out", ["99999999999999999999.log", "1.log"], 2],
+  ["a file that is not a log of a run is omitted", ["a.log", "7.txt", "x7.log", ".log", "-1.log"], 0],
+  ["numbers that no run can have are omitted", ["99999999999999999999.log", "1.log"], 2],
   ["a directory is not a log", ["5.log/"], 0],
 ];
 async function directory(t: TestContext, files: string[]): Promise<string> {

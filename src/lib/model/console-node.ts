@@ -96,7 +96,7 @@ export type ConsolePutResult =
 /** Changes that users of the console may make. */
 export interface ConsoleChanges {
   readonly manifests: ConsoleManifests;
-  /** Deletes a pod of the API server; undefined if there is none. */
+  /** Deletes a pod from the API server; undefined if there is none. */
   readonly deleteApiPod: ((pod: Pod, graceSeconds: number | undefined) => Promise<void>) | undefined;
   /** Stops the running container; its restart policy decides what follows. False if it does not run. */
   stopContainer(uid: PodUid, container: string): Promise<boolean>;

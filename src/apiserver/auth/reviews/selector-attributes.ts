@@ -32,7 +32,7 @@ export function selectorProblems(
 }
 
 /**
- * The selector as the value of a fieldSelector query parameter. Requirements that cannot be expressed are left out, which only widens the check.
+ * The selector as the value of a fieldSelector query parameter. Requirements that cannot be expressed are omitted, which only widens the check.
  */
 export function fieldSelectorText(selector: SelectorAttributes | undefined): {
   text: string;

@@ -29,7 +29,7 @@ const zeroIsAbsent = new Set([
 const quantities = new Set(["sizeLimit", "divisor"]);
 
 /**
- * Equal values get equal notations: empty fields are left out, and quantities are normalized. So two specs that differ,
+ * Equal values get equal notations: empty fields are omitted, and quantities are normalized. So two specs that differ,
  * differ in meaning.
  */
 export function canonicalize(pod: PodDraft): void {

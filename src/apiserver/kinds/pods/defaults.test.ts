@@ -21,7 +21,7 @@ test("a pod without a spec gets an empty one, which validation rejects", () => {
   assert.deepEqual(draft.spec.containers, []);
 });
 
-test("empty fields are left out, so that equal pods have equal text", () => {
+test("empty fields are omitted, so that equal pods have equal text", () => {
   const wordy = podDraft(
     {
       hostNetwork: false,

@@ -109,13 +109,13 @@ core.ServiceSpec: Desired state of a service.
   sessionAffinity: Whether a client is always routed to the same pod.
   sessionAffinityConfig: Timeout of the session affinity.
   trafficDistribution: Which endpoints are preferred.
-  type: How the service is exposed. ClusterIP if left out.
+  type: How the service is exposed. ClusterIP if omitted.
 core.ServicePort: A port of a service.
   appProtocol: Application protocol.
   name: Name of the port; required if there are several.
   nodePort: Port on each node.
   port: Port of the service.
-  protocol: Protocol; TCP if left out.
+  protocol: Protocol; TCP if omitted.
   targetPort: Number or name of the pods' port.
 core.Endpoints: Addresses of a service. Superseded by EndpointSlice.
   subsets: Addresses and ports.

@@ -10,14 +10,14 @@ core.PodSpec: Desired state of a pod.
   containers: Containers of the pod; at least one.
   dnsConfig: Additions to the DNS configuration.
   dnsPolicy: Source of the DNS configuration.
-  enableServiceLinks: Whether services are added as environment variables. True if left out.
+  enableServiceLinks: Whether services are added as environment variables. True if omitted.
   ephemeralContainers: Containers added for debugging; set by the ephemeralcontainers subresource.
   hostAliases: Entries added to /etc/hosts.
   hostIPC: Uses the IPC namespace of the node.
   hostNetwork: Uses the network namespace of the node.
   hostPID: Uses the process namespace of the node.
   hostUsers: False runs the pod in a user namespace.
-  hostname: Host name of the pod; its name if left out.
+  hostname: Host name of the pod; its name if omitted.
   hostnameOverride: Host name of the pod, used unchanged.
   imagePullSecrets: Secrets with registry credentials.
   initContainers: Containers that run before the others, one after another.
@@ -31,7 +31,7 @@ core.PodSpec: Desired state of a pod.
   readinessGates: Additional conditions that must be true for the pod to be ready.
   resourceClaims: Claims for devices.
   resources: Requests and limits of the pod as a whole.
-  restartPolicy: When terminated containers are restarted. Always if left out.
+  restartPolicy: When terminated containers are restarted. Always if omitted.
   runtimeClassName: Name of the RuntimeClass.
   schedulerName: Scheduler that binds the pod.
   schedulingGates: The pod is not scheduled while there are any.
@@ -41,7 +41,7 @@ core.PodSpec: Desired state of a pod.
   setHostnameAsFQDN: Uses the FQDN as host name.
   shareProcessNamespace: Containers share one process namespace.
   subdomain: Subdomain of the pod's FQDN.
-  terminationGracePeriodSeconds: Grace period for termination in seconds. 30 if left out.
+  terminationGracePeriodSeconds: Grace period for termination in seconds. 30 if omitted.
   tolerations: Taints that the pod tolerates.
   topologySpreadConstraints: How pods are spread over topology domains.
   volumes: Volumes that the containers can mount.
@@ -125,7 +125,7 @@ core.Sysctl: A kernel parameter.
 core.Toleration: A tolerated taint.
   effect: Effect to match; all effects if empty.
   key: Key to match; all keys if empty.
-  operator: How the value is compared. Equal if left out.
+  operator: How the value is compared. Equal if omitted.
   tolerationSeconds: How long a NoExecute taint is tolerated.
   value: Value to match.
 core.Affinity: Scheduling constraints of a pod.

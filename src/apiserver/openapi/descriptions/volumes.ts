@@ -15,13 +15,13 @@ core.Volume: A volume of a pod: a name and one of the sources.
   projected: Several sources in one directory.
   secret: Keys of a Secret as files.
 core.ConfigMapVolumeSource: Keys of a ConfigMap as files.
-  defaultMode: Permissions of the files. 0644 if left out.
-  items: Keys and their paths; all keys if left out.
+  defaultMode: Permissions of the files. 0644 if omitted.
+  items: Keys and their paths; all keys if omitted.
   name: Name of the ConfigMap.
   optional: Whether it may be missing.
 core.SecretVolumeSource: Keys of a Secret as files.
-  defaultMode: Permissions of the files. 0644 if left out.
-  items: Keys and their paths; all keys if left out.
+  defaultMode: Permissions of the files. 0644 if omitted.
+  items: Keys and their paths; all keys if omitted.
   optional: Whether it may be missing.
   secretName: Name of the Secret.
 core.KeyToPath: A key and the path of its file.
@@ -38,7 +38,7 @@ core.PersistentVolumeClaimVolumeSource: A PVC.
   claimName: Name of the PVC.
   readOnly: Whether mounts are read-only.
 core.ProjectedVolumeSource: Several sources in one directory.
-  defaultMode: Permissions of the files. 0644 if left out.
+  defaultMode: Permissions of the files. 0644 if omitted.
   sources: The sources.
 core.VolumeProjection: A source of a projected volume: one of these.
   clusterTrustBundle: CA certificates of a ClusterTrustBundle.
@@ -48,11 +48,11 @@ core.VolumeProjection: A source of a projected volume: one of these.
   secret: Keys of a Secret.
   serviceAccountToken: A service account token.
 core.ServiceAccountTokenProjection: A service account token.
-  audience: Intended audience; the API server if left out.
+  audience: Intended audience; the API server if omitted.
   expirationSeconds: Requested lifetime in seconds. It is rotated before it expires.
   path: Path of the file in the volume.
 core.DownwardAPIVolumeSource: Fields of the pod as files.
-  defaultMode: Permissions of the files. 0644 if left out.
+  defaultMode: Permissions of the files. 0644 if omitted.
   items: Fields and their paths.
 core.DownwardAPIVolumeFile: A field and the path of its file.
   fieldRef: A field of the pod.
@@ -104,7 +104,7 @@ core.PersistentVolumeClaimSpec: Desired state of a PVC.
   dataSourceRef: The same, for more kinds of sources.
   resources: Required size.
   selector: Labels of volumes that can be bound.
-  storageClassName: Name of the StorageClass; the default class if left out.
+  storageClassName: Name of the StorageClass; the default class if omitted.
   volumeMode: Filesystem or Block.
   volumeName: Volume that the PVC is bound to.
 core.PersistentVolumeClaimStatus: Observed state of a PVC.

@@ -73,7 +73,7 @@ table<number | undefined>("durations in seconds", formatDuration, [
   [250, "4m10s"],
 ]);
 
-test("a rate is bytes a second, and unknown without a value", () => {
+test("a rate is in bytes per second, and unknown without a value", () => {
   assert.deepEqual([formatRate(2048), formatRate(undefined)], ["2.00 KiB/s", "–"]);
 });
 

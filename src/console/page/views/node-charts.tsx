@@ -47,7 +47,7 @@ export function NodeCharts({ node }: { node: NodeState }) {
         }
       >
         <Chart
-          label="Received bytes a second"
+          label="Received bytes per second"
           times={times}
           first={usage.rx}
           second={usage.tx}

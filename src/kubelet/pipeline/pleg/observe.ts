@@ -42,7 +42,7 @@ export interface ListedPod {
 
 /**
  * Groups the sandboxes and containers of a listing by pod. A sandbox that no kubelet created is a pod of its own, as upstream; its
- * containers are left out.
+ * containers are omitted.
  */
 export function groupByPod(sandboxes: PodSandbox[], containers: Container[]): Map<PodUid, ListedPod> {
   const pods = new Map<PodUid, ListedPod>();

@@ -71,7 +71,7 @@ for (const [name, pod, id, type, refreshes] of rows)
     assert.equal(state.refreshed, refreshes ? 1 : 0);
   });
 
-test("an exit is refreshed immediately, a start after the time that the own call needs", async () => {
+test("an exit is refreshed immediately, a start after the time that the agent's own call needs", async () => {
   const { hints, state, clock } = setUp(observedPod("ready", "created"));
   hints.received(uid, { id: "c", type: started });
   assert.equal(state.refreshed, 0);

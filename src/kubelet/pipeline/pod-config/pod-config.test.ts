@@ -154,7 +154,7 @@ test("the file source wins over another source with the same pod until its pod i
   assert.deepEqual(emitted(), ["REMOVE file a", "ADD http a"]);
 });
 
-test("a mirror pod of the API may have the name of a static pod", () => {
+test("a mirror pod from the API server may have the name of a static pod", () => {
   const { podConfig, emitted } = config(["file", "api"]);
   podConfig.set("file", [pod("a")]);
   podConfig.set("api", [pod("a", { meta: { uid: "m" as PodUid } })]);

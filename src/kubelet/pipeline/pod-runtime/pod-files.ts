@@ -21,7 +21,7 @@ export interface PodFilesOptions {
   mountPoints?: () => string[];
 }
 
-/** The longest file name that Linux allows, less the ".log" at its end. */
+/** The longest file name that Linux allows, minus the suffix ".log". */
 const maxLinkName = 255 - ".log".length;
 
 /** The directories and log links of pods. */

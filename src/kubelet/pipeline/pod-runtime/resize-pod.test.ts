@@ -104,7 +104,7 @@ test("a container that the runtime rejects ends the resize: the record is kept",
   assert.equal(steps.includes("pod memory"), false);
 });
 
-test("a runtime that does not implement UpdatePodSandboxResources is no obstacle, one that rejects it is", async () => {
+test("a runtime that does not implement UpdatePodSandboxResources does not fail the resize, one that rejects it does", async () => {
   const failing = (grpcCode: string, message: string) =>
     resize({
       desired: { memory: 200n },

@@ -38,7 +38,7 @@ export interface TerminateOptions {
   graceSeconds?: number;
   /** Why the pod has failed, if that is why it terminates. The first one wins. */
   failure?: PodFailure;
-  /** The kubelet terminates the pod to free resources: nothing of its containers is kept. */
+  /** The kubelet terminates the pod to free resources: none of its containers is kept. */
   evicted?: boolean;
 }
 

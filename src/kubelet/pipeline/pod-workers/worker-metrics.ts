@@ -20,7 +20,7 @@ export interface WorkerMetrics {
 
 export interface WorkerMetricsOptions {
   metrics: Metrics;
-  /** False if nothing of the pod runs: dead containers and sandboxes are not a problem. */
+  /** False if nothing of the pod is running: dead containers and sandboxes are not a problem. */
   isRunning: (uid: PodUid) => boolean;
 }
 

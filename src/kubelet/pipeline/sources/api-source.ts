@@ -18,7 +18,7 @@ export interface ApiSourceOptions {
   after: Promise<void>;
   clock: Clock;
   logger: Logger;
-  /** A pod of the API has changed or is deleted; called before the new set is emitted. */
+  /** A pod from the API server has changed or is deleted; called before the new set is emitted. */
   onPod?: (pod: Pod) => void;
 }
 
@@ -51,7 +51,7 @@ export class ApiSource implements PodSource {
     });
   }
 
-  /** The pods of the API, mirror pods included. */
+  /** The pods from the API server, including mirror pods. */
   get pods(): ObjectReader<Pod> {
     return this.#watch.store;
   }
@@ -76,7 +76,7 @@ export class ApiSource implements PodSource {
     const aborted = new Promise<void>((resolve) => whenAborted(signal, resolve));
     await Promise.race([this.#o.after, aborted]);
     if (signal.aborted) return;
-    this.#o.logger.info("Watching pods of the API server");
+    this.#o.logger.info("Watching pods from the API server");
     await this.#watch.start(signal);
     await this.#watch.done;
   }

@@ -35,7 +35,7 @@ interface Entry {
   version: number;
   /** When the oldest unwritten status was set. */
   waitingSince: MonotonicTime | undefined;
-  /** The last version that was written, and to which pod of the API. */
+  /** The last version that was written, and to which pod in the API. */
   written: { uid: string; version: number } | undefined;
   /** The pod in the last response of the API. */
   received: Pod | undefined;

@@ -22,7 +22,7 @@ const init = (more: Partial<ObservedContainer> = {}) => anObservedContainer("i",
 const sidecar = aPod({ initContainers: [aContainer("s", { restartPolicy: "Always" })] });
 const never = aPod({ restartPolicy: "Never" });
 
-/** A pod of the API with conditions of other clients. */
+/** A pod from the API server with conditions of other clients. */
 function fromApi(spec: Partial<Pod["spec"]>, conditions: [type: string, status: string][]): Pod {
   return {
     ...aPod(spec, { annotations: {} }),

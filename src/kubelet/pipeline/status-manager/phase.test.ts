@@ -194,7 +194,7 @@ for (const [rule, pod, containers, phases] of table)
       assert.equal(statusOf(pod(policy), observed).phase, phases[i]));
   });
 
-/** A pod of the API: only such a pod is final when its containers were stopped by the kubelet. */
+/** A pod from the API server: only such a pod is final when its containers were stopped by the kubelet. */
 const fromApi = (restartPolicy: Policy) => {
   const pod = two(restartPolicy);
   return { ...pod, metadata: { ...pod.metadata, annotations: {} } };

@@ -140,7 +140,7 @@ for (const kind of kinds)
     assert.equal(calls.join(" "), expected[kind]);
   });
 
-test("without a cluster its handlers are left out, and the others keep their order", async () => {
+test("without a cluster its handlers are omitted, and the others keep their order", async () => {
   const cluster: HandlerName[] = ["statusWriter", "mirrors", "nodeStatus", "attachedVolumes"];
   for (const kind of kinds) {
     const calls: string[] = [];

@@ -3,7 +3,7 @@ import type { EventKind, EventOf } from "./events.ts";
 /**
  * The handlers of each event, in this order. Nothing else connects the components of the kubelet: a component posts an event, and the
  * sync loop runs the handlers of its row from left to right. Events that a handler posts are handled after all that were posted
- * before. A handler that does not exist (`statusWriter` without a cluster) is left out of its rows.
+ * before. A handler that does not exist (`statusWriter` without a cluster) is omitted from its rows.
  */
 export const eventTable = {
   "pods-changed": ["ignoredFields", "desiredPods", "resizes", "workers", "podsApi", "initialSync"],

@@ -17,7 +17,7 @@ export interface PodAdmissionOptions extends CriticalPodsOptions {
   devices?: {
     /** Those that the fit counts; the devices of the others are allocated after it. */
     fitAmounts(): Readonly<Record<string, string>>;
-    /** One line for explanations: how many devices there are, and who uses them. */
+    /** One line for explanations: how many devices there are, and which pods use them. */
     describe(resource: string): string | undefined;
   };
   cpus: number;

@@ -15,7 +15,7 @@ export interface MirrorPodsOptions {
   logger: Logger;
   /** The static pods that run here; terminating ones need no new mirror. */
   staticPods: () => readonly Pod[];
-  /** Pods of the API that are mirrors, as last watched. */
+  /** Pods from the API server that are mirror pods, as last watched. */
   mirrors: () => readonly Pod[];
   /** Undefined while the node is not registered or is being deleted: no mirror is created then. */
   node: () => OwnerNode | undefined;

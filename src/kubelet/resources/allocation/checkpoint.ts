@@ -55,7 +55,7 @@ function parsed(text: string): object {
   throw new KubeletError("CorruptCheckpoint", "checkpoint is corrupted");
 }
 
-/** Empty lists are left out, and quantities are text. */
+/** Empty lists are omitted, and quantities are text. */
 function written({ limits, requests, claims }: ResourceRequirements): ResourceRequirements {
   const list = (amounts: object | undefined) =>
     amounts && Object.keys(amounts).length > 0

@@ -12,7 +12,7 @@ import { type CgroupName, parseRoot, podName, qosName, uidOf } from "./names.ts"
 
 /** The cgroups of pods: one for each, in the tier of its QoS class. */
 export interface PodCgroups {
-  /** Creates the cgroups above the pods. */
+  /** Creates the parent cgroups of the pods. */
   start(): Promise<void>;
   /** The cgroup parent that is passed to the runtime. */
   parentFor(pod: Pod): string;

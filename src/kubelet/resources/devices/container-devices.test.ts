@@ -54,7 +54,7 @@ describe("the responses of plugins", () => {
     );
   });
 
-  it("equal settings are no conflict", () => {
+  it("equal settings do not conflict", () => {
     const same: Response = { envs: { A: "1" }, mounts: [{ containerPath: "/l", hostPath: "/l" }] };
     const { devices, conflicts } = combine({ "v/a": same, "v/b": same });
     assert.deepEqual([devices.mounts.length, conflicts.length], [1, 0]);

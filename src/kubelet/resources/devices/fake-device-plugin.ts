@@ -28,7 +28,7 @@ export class FakeDevicePlugin {
     this.devices = ids.map((ID) => ({ ID, health: "Healthy" }));
   }
 
-  /** Lists the devices to all who watch. */
+  /** Sends the list of devices to all watchers. */
   list(): void {
     for (const { send } of this.#streams) send();
   }

@@ -61,7 +61,7 @@ export function requestOf(pod: Pod, resource: "memory" | "ephemeral-storage", po
     excludeOverhead: true,
     podLevel,
   }).get(resource);
-  // Overhead alone is no request.
+  // Overhead alone is not a request.
   if (!amount) return 0;
   const total = podRequests(own ? { ...pod, spec: withoutContainers(pod) } : pod, { podLevel });
   return Number(total.get(resource) ?? 0n) / 1e9;

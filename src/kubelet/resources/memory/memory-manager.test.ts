@@ -47,7 +47,7 @@ describe("hints", () => {
     ["both nodes serve a request that no single one could", [8, 8], [], "10", "0-1"],
     ["no node serves more than the machine has", [8, 8], [], "16", undefined],
     ["a node that is used alone is not grouped", [8, 8], [["1", onNodes(0)]], "2", "0 1"],
-    ["a node in use that is too full is left out", [8, 8], [["6", onNodes(0)]], "4", "1"],
+    ["a node in use that is too full is omitted", [8, 8], [["6", onNodes(0)]], "4", "1"],
     ["nodes that are used together are not used alone", [8, 8], [["10", anyNode]], "2", "0-1!"],
     ["nodes that are used together serve what is left", [8, 8], [["10", anyNode]], "5", "0-1!"],
     ["nodes that are used together do not serve more", [8, 8], [["10", anyNode]], "6", undefined],

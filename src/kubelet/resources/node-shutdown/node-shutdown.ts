@@ -83,7 +83,7 @@ export class NodeShutdown implements Component {
     return this.#done;
   }
 
-  /** Pods run without it, so a machine without logind is no error. */
+  /** Pods run without it, so a machine without logind is not an error. */
   async start(signal: AbortSignal): Promise<void> {
     await this.#o.record?.load();
     this.#done = this.#run(signal);

@@ -102,7 +102,7 @@ for (const [priority, group] of byPriority)
     );
   });
 
-test("groups come in the order of their priorities, those without pods are left out", () => {
+test("groups come in the order of their priorities, those without pods are omitted", () => {
   const pods = [1000, -5, 2000, 1].map((priority) => aPod({ priority }, { name: `p${priority}` }));
   assert.deepEqual(
     groupPods(periods, pods).map((group) => [group.priority, group.pods.map((pod) => pod.metadata.name)]),

@@ -46,7 +46,7 @@ export function totalMs(periods: readonly ShutdownPeriod[]): number {
   return periods.reduce((sum, { seconds }) => sum + seconds, 0) * 1000;
 }
 
-/** A pod belongs to the highest priority that is not above its own, or else to the lowest. Groups without pods are left out. */
+/** A pod belongs to the highest priority that is not above its own, or else to the lowest. Groups without pods are omitted. */
 export function groupPods(periods: readonly ShutdownPeriod[], pods: readonly Pod[]): ShutdownGroup[] {
   const groups = periods.map((period) => ({ ...period, pods: [] as Pod[] }));
   for (const pod of pods) {

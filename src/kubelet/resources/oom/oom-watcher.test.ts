@@ -96,7 +96,7 @@ test("an idle watcher reads the kernel log six times a minute", async () => {
   assert.equal(reads() - before, 6);
 });
 
-test("containers that exit while the kernel log is not open, or no longer open, are no error", async () => {
+test("containers that exit while the kernel log is not open, or no longer open, are not an error", async () => {
   const { queue, clock, warnings, start, stop, watcher, closed } = watch();
   watcher.containerExited();
   await start();

@@ -37,7 +37,7 @@ export class OomWatcher implements Component {
     return this.#done;
   }
 
-  /** Pods run without it, so a kernel log that cannot be read is no error. */
+  /** Pods run without it, so a kernel log that cannot be read is not an error. */
   async start(signal: AbortSignal): Promise<void> {
     try {
       this.#log = await this.#o.open();

@@ -32,7 +32,7 @@ test("the trace of an authenticated caller is continued", async () => {
     [span.name, span.kind, span.traceId, span.parentId, span.links],
     ["/pods", "server", callerContext.traceId, callerContext.spanId, []],
   );
-  assert.equal(span.attributes["url.path"], "/pods", "the query is left out");
+  assert.equal(span.attributes["url.path"], "/pods", "the query is omitted");
 });
 
 test("the trace of an unauthenticated caller is only linked", async () => {

@@ -4,7 +4,7 @@ import { formatLogTime, type LogTime, TimeFilter } from "./log-time.ts";
 export interface LineOptions {
   /** Only this one; default both. */
   readonly stream?: LogStream;
-  /** Lines that started earlier are left out. */
+  /** Lines that started earlier are omitted. */
   readonly since?: LogTime;
   readonly timestamps?: boolean;
   readonly limitBytes?: number;

@@ -59,7 +59,7 @@ export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
     attributes: () => ({ verb: "get", subresources: ["metrics"] }),
     handle: async (exchange) => sendFamilies(exchange, await families()),
   });
-  /** A part that fails is left out and logged. */
+  /** A part that fails is omitted and logged. */
   const part = async <T>(what: string, collect: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await collect();

@@ -47,7 +47,7 @@ export function readKeyUsage(content: Buffer): Usage[] {
   return bits.flatMap((bit) => KEY_USAGES[bit] ?? []);
 }
 
-/** Unknown usages are left out. */
+/** Unknown usages are omitted. */
 export function readExtendedUsage(content: Buffer): Usage[] {
   const outer = new DerReader(content, "extended key usage");
   const ids = outer.sequence();

@@ -132,7 +132,7 @@ export class DBusConnection {
   }
 
   #nextSerial(): number {
-    // 0 is no serial.
+    // 0 is not a valid serial.
     this.#serial = this.#serial >= 0xffffffff ? 1 : this.#serial + 1;
     return this.#serial;
   }

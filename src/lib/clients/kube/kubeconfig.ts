@@ -156,7 +156,7 @@ function proxyUrl(fields: Fields): URL | undefined {
   if (proxy === undefined) return undefined;
   const url = URL.parse(proxy);
   if (url && (url.protocol === "http:" || url.protocol === "https:")) return url;
-  // The value is left out of the message: it may contain a password.
+  // The value is omitted from the message: it may contain a password.
   fields.problem("proxy-url", "is not a URL of a proxy that is supported: http or https");
   return undefined;
 }

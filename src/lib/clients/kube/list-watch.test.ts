@@ -538,7 +538,7 @@ test("counts lists, watches and failures", async () => {
   assert.deepEqual(counted, ["list failed", "listed 1 in 0", "watched 2 in 5000", "watch failed"]);
 });
 
-test("managed fields are left out, and nothing else", () => {
+test("managed fields are omitted, and nothing else", () => {
   const raw = { kind: "Pod", metadata: { name: "a", managedFields: [{}], labels: { x: "y" } }, spec: {} };
   assert.deepEqual(withoutManagedFields(raw), {
     kind: "Pod",

@@ -4,7 +4,7 @@ export interface KubeRequest {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** The path with its segments already escaped: "/api/v1/namespaces/default/pods". */
   path: string;
-  /** Values that are undefined are left out. */
+  /** Values that are undefined are omitted. */
   query?: Query;
   /** Sent as JSON. */
   body?: unknown;

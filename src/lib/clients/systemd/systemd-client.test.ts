@@ -76,7 +76,7 @@ describe("units of systemd", () => {
     await stopped;
   });
 
-  it("stopping a unit waits for its job and resets it; one that is not loaded is no error", async () => {
+  it("stopping a unit waits for its job and resets it; one that is not loaded is not an error", async () => {
     await client.stopUnit("a.slice");
     systemd.reply = () => ({ error: noSuchUnit });
     await client.stopUnit("b.slice");

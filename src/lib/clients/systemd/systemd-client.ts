@@ -66,7 +66,7 @@ export class SystemdClient {
   }
 
   /**
-   * Creates and starts a unit that exists until it is stopped or the machine restarts. If a unit of the name is loaded, it is
+   * Creates and starts a unit that exists until it is stopped or the machine reboots. If a unit of the name is loaded, it is
    * started, and its properties are unchanged.
    */
   async startTransientUnit(
@@ -87,7 +87,7 @@ export class SystemdClient {
     throw new KubeletError("SystemdJob", `systemd did not start ${name}: ${result}`);
   }
 
-  /** Until the machine restarts. */
+  /** Until the machine reboots. */
   async setUnitProperties(
     name: string,
     properties: readonly UnitProperty[],
@@ -96,7 +96,7 @@ export class SystemdClient {
     await this.#call("SetUnitProperties", "sba(sv)", [name, true, properties], options);
   }
 
-  /** Stops a unit and all units in it. One that is not loaded is no error. */
+  /** Stops a unit and all units in it. One that is not loaded is not an error. */
   async stopUnit(name: string, options?: UnitOptions): Promise<void> {
     let result = "done";
     try {
@@ -108,7 +108,7 @@ export class SystemdClient {
     if (result !== "done") throw new KubeletError("SystemdJob", `systemd did not stop ${name}: ${result}`);
   }
 
-  /** Lets systemd unload a unit that failed. One that is not loaded is no error. */
+  /** Lets systemd unload a unit that failed. One that is not loaded is not an error. */
   async resetFailedUnit(name: string, options?: UnitOptions): Promise<void> {
     try {
       await this.#call("ResetFailedUnit", "s", [name], options);
@@ -192,7 +192,7 @@ export class SystemdClient {
     });
   }
 
-  /** All calls may be repeated: a unit that is started or stopped already is no error. */
+  /** All calls may be repeated: a unit that is started or stopped already is not an error. */
   async #repeat<T>(operation: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {

@@ -37,7 +37,7 @@ export interface CgroupDriver {
   update(path: CgroupPath, resources: CgroupResources): Promise<void>;
   /** Kills all processes in the cgroup and below, and waits until they have ended. A missing cgroup has none. */
   killAll(path: CgroupPath, options?: RemoveOptions): Promise<void>;
-  /** Kills all processes in the cgroup and below, and removes it. A missing cgroup is no error. */
+  /** Kills all processes in the cgroup and below, and removes it. A missing cgroup is not an error. */
   remove(path: CgroupPath, options?: RemoveOptions): Promise<void>;
   /** Processes in the cgroup and below. */
   pids(path: CgroupPath): Promise<number[]>;

@@ -7,7 +7,7 @@ export interface CgroupFiles {
   read(file: string): Promise<string>;
   /** Fails with ENOENT if the file does not exist: only the kernel creates these files. */
   write(file: string, text: string): Promise<void>;
-  /** Creates one directory; an existing one is no error. */
+  /** Creates one directory; an existing one is not an error. */
   mkdir(dir: string): Promise<void>;
   rmdir(dir: string): Promise<void>;
   /** Names of subdirectories; none if the directory is absent. */

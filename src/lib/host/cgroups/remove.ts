@@ -100,7 +100,7 @@ async function removeTree(files: CgroupFiles, dir: string): Promise<boolean> {
   return true;
 }
 
-/** False if the kernel reports that it is still in use, by processes or by a cgroup below. */
+/** False if the kernel reports that it is still in use, by processes or by a child cgroup. */
 async function removeOne(files: CgroupFiles, dir: string): Promise<boolean> {
   try {
     await files.rmdir(dir);

@@ -175,7 +175,7 @@ describe("cgroup usage", () => {
     assert.equal(cpu?.usageNs, 9e9);
   });
 
-  it("a missing controller is left out, a missing cgroup is undefined", async () => {
+  it("a missing controller is omitted, a missing cgroup is undefined", async () => {
     assert.deepEqual(Object.keys((await v2.read("/kubepods/b", "all"))!), ["cpu", "pressure"]);
     assert.equal(await v2.read("/kubepods/none", "all"), undefined);
     assert.equal(await v1.read("/kubepods/none", "all"), undefined);

@@ -97,5 +97,5 @@ describe("cgroup v1", { skip }, () => {
     }
   });
 
-  it("removing a missing cgroup is no error", () => driver.remove(`${root}/none`));
+  it("removing a missing cgroup is not an error", () => driver.remove(`${root}/none`));
 });

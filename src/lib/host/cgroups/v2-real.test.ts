@@ -118,5 +118,5 @@ describe("cgroup v2 on this host", { skip }, async () => {
     }
   });
 
-  it("removing a missing cgroup is no error", () => driver.remove(`${root}/none`));
+  it("removing a missing cgroup is not an error", () => driver.remove(`${root}/none`));
 });

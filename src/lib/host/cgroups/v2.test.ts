@@ -181,7 +181,7 @@ describe("cgroup v2", () => {
     assert.deepEqual(killed, []);
   });
 
-  it("removing a missing cgroup is no error", async () => {
+  it("removing a missing cgroup is not an error", async () => {
     const { driver } = await setUp();
     await driver.remove("/none");
     assert.deepEqual(await driver.children("/none"), []);

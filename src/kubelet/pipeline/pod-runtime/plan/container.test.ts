@@ -56,7 +56,7 @@ testPlans([
     "start regular a#1",
   ],
   [
-    "the own policy is ignored without its gate",
+    "the container's own policy is ignored without its gate",
     withA({ restartPolicy: "Always" }, "Never"),
     anObservedPod([done("a")]),
     finished,

@@ -8,7 +8,7 @@ export interface PodCredentials {
   readonly serviceAccount: PullObjectCoordinates | undefined;
 }
 
-/** Credentials of the node are left out: every pod has them. */
+/** Credentials of the node are omitted: every pod has them. */
 export function podCredentials(credentials: readonly TrackedCredential[]): PodCredentials {
   const secrets: ImagePullSecret[] = [];
   let serviceAccount: PullObjectCoordinates | undefined;

@@ -29,7 +29,7 @@ export interface ReconcilerOptions {
   readonly logger: Logger;
   readonly events: PodEvents;
   readonly metrics: Metrics;
-  /** Finds the volumes on disk at the start; for tests. */
+  /** Finds the volumes on disk at startup; for tests. */
   readonly find?: (rootDir: string) => Promise<FoundVolume[]>;
 }
 

@@ -68,7 +68,7 @@ const rows: Row[] = [
     is: {},
   },
   {
-    rule: "other conditions are no result",
+    rule: "other conditions are not a result",
     state: { kind: "none", pending },
     request: request("Approved"),
     is: {},
