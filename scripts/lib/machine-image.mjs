@@ -1,4 +1,4 @@
-// The kernel and the disk of the guests in test/machine, built of Debian packages and kept in the project's cache.
+// The kernel and the disks of the guests in test/machine, built of Debian packages and kept in the project's cache.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -18,12 +18,14 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { aptFiles, isolatedApt, mirror } from "./isolated-apt.mjs";
 import {
+  basePackages,
   disabledUnits,
   machinePackages,
   machineSuite,
   machineTools,
   maskedUnits,
 } from "./machine-packages.mjs";
+import { createRepository, repositoryPackages } from "./machine-repository.mjs";
 import { root } from "./node-packages.mjs";
 import { print, seconds } from "./print.mjs";
 import { unpackPackage } from "./unpack-package.mjs";
@@ -33,10 +35,17 @@ const guestFiles = `${root}test/machine/guest/`;
 const needed = [...aptFiles, "/usr/bin/perl", "/usr/bin/dpkg-deb", "/usr/sbin/mke2fs"];
 const diskSize = "4G";
 
-/** The files of a guest. They exist after `provideMachineImage`. */
+/** The files of guests. They exist after `provideMachineImage`. */
 export function machineImage() {
   const dir = `${cache}machine-${imageKey()}`;
-  return { dir, kernel: join(dir, "linux.uml"), disk: join(dir, "disk.img") };
+  return {
+    dir,
+    kernel: join(dir, "linux.uml"),
+    disk: join(dir, "disk.img"),
+    // With a minimal Debian only; and what apt installs there together with our package.
+    baseDisk: join(dir, "base.img"),
+    repository: join(dir, "repository"),
+  };
 }
 
 /**
@@ -70,10 +79,27 @@ export async function provideMachineImage() {
 
 async function buildImage(work) {
   await unpackTools(work);
+  const image = join(work, "image");
+  mkdirSync(image);
+  const base = join(work, "base");
+  await buildTree(work, base, basePackages);
+  await createRepository({
+    ...{ work, tree: base, target: join(image, "repository") },
+    run: (program, args) => command(work, program, args),
+  });
+  await makeDisk(work, base, join(image, "base.img"));
   const tree = join(work, "root");
+  await buildTree(work, tree, machinePackages);
+  await command(work, "chroot", [tree, "systemctl", "disable", ...disabledUnits]);
+  await makeDisk(work, tree, join(image, "disk.img"));
+  copyFileSync(join(work, "user-mode-linux/usr/bin/linux.uml"), join(image, "linux.uml"));
+}
+
+/** A root file system that runs commands of tests when it is booted. */
+async function buildTree(work, tree, packages) {
   await command(work, "perl", [
     join(work, "mmdebstrap/usr/bin/mmdebstrap"),
-    ...["--mode=root", "--variant=minbase", "--quiet", `--include=${machinePackages.join(",")}`],
+    ...["--mode=root", "--variant=minbase", "--quiet", `--include=${packages.join(",")}`],
     // Documents are half of the files. An option for dpkg would need Python.
     `--setup-hook=mkdir -p "$1/etc/dpkg/dpkg.cfg.d" && printf 'path-exclude=/usr/share/%s/*\\n' doc man locale info >"$1/etc/dpkg/dpkg.cfg.d/no-documents"`,
     ...[machineSuite, tree, mirror],
@@ -92,12 +118,13 @@ async function buildImage(work) {
   copyFileSync(join(guestFiles, "machine-commands"), join(tree, "usr/local/sbin/machine-commands"));
   chmodSync(join(tree, "usr/local/sbin/machine-commands"), 0o755);
   await command(work, "chroot", [tree, "systemctl", "enable", "machine-commands.service"]);
-  await command(work, "chroot", [tree, "systemctl", "disable", ...disabledUnits]);
   await command(work, "chroot", [tree, "systemctl", "mask", ...maskedUnits]);
-  const image = join(work, "image");
-  mkdirSync(image);
-  await command(work, "mke2fs", ["-q", "-t", "ext4", "-d", tree, join(image, "disk.img"), diskSize]);
-  copyFileSync(join(work, "user-mode-linux/usr/bin/linux.uml"), join(image, "linux.uml"));
+}
+
+/** It takes up the space of its content only, and grows with the changes of a guest. */
+async function makeDisk(work, tree, disk) {
+  await command(work, "mke2fs", ["-q", "-t", "ext4", "-d", tree, disk, diskSize]);
+  rmSync(tree, { recursive: true });
 }
 
 async function unpackTools(work) {
@@ -114,12 +141,13 @@ async function unpackTools(work) {
 
 const execute = promisify(execFile);
 
-/** With a low priority: tests run at the same time. */
+/** Runs a program with a low priority, as tests run at the same time. Resolves with its output. */
 async function command(cwd, program, args) {
   const path = `${process.env.PATH}:/usr/sbin:/usr/bin:/sbin:/bin`;
   const env = { ...process.env, PATH: path, LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" };
   try {
-    await execute("nice", ["-n", "10", program, ...args], { cwd, env, maxBuffer: 1 << 26 });
+    const nice = ["-n", "10", program, ...args];
+    return (await execute("nice", nice, { cwd, env, maxBuffer: 1 << 26 })).stdout;
   } catch (error) {
     const output = String(error.stderr ?? "")
       .trim()
@@ -134,8 +162,8 @@ const comments = /^\s*(?:\/\/|\/?\*).*$/gm;
 
 /** Changes with everything that goes into the image, except the versions of the packages; not with comments here. */
 function imageKey() {
-  const hash = createHash("sha256");
-  const code = ["scripts/lib/machine-image.mjs", "scripts/lib/machine-packages.mjs"];
+  const hash = createHash("sha256").update(repositoryPackages.join());
+  const code = ["image", "packages", "repository"].map((name) => `scripts/lib/machine-${name}.mjs`);
   const files = [...code, ...globSync("test/machine/guest/*", { cwd: root }).sort()];
   for (const file of files) {
     const text = readFileSync(root + file, "utf8");

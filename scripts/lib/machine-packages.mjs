@@ -4,7 +4,10 @@ export const machineSuite = "bookworm";
 /** The guest's kernel and its modules; and the program that builds its root file system. Both are only unpacked. */
 export const machineTools = ["user-mode-linux", "mmdebstrap"];
 
-/** The packages that are installed in a guest in addition to a minimal Debian. */
+/** The packages of the base disk in addition to a minimal Debian: an init system, and the dependencies of Debian's kernel packages. */
+export const basePackages = ["init", "kmod", "udev"];
+
+/** The packages that are installed in the other guests in addition to a minimal Debian. */
 export const machinePackages = [
   "systemd",
   "systemd-sysv",

@@ -23,6 +23,7 @@ export interface NodeCondition {
   readonly status: string;
   readonly reason?: string;
   readonly message?: string;
+  readonly lastHeartbeatTime?: string;
 }
 
 export interface ApiEvent {

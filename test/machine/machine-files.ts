@@ -7,6 +7,10 @@ interface MachineFiles {
   readonly kernel: string;
   /** A root file system. Guests never write to it. */
   readonly disk: string;
+  /** A minimal Debian only. */
+  readonly baseDisk: string;
+  /** A directory with what apt installs on the base disk together with our package. */
+  readonly repository: string;
 }
 
 /** The files that a guest is started from. Without them, tests fail: they are not skipped. */

@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Duplex } from "node:stream";
+import { findProgram } from "../../src/single-node/requirements.ts";
 import { patience } from "../patience.ts";
 import { machineFiles } from "./machine-files.ts";
 import { createNetwork, type MachineNetwork, removeNetwork } from "./machine-network.ts";
@@ -29,6 +30,8 @@ export interface MachineOptions {
   readonly memoryMb?: number;
   /** 1: with the unified hierarchy alongside, as systemd mounts them (hybrid). */
   readonly cgroupVersion?: 1 | 2;
+  /** Boots a minimal Debian, without a runtime and without the programs of other tests. */
+  readonly base?: boolean;
   /** Enables AppArmor in the kernel. The runtime then loads a profile for each container, which takes time. */
   readonly appArmor?: boolean;
 }
@@ -63,7 +66,7 @@ export class Machine {
 
   /** Resolves when the guest runs commands, which is before systemd has started everything. */
   static async boot(options: MachineOptions = {}): Promise<Machine> {
-    const { kernel: program, disk } = await machineFiles();
+    const { kernel: program, disk, baseDisk } = await machineFiles();
     removeAbandoned();
     const dir = mkdtempSync(join(tmpdir(), `machine-${process.pid}-`));
     const network = createNetwork();
@@ -71,7 +74,7 @@ export class Machine {
     const args = [
       `mem=${memory}M`,
       // Writes go to the first file: the disk stays as it was built.
-      `ubd0=${join(dir, "changes.img")},${disk}`,
+      `ubd0=${join(dir, "changes.img")},${options.base ? baseDisk : disk}`,
       ...["root=/dev/ubda", "rw", "con=null", "con0=null,fd:1", "ssl0=fd:3"],
       `vec0:transport=tap,ifname=${network.link},depth=64,gro=0`,
       ...(options.appArmor ? ["apparmor=1", "security=apparmor"] : []),
@@ -93,7 +96,7 @@ export class Machine {
     const machine = new Machine(start, dir, network);
     try {
       await machine.#untilReady();
-      await machine.#configureNetwork();
+      await machine.#configureNetwork(options.base);
     } catch (error) {
       await machine.powerOff();
       throw error;
@@ -203,10 +206,17 @@ export class Machine {
     rmSync(this.#dir, { recursive: true, force: true });
   }
 
-  async #configureNetwork(): Promise<void> {
+  async #configureNetwork(isBase = false): Promise<void> {
     const { guestAddress, hostAddress, bits } = this.network;
-    await this.sh(`ip link set lo up && ip address add ${guestAddress}/${bits} dev vec0 &&
-      ip link set vec0 up && ip route add default via ${hostAddress}`);
+    // A minimal Debian has no program for it.
+    const busybox = "/run/busybox";
+    if (isBase) {
+      await this.write(busybox, readFileSync(findProgram("busybox")!));
+      await this.sh(`chmod 755 ${busybox}`);
+    }
+    const ip = isBase ? `${busybox} ip` : "ip";
+    await this.sh(`${ip} link set lo up && ${ip} address add ${guestAddress}/${bits} dev vec0 &&
+      ${ip} link set vec0 up && ${ip} route add default via ${hostAddress}`);
   }
 
   /** The processes of the guest end a moment after its kernel. */

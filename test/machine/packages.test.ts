@@ -2,20 +2,36 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
 import { messageOf } from "../../src/lib/base/errors.ts";
+import { busyboxImage, type OciImage, pauseImage } from "../../src/single-node/oci-image.ts";
+import { findProgram } from "../../src/single-node/requirements.ts";
 import { podManifest } from "../e2e/manifests.ts";
+import { busyboxName } from "../node/test-node.ts";
 import { ProjectCopy } from "../packages/project-copy.ts";
 import { patience } from "../patience.ts";
-import { GuestApi } from "./guest-api.ts";
-import { startRuntime } from "./guest-runtime.ts";
+import { GuestApi, type NodeCondition } from "./guest-api.ts";
+import { networkConflist } from "./guest-files.ts";
+import { importImage } from "./guest-runtime.ts";
+import { compareFiles, installedPackages, systemFiles } from "./guest-system.ts";
 import { Machine } from "./machine.ts";
+import { machineFiles } from "./machine-files.ts";
 import { describeOnMachine } from "./on-machine.ts";
 
 const nodeName = "machine";
-const socket = "/var/lib/kubelet/kubelet.sock";
-const aptOptions = "-qq -y -o APT::Sandbox::User=root -o Dpkg::Use-Pty=0";
+const nodePath = `/api/v1/nodes/${nodeName}`;
+const aptOptions = "-qq -y -o Dpkg::Use-Pty=0";
 const slow = { timeoutMs: 400_000 };
 
-/** The drop-in of the kubeadm package, and the files that `kubeadm join` writes; the second flag is one of kubeadm v1.34. */
+interface NodeObject {
+  readonly status: {
+    readonly capacity: Record<string, string>;
+    readonly conditions: readonly NodeCondition[];
+  };
+}
+
+/**
+ * The drop-in of the kubeadm package, and the files that `kubeadm join` writes with the cgroup driver of Debian's containerd; the second flag
+ * is one of kubeadm v1.34.
+ */
 const kubeadmFiles = {
   "/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf": `[Service]
 Environment="KUBELET_KUBECONFIG_ARGS=--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf"
@@ -36,7 +52,7 @@ authentication:
     enabled: true
 authorization:
   mode: Webhook
-cgroupDriver: systemd
+cgroupDriver: cgroupfs
 clusterDNS:
 - 10.96.0.10
 clusterDomain: cluster.local
@@ -49,19 +65,23 @@ staticPodPath: /etc/kubernetes/manifests
 `,
 };
 
-describeOnMachine("the Debian package", () => {
+describeOnMachine("the Debian package in a minimal Debian", () => {
   let copy: ProjectCopy;
   let machine: Machine;
   let api: GuestApi;
-  let filesBefore: string[];
-  let deb: string;
+  let filesBefore: Map<string, string>;
+  let packagesBefore: string[];
+  const deb = "/packages/kubelet-ts_*_amd64.deb";
 
   before(async () => {
     copy = await ProjectCopy.create("project");
     const [packages] = await Promise.all([copy.makePackages("--arch=x64", "--format=deb"), boot()]);
-    deb = `/packages/${packages.names.find((name) => name.endsWith("_amd64.deb"))}`;
     await machine.mountHost(packages.dir, "/packages");
-    filesBefore = await files();
+    await machine.mountHost((await machineFiles()).repository, "/repository");
+    await machine.write("/etc/apt/sources.list", "deb [trusted=yes] file:/repository ./\n");
+    await machine.sh("apt-get -qq update", slow);
+    filesBefore = await systemFiles(machine);
+    packagesBefore = await installedPackages(machine);
   });
   after(async () => {
     await api?.stop();
@@ -69,35 +89,60 @@ describeOnMachine("the Debian package", () => {
     await copy?.remove();
   });
 
-  test("installs with apt, enabled and not started", async () => {
-    await machine.sh(`apt-get install ${aptOptions} ${deb}`, slow);
+  test("installs with apt together with its dependencies, enabled and not started", async () => {
+    assert.equal(await machine.sh("type -P containerd runc iptables ip dbus-daemon || true"), "");
+    await machine.sh(`apt-get install ${aptOptions} ${deb}`, { timeoutMs: 900_000 * patience });
+    const names = await dependencies();
+    const states = await machine.sh(`dpkg-query -W -f '\${db:Status-Status} ' ${names.join(" ")}`);
+    assert.deepEqual(states.trim().split(" "), new Array(names.length).fill("installed"), names.join());
     assert.equal(await machine.sh("kubelet --version"), "Kubernetes v1.36.4\n");
     assert.equal(
-      await machine.sh("systemctl is-enabled kubelet; systemctl is-active kubelet || true"),
-      "enabled\ninactive\n",
+      await machine.sh("systemctl is-enabled kubelet; systemctl is-active kubelet containerd || true"),
+      "enabled\ninactive\nactive\n",
     );
     assert.match(await machine.sh("dpkg -s kubelet-ts"), /^Provides: kubelet \(= 1\.36\.4\)$/m);
   });
 
   test("runs a static pod after one file is edited", async () => {
-    await machine.sh("sed -i 's/^cgroupDriver: .*/cgroupDriver: systemd/' /etc/kubernetes/kubelet.yaml");
+    // In place of a registry.
+    for (const image of nodeImages()) await importImage(machine, image);
+    await machine.sh("echo 'maxPods: 20' >>/etc/kubernetes/kubelet.yaml");
     await machine.write(
       "/etc/kubernetes/manifests/web.yaml",
-      podManifest("web", { containers: [{ name: "c" }] }),
+      podManifest("web", { hostNetwork: true, containers: [{ name: "c" }] }),
     );
     await start("systemctl start kubelet");
     await runs();
   });
 
-  test("joins a cluster with kubeadm's files unchanged, and the pod keeps running", async () => {
+  test("joins a cluster with a bootstrap kubeconfig, and runs pods of it", async () => {
     const started = await containerId();
-    for (const [path, content] of Object.entries(kubeadmFiles)) await machine.write(path, content);
+    await machine.write("/etc/cni/net.d/10-bridge.conflist", networkConflist);
     await machine.write("/etc/kubernetes/bootstrap-kubelet.conf", await api.bootstrapKubeconfig());
-    await start("systemctl daemon-reload && systemctl restart kubelet");
+    await machine.sh(
+      `sed -i 's/^# KUBELET_EXTRA_ARGS=/KUBELET_EXTRA_ARGS=/; /^KUBELET_EXTRA_ARGS=$/d' /etc/default/kubelet`,
+    );
+    await start("systemctl restart kubelet");
+    await ready();
+    assert.equal((await api.get<NodeObject>(nodePath)).status.capacity.pods, "20");
+    await api.addPod("of-cluster", { containers: [{ name: "c" }] });
     await eventually(async () => {
-      const ready = await api.condition("Ready");
-      assert.equal(ready?.status, "True", JSON.stringify(ready));
+      const pod = await api.pod("of-cluster");
+      assert.equal(pod?.status?.phase, "Running", JSON.stringify(pod?.status));
+      assert.ok(pod?.status?.podIP);
     });
+    assert.equal(await containerId(), started);
+    await api.deletePod("of-cluster");
+    await eventually(async () => assert.equal(await api.pod("of-cluster"), undefined));
+  });
+
+  test("runs with kubeadm's files unchanged, and the pod keeps running", async () => {
+    const started = await containerId();
+    const heartbeat = (await ready()).lastHeartbeatTime;
+    for (const [path, content] of Object.entries(kubeadmFiles)) await machine.write(path, content);
+    await machine.sh("echo KUBELET_EXTRA_ARGS= >/etc/default/kubelet");
+    await start("systemctl daemon-reload && systemctl restart kubelet");
+    await ready(heartbeat);
     const log = await machine.journal("kubelet", 2000);
     assert.match(
       log,
@@ -114,7 +159,7 @@ describeOnMachine("the Debian package", () => {
     await eventually(async () => assert.notEqual(await mainPid(), pid));
     await runs();
     assert.equal(await containerId(), started);
-    assert.match(await machine.sh("cat /etc/kubernetes/kubelet.yaml"), /^cgroupDriver: systemd$/m);
+    assert.match(await machine.sh("cat /etc/kubernetes/kubelet.yaml"), /^maxPods: 20$/m);
   });
 
   test("leaves only the files of others after apt purge", async () => {
@@ -122,19 +167,36 @@ describeOnMachine("the Debian package", () => {
     await eventually(async () =>
       assert.equal(await machine.sh("ctr --namespace k8s.io containers list -q"), ""),
     );
-    await machine.sh(`apt-get purge ${aptOptions} kubelet-ts`, slow);
+    await machine.sh(`apt-get purge --auto-remove ${aptOptions} kubelet-ts`, {
+      timeoutMs: 600_000 * patience,
+    });
     assert.equal(await machine.sh("systemctl is-active kubelet || true"), "inactive\n");
-    const added = (await files()).filter((path) => !filesBefore.includes(path));
-    assert.deepEqual(added, [
-      "/etc/kubernetes",
-      "/etc/kubernetes/bootstrap-kubelet.conf",
-      "/etc/kubernetes/kubelet.conf",
-      "/usr/lib/systemd/system/kubelet.service.d",
-      "/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf",
-      "/var/lib/kubelet",
-      "/var/lib/kubelet/config.yaml",
-      "/var/lib/kubelet/kubeadm-flags.env",
-    ]);
+    assert.equal(await machine.sh("type -P kubelet containerd runc iptables || true"), "");
+    assert.equal(await machine.sh("grep -E ' /var/lib/(kubelet|containerd)' /proc/mounts || true"), "");
+    const packagesAfter = await installedPackages(machine);
+    // perl recommends it, so apt keeps it.
+    assert.deepEqual(
+      packagesAfter.filter((name) => !packagesBefore.includes(name)),
+      ["netbase"],
+    );
+    const filesOfNetbase = ["ethertypes", "hosts", "networks", "protocols", "rpc", "services"];
+    const differences = compareFiles(filesBefore, await systemFiles(machine));
+    assert.deepEqual(
+      differences.filter((line) => !filesOfNetbase.some((name) => line === `+ /etc/${name}`)),
+      [
+        "+ /etc/cni",
+        "+ /etc/cni/net.d",
+        "+ /etc/cni/net.d/10-bridge.conflist",
+        "+ /etc/kubernetes",
+        "+ /etc/kubernetes/bootstrap-kubelet.conf",
+        "+ /etc/kubernetes/kubelet.conf",
+        "+ /usr/lib/systemd/system/kubelet.service.d",
+        "+ /usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf",
+        "+ /var/lib/kubelet",
+        "+ /var/lib/kubelet/config.yaml",
+        "+ /var/lib/kubelet/kubeadm-flags.env",
+      ],
+    );
   });
 
   async function start(script: string): Promise<void> {
@@ -143,40 +205,19 @@ describeOnMachine("the Debian package", () => {
   }
 
   async function boot(): Promise<void> {
-    machine = await Machine.boot();
+    machine = await Machine.boot({ base: true });
     api = await GuestApi.start(machine.network.hostAddress, nodeName);
-    await startRuntime(machine, "systemd");
   }
 
-  /** The files of the system, without those that package management, containerd and the journal keep for themselves. */
-  async function files(): Promise<string[]> {
-    const own = [
-      "/var/lib/dpkg",
-      "/var/lib/apt",
-      "/var/lib/containerd",
-      "/var/lib/cni",
-      "/var/cache/apt",
-      "/var/log/apt",
-      "/var/log/journal",
-    ];
-    const listed = await machine.sh(
-      `find /etc /usr /var /opt /root -xdev \\( ${own.map((path) => `-path ${path}`).join(" -o ")} \\) -prune -o -print`,
-      slow,
-    );
-    return listed
-      .trim()
-      .split("\n")
-      .filter((path) => path !== "/var/log/dpkg.log")
-      .sort();
+  /** The packages that the installed one depends on or recommends: the first alternative of each. */
+  async function dependencies(): Promise<string[]> {
+    const fields = await machine.sh("dpkg-query -W -f '${Depends}, ${Recommends}' kubelet-ts");
+    return fields.split(", ").map((alternatives) => alternatives.split(" ")[0]!);
   }
 
   function runs(): Promise<void> {
     return eventually(async () => {
-      const { pods } = JSON.parse(
-        await machine.sh(`curl -sS --max-time 20 --unix-socket ${socket} http://kubelet/pods`),
-      ) as {
-        pods: PodRow[];
-      };
+      const pods = JSON.parse(await machine.sh("kubelet pods -o json")) as PodRow[];
       assert.deepEqual(
         pods.map(({ name, phase }) => [name, phase]),
         [[`web-${nodeName}`, "Running"]],
@@ -184,9 +225,20 @@ describeOnMachine("the Debian package", () => {
     });
   }
 
+  /** With a later status than `heartbeat`. */
+  async function ready(heartbeat?: string): Promise<NodeCondition> {
+    return eventually(async () => {
+      const { conditions } = (await api.get<NodeObject>(nodePath)).status;
+      const found = conditions.find(({ type }) => type === "Ready");
+      assert.ok(found && found.status === "True", JSON.stringify(found));
+      assert.notEqual(found.lastHeartbeatTime, heartbeat);
+      return found;
+    });
+  }
+
   async function containerId(): Promise<string> {
     const ids = await machine.sh(
-      "ctr --namespace k8s.io containers list -q labels.io.kubernetes.container.name==c",
+      "ctr --namespace k8s.io containers list -q labels.io.kubernetes.pod.name==web-machine,labels.io.kubernetes.container.name==c",
     );
     assert.match(ids, /^\S+\n$/);
     return ids;
@@ -197,7 +249,7 @@ describeOnMachine("the Debian package", () => {
   }
 
   /** As `GuestNode.waitFor`: most of the guest's only processor is left to the node. */
-  async function eventually(check: () => Promise<void>): Promise<void> {
+  async function eventually<T>(check: () => Promise<T>): Promise<T> {
     const deadline = Date.now() + 180_000 * patience;
     for (;;) {
       const started = Date.now();
@@ -211,3 +263,9 @@ describeOnMachine("the Debian package", () => {
     }
   }
 });
+
+/** pause by the name that the configuration of Debian's containerd uses, and busybox. */
+function nodeImages(): OciImage[] {
+  const busybox = busyboxImage({ busybox: findProgram("busybox")!, names: [busyboxName] });
+  return [pauseImage({ names: ["registry.k8s.io/pause:3.6"] }), busybox];
+}

@@ -12,6 +12,14 @@ const conffiles = ["/etc/default/kubelet", "/etc/kubernetes/kubelet.yaml"];
 /** Where compiled code is cached: a package does not write below /usr. */
 export const debianCacheDir = "/var/cache/kubelet-ts";
 
+/** Other packages, by the fields of the control file. */
+export const relations = {
+  Depends: "libc6 (>= 2.28), libgcc-s1, libstdc++6 (>= 9), init-system-helpers (>= 1.54), mount, util-linux",
+  Recommends:
+    "containerd (>= 1.6) | containerd.io | cri-o, containernetworking-plugins | kubernetes-cni, iptables",
+  Suggests: "kubectl, kubeadm, nfs-common, open-iscsi",
+};
+
 /** The files of the package. `program`: bin, dist and Node; `documents`: below /usr/share/doc/kubelet-ts. */
 export function debianTree({ root, program, documents, shellFiles, man }) {
   const packaging = (name) => file(readFileSync(`${root}packaging/${name}`));
@@ -67,11 +75,7 @@ function controlFile({ arch, release, kubernetesVersion, maintainer, size }) {
     Architecture: debianArchs[arch],
     Maintainer: maintainer,
     "Installed-Size": size,
-    Depends:
-      "libc6 (>= 2.28), libgcc-s1, libstdc++6 (>= 9), init-system-helpers (>= 1.54), mount, util-linux",
-    Recommends:
-      "containerd (>= 1.6) | containerd.io | cri-o, containernetworking-plugins | kubernetes-cni, iptables",
-    Suggests: "kubectl, kubeadm, nfs-common, open-iscsi",
+    ...relations,
     Provides: `kubelet (= ${kubernetesVersion})`,
     Conflicts: "kubelet",
     Replaces: "kubelet",
