@@ -9,8 +9,7 @@ type Headers = IncomingHttpHeaders & { ":authority"?: string };
  * node's own names are served.
  */
 export function checkHost(headers: Headers, origins: readonly string[]): void {
-  const host = (headers[":authority"] ?? headers.host ?? "").toLowerCase();
-  if (!origins.some((origin) => origin.slice(origin.indexOf("//") + 2) === host))
+  if (ownOrigin(headers, origins) === undefined)
     throw new ConsoleProblem("cross-site", "the console is not served under this host name");
 }
 
@@ -19,13 +18,21 @@ export function checkReader(headers: Headers, origins: readonly string[]): void 
   const site = headers["sec-fetch-site"];
   // "none": the user typed the address.
   if (site !== undefined && site !== "same-origin" && site !== "none") throw crossSite();
-  if (headers.origin !== undefined && !origins.includes(headers.origin.toLowerCase())) throw crossSite();
+  // Not any origin of the node: another process may listen on its port at another address.
+  if (headers.origin !== undefined && headers.origin.toLowerCase() !== ownOrigin(headers, origins))
+    throw crossSite();
 }
 
 /** Browsers send the origin with each request that changes something, and with each WebSocket. */
 export function checkWriter(headers: Headers, origins: readonly string[]): void {
   checkReader(headers, origins);
   if (headers.origin === undefined || headers["sec-fetch-site"] === "none") throw crossSite();
+}
+
+/** The origin that the request is sent to; undefined if it is not one of the node. */
+function ownOrigin(headers: Headers, origins: readonly string[]): string | undefined {
+  const host = (headers[":authority"] ?? headers.host ?? "").toLowerCase();
+  return origins.find((origin) => origin.slice(origin.indexOf("//") + 2) === host);
 }
 
 function crossSite(): ConsoleProblem {

@@ -38,7 +38,7 @@ function setUp(o: { isGone?: boolean } = {}) {
   if (o.isGone) closed.abort();
   const session = new AbortController();
   const stopping = new AbortController();
-  const state = { mayRead: true };
+  const state: { mayRead: boolean | Error } = { mayRead: true };
   const done = streamTo({
     ...{ feed, clock, lastId: undefined, sessionEnded: session.signal, stopping: stopping.signal },
     exchange: {
@@ -46,7 +46,10 @@ function setUp(o: { isGone?: boolean } = {}) {
       response: response as unknown as ServerResponse,
       signal: closed.signal,
     },
-    mayRead: async () => state.mayRead,
+    mayRead: async () => {
+      if (state.mayRead instanceof Error) throw state.mayRead;
+      return state.mayRead;
+    },
   });
   return { clock, node, feed, uid, response, closed, session, stopping, state, done };
 }
@@ -83,7 +86,7 @@ test("a page that does not read has one message in its buffer, and then gets the
   assert.equal(response.written.length, blockedAt + 1);
 });
 
-test("a stream ends with its session, and when the permission is gone", async () => {
+test("a stream ends with its session, and when the permission is gone or cannot be checked", async () => {
   const first = setUp();
   await settle();
   first.session.abort();
@@ -91,12 +94,14 @@ test("a stream ends with its session, and when the permission is gone", async ()
   assert.equal(first.response.kinds().at(-1), "bye");
   assert.ok(first.response.writableEnded);
 
-  const second = setUp();
-  await settle();
-  second.state.mayRead = false;
-  await second.clock.advance(16_000);
-  await second.done;
-  assert.equal(second.response.kinds().at(-1), "bye");
+  for (const mayRead of [false, new Error("the API server does not respond")]) {
+    const second = setUp();
+    await settle();
+    second.state.mayRead = mayRead;
+    await second.clock.advance(16_000);
+    await second.done;
+    assert.equal(second.response.kinds().at(-1), "bye");
+  }
 });
 
 test("a page that disconnects leaves nothing behind", async () => {

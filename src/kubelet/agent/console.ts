@@ -41,7 +41,7 @@ export function nodeConsole(
   let access: ConsoleAccess | undefined;
   const origins = () =>
     isLoopback
-      ? originsOf("http", loopbackHosts, server?.port)
+      ? originsOf("http", ["127.0.0.1", "localhost"], server?.port)
       : originsOf("https", hostsOf(core, parts.certificate), parts.serverPort());
   const console = options.create(
     consoleNode(core, parts, {
