@@ -78,7 +78,10 @@ export class DeviceInventory {
     resource.plugins = resource.plugins.filter((other) => other !== plugin);
     const next = resource.plugins.at(-1);
     if (!next) resource.stoppedAt = this.#clock.monotonic();
-    else if (next.listed) resource.devices = byId(next.listed);
+    else if (next.listed) {
+      resource.devices = byId(next.listed);
+      resource.isListed = true;
+    }
     return true;
   }
 
