@@ -53,7 +53,7 @@ export interface FakeRuntimeOptions {
 
 export interface RecordedCall {
   readonly method: string;
-  /** The request in protobuf's JSON, names in camelCase, zero values left out. */
+  /** The request in protobuf's JSON, names in camelCase, zero values omitted. */
   readonly request: JsonValue;
   readonly atMs: number;
   /** The trace context of the caller, if there is one. */

@@ -26,7 +26,7 @@ const config = {
 };
 const maxPids = 1000;
 
-/** It has been there since the start of the agent, and no pod uses it. */
+/** It has been there since the agent started, and no pod uses it. */
 const unusedImage = "localhost/kubelet-ts/unused:1";
 const recentImage = "localhost/kubelet-ts/recent:1";
 

@@ -84,7 +84,7 @@ function namespacesOf(processes: readonly ProcessInfo[]): [string, string][] {
   });
 }
 
-/** A namespace without a process lives on in a mount, whose root is "net:[inode]". */
+/** A namespace without a process is kept alive by a mount, whose root is "net:[inode]". */
 function namespacesIn(mountinfo: string): [string, string][] {
   return [...mountinfo.matchAll(/ (net:\[\d+\]) (\S+) /g)].map((match) => [
     `${match[1]!} at ${match[2]!}`,

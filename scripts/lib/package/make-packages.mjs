@@ -1,4 +1,4 @@
-// Runs under Node 24: builds the bundles and makes the packages of them. The same commit results in the same bytes.
+// Runs under Node 24: builds the bundles and the packages from them. The same commit results in the same bytes.
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -1,7 +1,7 @@
 /** A duration in two or three digits, as kubectl prints it: `5m10s`, `3h`, `2d`. */
 export function humanDuration(ms: number): string {
   const seconds = Math.trunc(ms / 1000);
-  // Clocks of two machines differ a little: one second ahead still is "now".
+  // Clocks of two machines differ a little: one second ahead is still "now".
   if (seconds < -1) return "<invalid>";
   if (seconds < 0) return "0s";
   if (seconds < 120) return `${seconds}s`;

@@ -140,7 +140,7 @@ function consoleHandlers(console: NodeConsole): EventHandlers["console"] {
 
 const loopbackHosts = ["127.0.0.1", "localhost", "[::1]"];
 
-/** Names of this node: a browser that sends any other was led here by the name server of another site. */
+/** Names of this node: a browser that sends any other was sent here by DNS rebinding. */
 function hostsOf(
   { config, node, hostIps }: AgentCore,
   certificate: ServingCertificate | undefined,

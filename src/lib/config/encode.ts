@@ -3,7 +3,7 @@ import { formatDuration } from "./duration.ts";
 import { apiVersion, type KubeletConfiguration, kind, kubeletFields } from "./kubelet-configuration.ts";
 import type { Field, Fields, Kind } from "./schema.ts";
 
-/** The configuration as /configz shows it: plain JSON data, fields in their usual order, zero values left out. */
+/** The configuration as /configz shows it: plain JSON data, fields in their usual order, zero values omitted. */
 export function encodeConfiguration(config: KubeletConfiguration): Record<string, unknown> {
   return { kind, apiVersion, ...encodeFields(kubeletFields, config as unknown as Record<string, unknown>) };
 }

@@ -4,7 +4,7 @@ import { errnoOf } from "../base/errors.ts";
 
 /** Distinguishes kernel threads and container processes from host processes. */
 export interface SystemProcesses {
-  /** Kernel threads have no executable; neither has an ended process. */
+  /** Kernel threads have no executable; neither does a process that has exited. */
   isKernelThread(pid: number): Promise<boolean>;
   /** False for a process in a container with a PID namespace of its own. */
   isInHostPidNamespace(pid: number): Promise<boolean>;

@@ -4,7 +4,7 @@ export interface Rows {
   readonly end: number;
 }
 
-/** The rows of a list that are to be in the document: those in view and a few beyond. */
+/** The rows of a list to render: those in view and a few beyond. */
 export function visibleRows(
   scrollTop: number,
   height: number,

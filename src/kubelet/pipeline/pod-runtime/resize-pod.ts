@@ -59,7 +59,7 @@ export interface ResizePodOptions {
 
 /**
  * Gives the cgroups of a pod and of its running containers the resources of the pod. Each container gets CPU and memory in one call, so
- * that what an interrupted resize has left is of no importance.
+ * that it does not matter what an interrupted resize has left.
  */
 export class PodResizer {
   readonly #o: ResizePodOptions;

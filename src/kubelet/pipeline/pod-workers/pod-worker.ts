@@ -167,7 +167,7 @@ export class PodWorker implements PodSyncStatus {
 
   /**
    * The pod's spec or status has changed. Once the pod terminates, only a shorter grace period has an effect. A failed sync still waits for its
-   * retry if only the status changed: mostly this agent has written it because of the failure.
+   * retry if only the status changed: usually this agent has written it because of the failure.
    */
   update(pod: Pod, changed: "spec" | "status" = "spec"): void {
     const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;

@@ -118,7 +118,7 @@ export class LogRotation implements Component {
     if (rotated.includes(basename(rotatedPath))) return;
     await rename(logPath, rotatedPath);
     try {
-      // Not to be aborted: until the runtime has reopened the log, it writes to the rotated file.
+      // Must not be aborted: until the runtime has reopened the log, it writes to the rotated file.
       await this.#o.runtime.reopenContainerLog(id);
     } catch (error) {
       await rename(rotatedPath, logPath).catch((failure) => {

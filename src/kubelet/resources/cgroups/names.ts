@@ -42,7 +42,7 @@ function toSlices(name: CgroupName): string {
   return `/${escaped.map((_, index) => `${escaped.slice(0, index + 1).join("-")}${slice}`).join("/")}`;
 }
 
-/** The cgroup at a path: with systemd the last slice has the whole name, so those above may be left out. */
+/** The cgroup at a path: with systemd the last slice has the whole name, so its parents may be omitted. */
 export function parseName(path: string, naming: CgroupNaming): CgroupName {
   const parts = path.split("/").filter((part) => part !== "");
   if (naming === "cgroupfs") return parts;

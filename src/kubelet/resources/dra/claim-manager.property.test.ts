@@ -20,7 +20,7 @@ const podNames = ["p", "q", "r", "s"] as const;
 
 type Action =
   | { readonly kind: "start" | "stop"; readonly pod: (typeof podNames)[number] }
-  /** The agent is killed: what runs is aborted, and a new one continues. */
+  /** The agent is killed: work in progress is aborted, and a new one continues. */
   | { readonly kind: "restart" }
   /** Lets this many held calls of drivers continue, or fail. */
   | { readonly kind: "continue"; readonly count: number; readonly fails: boolean };

@@ -14,7 +14,7 @@ const thresholds = thresholdsOf({
 });
 const transitionMs = 300_000;
 
-/** At each second: how much memory and disk is available; expected: the conditions, and what is to be reclaimed. */
+/** At each second: how much memory and disk is available; expected: the conditions, and what to reclaim. */
 type Step = [second: number, memory: number, disk: number, conditions: string, toReclaim: string];
 const histories: [rule: string, Step[]][] = [
   ["nothing is low", [[0, 1000, 1000, "", ""]]],

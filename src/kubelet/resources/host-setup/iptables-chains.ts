@@ -89,7 +89,7 @@ class ReportedOnce {
     this.#logger = logger;
   }
 
-  /** False if a step failed; the steps after it are then left out. */
+  /** False if a step failed; the steps after it are then skipped. */
   async ensureChains(signal: AbortSignal): Promise<boolean> {
     for (const step of utilityChains(this.iptables.family)) {
       const ensured = await this.#try(step.failure, signal, () =>

@@ -29,7 +29,7 @@ export interface DebugOptions {
   readonly onChecked?: (check: string, ok: boolean) => void;
   /** The effective KubeletConfiguration, as it is encoded for files. */
   readonly configuration: () => object;
-  /** Each flag with its value, secrets left out. */
+  /** Each flag with its value, secrets omitted. */
   readonly flags: () => Readonly<Record<string, string>>;
   readonly version: string;
   readonly startedAt: WallTime;

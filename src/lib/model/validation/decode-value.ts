@@ -10,7 +10,7 @@ export interface Decoded {
   unknown: string[];
 }
 
-/** Decodes a parsed JSON value: types checked, nulls and unknown fields left out. */
+/** Decodes a parsed JSON value: types checked, nulls and unknown fields omitted. */
 export function decode(type: FieldType, input: unknown, at = ""): Decoded {
   const decoded: Decoded = { value: undefined, problems: new Problems(), unknown: [] };
   decoded.value = into(type, input, at, decoded);
