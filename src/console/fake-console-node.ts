@@ -117,6 +117,12 @@ export class FakeConsoleNode implements ConsoleNode {
     return [{ name: "a", id: "sha256:1", bytes: 10, pinned: false }];
   }
 
+  client: string | undefined;
+
+  async clientCertificate(): Promise<string | undefined> {
+    return this.client;
+  }
+
   readonly streams: ConsoleNode["streams"] = {
     logs: async ({ response }, { namespace, pod, container }, query) => {
       this.requests.push(`logs ${namespace}/${pod}/${container}?${query}`);

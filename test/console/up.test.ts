@@ -48,6 +48,17 @@ describe(long("the console of kubelet up"), () => {
     assert.equal(state.runtime.state, "up");
     assert.equal(state.api.state, "connected");
     assert.ok(state.thresholds.length > 0);
+    await waitFor(() => {
+      const { certificates = [], conditions = [] } = client.node ?? {};
+      assert.deepEqual(
+        certificates.map(({ name, health }) => [name, health]),
+        [
+          ["serving", "ok"],
+          ["client", "ok"],
+        ],
+      );
+      assert.ok(conditions.find(({ type }) => type === "Ready")?.since);
+    });
     assert.ok((state.agent.memory ?? 0) > 0);
     assert.ok((await client.get<ImageList>("/images")).count > 0);
   });

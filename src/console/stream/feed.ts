@@ -31,6 +31,7 @@ const sampleEveryMs = 5000;
 /** One hour. */
 const sampleSlots = 720;
 const imagesEveryMs = 60_000;
+const certificateEveryMs = 60_000;
 /** How long the feed goes on without a viewer: a page that reconnects continues where it was. */
 const lingerMs = 30_000;
 const maxRemoved = 1000;
@@ -60,6 +61,7 @@ interface Active {
   readonly rings: UsageRings;
   last: Sample | undefined;
   images: NodeState["images"];
+  clientCertificate: string | undefined;
   readonly stop: AbortController;
 }
 
@@ -185,6 +187,7 @@ export class Feed {
       rings: new UsageRings(sampleSlots, sampleEveryMs),
       last: undefined,
       images: null,
+      clientCertificate: undefined,
       stop: new AbortController(),
     };
     this.#active = active;
@@ -197,6 +200,9 @@ export class Feed {
     this.#repeat("images", imagesEveryMs, signal, async () => {
       const images = await this.#o.node.images();
       active.images = { count: images.length, bytes: images.reduce((sum, { bytes }) => sum + bytes, 0) };
+    });
+    this.#repeat("client certificate", certificateEveryMs, signal, async () => {
+      active.clientCertificate = await this.#o.node.clientCertificate();
     });
   }
 
@@ -290,11 +296,11 @@ export class Feed {
   }
 
   #node(active: Active): NodeState {
-    const { nodeVersion: version, images, last } = active;
+    const { nodeVersion: version, images, clientCertificate, last } = active;
     if (active.node?.version === version) return active.node.state;
     const { cpu = null, memory = null, disk = null } = last?.usage.node ?? {};
     const state = nodeState({
-      ...{ node: this.#o.node, now: this.#now(), images, viewers: this.#viewers.size },
+      ...{ node: this.#o.node, now: this.#now(), images, clientCertificate, viewers: this.#viewers.size },
       used: { cpu, memory, "ephemeral-storage": disk },
       agent: last?.agent ?? { cpu: null, memory: null },
     });

@@ -12,13 +12,17 @@ export interface NodeFacts {
   readonly images: NodeState["images"];
   readonly agent: { readonly cpu: number | null; readonly memory: number | null };
   readonly viewers: number;
+  /** PEM. */
+  readonly clientCertificate?: string | undefined;
 }
 
 const expiryWarningMs = 7 * 24 * 3_600_000;
 
-export function nodeState({ node, now, used, images, agent, viewers }: NodeFacts): NodeState {
+export function nodeState(facts: NodeFacts): NodeState {
+  const { node, now, used, images, agent, viewers, clientCertificate: client } = facts;
   const state = node.state();
-  const certificates = state.certificates.flatMap((each) => certificate(each, now));
+  const all = [...state.certificates, ...(client ? [{ name: "client", certificate: client } as const] : [])];
+  const certificates = all.flatMap((each) => certificate(each, now));
   const worst: Health = state.notReady.length > 0 ? "error" : state.pressure.length > 0 ? "warning" : "ok";
   const { lastEviction, runtime, api } = state;
   return {

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Clock } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
 import type { Logger } from "../../lib/base/logger.ts";
@@ -53,11 +54,20 @@ export function clusterAccess(o: ClusterAccessOptions): ClusterOptions & { close
     kubeletVersion,
     components,
     ...(readiness && { certificate: () => readiness.waiting }),
+    clientCertificate: () => firstCertificate(access),
     close() {
       free.close();
       limited.close();
     },
   };
+}
+
+/** The file of a rotated certificate contains the key as well. */
+async function firstCertificate({ user }: KubeAccess): Promise<string | undefined> {
+  const source = user.clientCertificate?.cert;
+  if (!source) return undefined;
+  const pem = source.kind === "data" ? source.pem : await readFile(source.path, "utf8");
+  return /-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/s.exec(pem)?.[0];
 }
 
 export function connection(

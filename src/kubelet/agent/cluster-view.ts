@@ -30,6 +30,8 @@ export interface ClusterOptions {
   readonly components?: readonly Component[];
   /** Present if the client certificate is rotated: why requests wait for it, undefined while they do not. */
   readonly certificate?: () => string | undefined;
+  /** The client certificate in PEM, without its key; undefined if other credentials are used. */
+  readonly clientCertificate?: () => Promise<string | undefined>;
 }
 
 export interface RuntimeClass {

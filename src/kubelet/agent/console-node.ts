@@ -79,6 +79,7 @@ export function consoleNode(
       (await cri.listImages()).map(({ id, repoTags, repoDigests, size, pinned }) => ({
         ...{ id, name: repoTags[0] ?? repoDigests[0] ?? id, bytes: Number(size), pinned },
       })),
+    clientCertificate: async () => await options.cluster?.clientCertificate?.(),
     streams: {
       logs: (exchange, { namespace, pod, container }, query) =>
         streams.logs.handle(asCaller(exchange, { namespace, pod, container }, query)),

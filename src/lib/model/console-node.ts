@@ -157,7 +157,7 @@ export interface ConsoleNodeState {
   };
   /** Undefined without an API server. */
   readonly api: { readonly server: string; readonly problem: string | undefined } | undefined;
-  /** PEM. */
+  /** PEM, of those in memory. */
   readonly certificates: readonly { readonly name: "serving" | "client"; readonly certificate: string }[];
 }
 
@@ -206,6 +206,8 @@ export interface ConsoleNode {
   usage(whole: boolean): Promise<Summary>;
   process(): Promise<{ readonly cpuSeconds: number; readonly residentBytes: number }>;
   images(): Promise<readonly ConsoleImage[]>;
+  /** PEM; undefined if the node has none. */
+  clientCertificate(): Promise<string | undefined>;
   readonly streams: ConsoleStreams;
   /** Undefined: the node cannot be changed from the console; `whyReadOnly` explains it. */
   readonly changes: ConsoleChanges | undefined;
