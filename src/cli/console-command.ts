@@ -24,7 +24,7 @@ export async function consoleCommand(args: readonly string[], out: NodeJS.Writab
   if (status === 404)
     throw new KubeletError(
       "ConsoleOff",
-      "this kubelet does not serve the console: start it with --enable-console",
+      "this kubelet does not serve the console: start it with --enable-console, or `kubelet up` without --no-console",
     );
   if (status !== 200) throw new KubeletError("Console", `the kubelet responded with HTTP ${status}`);
   const { link } = JSON.parse(bytes.toString()) as { link: string };
