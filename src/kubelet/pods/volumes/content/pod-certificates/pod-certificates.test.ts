@@ -140,11 +140,13 @@ describe("pod certificates", () => {
     await issue("req-1", "first");
     await clock.advance(62 * minute);
     await until(() => api.created.length === 2, minute);
-    await until(() => events.length === 1, minute);
-    assert.deepEqual(events, ["CertificateOverdueForRefresh: PodCertificate refresh overdue"]);
-    await until(() => events.length === 2, minute);
+    // While the thread pool generated the second key, any number of minutes may have passed.
+    await until(() => events.length >= 2, minute);
     await clock.advance(30 * minute);
-    assert.deepEqual(events.slice(1), ["CertificateExpired: PodCertificate expired"]);
+    assert.deepEqual(events, [
+      "CertificateOverdueForRefresh: PodCertificate refresh overdue",
+      "CertificateExpired: PodCertificate expired",
+    ]);
     assert.equal(get().certificateChain, chain("first"));
     assert.deepEqual(await states(), ["example.com/signer expired 1"]);
   });
