@@ -136,3 +136,21 @@ test("pressure rejects new pods, and not those that a previous agent has started
     },
   });
 });
+
+test("a pod that is preempted before its own admission waits for its termination", () => {
+  const evicted = new Set<PodUid>();
+  const pods = [
+    fromApi("critical", "1500m", { priorityClassName: "system-node-critical", priority: 2_000_001_000 }),
+    fromApi("victim", "600m"),
+  ];
+  const { admit } = podAdmission({
+    ...options,
+    activePods: () => pods,
+    runs: (uid) => uid === "victim",
+    isTerminating: (uid) => evicted.has(uid),
+    evict: (uid) => void evicted.add(uid),
+  });
+  assert.equal(admit(pods[0]!).kind, "waiting");
+  assert.deepEqual([...evicted], ["victim"]);
+  assert.equal(admit(pods[1]!).kind, "waiting");
+});

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { arch, release } from "node:os";
+import { msFromNow } from "../../../lib/base/clock.ts";
 import { isCritical } from "../../../lib/model/critical-pod.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
@@ -35,6 +36,9 @@ export interface PodAdmissionOptions extends CriticalPodsOptions {
   /** All desired pods that have not terminated, perhaps including this one. */
   activePods: () => readonly Pod[];
 }
+
+/** A preempted pod is terminated as soon as that is recorded on disk. */
+const preemptionMs = 10_000;
 
 export interface PodAdmission {
   /** Whether a new pod may run here. */
@@ -83,6 +87,9 @@ export function podAdmission(o: PodAdmissionOptions): PodAdmission {
   };
   const admit = (pod: Pod): Admission => {
     const { uid } = pod.metadata;
+    // A pod that runs may be preempted before it is admitted again after a restart. It has failed for that reason, not for lack of resources.
+    if (o.isTerminating(uid))
+      return { kind: "waiting", text: "waiting to be terminated", until: msFromNow(o.clock, preemptionMs) };
     const { reserved, running } = othersOf(uid);
     admitted = new Set(running.map((other) => other.metadata.uid));
     const others = [...running, ...reserved];
