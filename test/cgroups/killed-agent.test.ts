@@ -11,6 +11,7 @@ import type { QosClass } from "../../src/lib/model/qos.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { seededRandom } from "../faults/seeded-random.ts";
 import { rounds } from "../long.ts";
+import { removeDir } from "../node/remove-dir.ts";
 import { CgroupNode } from "./cgroup-node.ts";
 import { contentsOf, kernelValues } from "./kernel-values.ts";
 import { killedPods, killedRows } from "./killed-pods.ts";
@@ -76,17 +77,18 @@ describe("cgroups after kill -9 of the agent", { skip }, () => {
     });
 });
 
-/** A node that is killed this long after it has started, in the middle of changes. */
+/** A node that is killed this long after it has started, in the middle of changes. Only its cgroups are left. */
 async function killedNode(ofSeed: number, afterMs: number): Promise<void> {
   const child = spawn(process.execPath, [program, cgroupRoot, String(ofSeed)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  await Promise.race([once(child.stdout, "data"), once(child, "exit")]);
+  const [dir] = await Promise.race([once(child.stdout, "data"), once(child, "exit")]);
   assert.equal(child.exitCode, null, "the node runs");
   await new Promise((resolve) => setTimeout(resolve, afterMs));
   const exited = once(child, "exit");
   child.kill("SIGKILL");
   await exited;
+  await removeDir(String(dir));
 }
 
 async function hasLimits(uid: PodUid): Promise<void> {
