@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ConsoleManifests, ConsolePutResult } from "../lib/model/console-node.ts";
+import type { ManifestPutResult } from "../lib/model/applied-manifest.ts";
+import type { ConsoleManifests } from "../lib/model/console-node.ts";
 import { fakePod } from "../lib/model/fake-pod.ts";
 import { applyManifests } from "./apply.ts";
 import { ConsoleProblem } from "./http/problem.ts";
@@ -9,9 +10,9 @@ import type { ManifestProblem } from "./protocol.ts";
 const pod = (name: string) => `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {}\n`;
 
 /** Stores manifests; the result of a check is that of `results` by name, or "created". */
-function fakeManifests(results: Record<string, ConsolePutResult> = {}) {
+function fakeManifests(results: Record<string, ManifestPutResult> = {}) {
   const stored: string[] = [];
-  const resultOf = (name: string): ConsolePutResult =>
+  const resultOf = (name: string): ManifestPutResult =>
     results[name] ?? { kind: "created", pods: [fakePod({ metadata: { name } })], warnings: [] };
   const manifests: ConsoleManifests = {
     list: () => [{ name: "taken", pods: [fakePod({ metadata: { name: "other" } })] }],
@@ -25,7 +26,7 @@ function fakeManifests(results: Record<string, ConsolePutResult> = {}) {
   return { manifests, stored };
 }
 
-async function problemsOf(text: string, results?: Record<string, ConsolePutResult>) {
+async function problemsOf(text: string, results?: Record<string, ManifestPutResult>) {
   const { manifests, stored } = fakeManifests(results);
   const error = await applyManifests(manifests, text, false).then(
     () => assert.fail("applied"),
@@ -53,7 +54,7 @@ test("all pods of a text are applied, or none", async () => {
 
 test("positions are those in the whole text", async () => {
   const problem = { line: 4, column: 7, field: "spec.containers", message: "Required value" };
-  const invalid: ConsolePutResult = { kind: "invalid", problems: [problem] };
+  const invalid: ManifestPutResult = { kind: "invalid", problems: [problem] };
   assert.deepEqual(await problemsOf(`${pod("a")}---\n${pod("bad")}`, { bad: invalid }), [
     { ...problem, line: 8 },
   ] satisfies ManifestProblem[]);
@@ -72,7 +73,7 @@ test("texts without a valid pod are rejected with the reason", async () => {
   assert.equal((await problemsOf(""))[0]?.message, "contains no pod");
   assert.match((await problemsOf(`${pod("a")}---\n${pod("a")}`))[0]?.message ?? "", /repeated/);
   assert.match((await problemsOf(pod("taken")))[0]?.message ?? "", /already exists with another pod/);
-  const conflict: ConsolePutResult = { kind: "conflict", pod: "default/a", holder: 'manifest "x"' };
+  const conflict: ManifestPutResult = { kind: "conflict", pod: "default/a", holder: 'manifest "x"' };
   assert.match((await problemsOf(pod("a"), { a: conflict }))[0]?.message ?? "", /already in manifest "x"/);
   assert.match((await problemsOf(pod("a"), { a: { kind: "full", max: 3 } }))[0]?.message ?? "", /limit of 3/);
 });

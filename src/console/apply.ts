@@ -1,4 +1,5 @@
-import type { ConsoleManifestProblem, ConsoleManifests } from "../lib/model/console-node.ts";
+import type { ManifestPutResult, ManifestProblem as StoreProblem } from "../lib/model/applied-manifest.ts";
+import type { ConsoleManifests } from "../lib/model/console-node.ts";
 import { manifestName, type PodDocument, podDocuments } from "../lib/model/pod-documents.ts";
 import { ConsoleProblem } from "./http/problem.ts";
 import type { ApplyResult, ManifestProblem } from "./protocol.ts";
@@ -51,9 +52,7 @@ export async function applyManifests(
   return { results, warnings };
 }
 
-type PutResult = Awaited<ReturnType<ConsoleManifests["put"]>>;
-
-function problemsOf(document: PodDocument, result: PutResult): ManifestProblem[] {
+function problemsOf(document: PodDocument, result: ManifestPutResult): ManifestProblem[] {
   switch (result.kind) {
     case "invalid":
       return result.problems.map((problem) => located(document, problem));
@@ -86,13 +85,13 @@ function holdsAnother(
 }
 
 /** A problem of the text itself; its message begins with the field, if it is about one. */
-function ofText({ message, ...at }: ConsoleManifestProblem): ManifestProblem {
+function ofText({ message, ...at }: StoreProblem): ManifestProblem {
   const [, field, rest] = /^([\w.[\]]+): (.*)$/s.exec(message) ?? [];
   return located(undefined, { ...at, ...(field !== undefined && { field }), message: rest ?? message });
 }
 
 /** Positions are in the whole text; those in a generated text mean nothing. */
-function located(document: PodDocument | undefined, problem: ConsoleManifestProblem): ManifestProblem {
+function located(document: PodDocument | undefined, problem: StoreProblem): ManifestProblem {
   const { line, column, field = "", message } = problem;
   const isExact = document === undefined || document.linesBefore !== undefined;
   const at = document?.at;

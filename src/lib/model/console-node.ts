@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import type { ManifestPutResult } from "./applied-manifest.ts";
 import type { Pod, PodStatus, PodUid } from "./pod.ts";
 import type { PodExplanation } from "./pod-explanation.ts";
 import type { Summary } from "./stats-summary.ts";
@@ -67,31 +68,14 @@ export interface ConsoleAccess {
   allows(user: ConsoleUser, right: ConsoleRight): Promise<boolean>;
 }
 
-export interface ConsoleManifestProblem {
-  readonly line?: number;
-  readonly column?: number;
-  readonly field?: string;
-  readonly message: string;
-}
-
 /** The applied manifests. */
 export interface ConsoleManifests {
   list(): readonly { readonly name: string; readonly pods: readonly Pod[] }[];
-  put(name: string, bytes: Uint8Array): Promise<ConsolePutResult>;
+  put(name: string, bytes: Uint8Array): Promise<ManifestPutResult>;
   /** The result that `put` would have. */
-  check(name: string, bytes: Uint8Array): Promise<ConsolePutResult>;
+  check(name: string, bytes: Uint8Array): Promise<ManifestPutResult>;
   remove(name: string): Promise<boolean>;
 }
-
-export type ConsolePutResult =
-  | {
-      readonly kind: "created" | "replaced" | "unchanged";
-      readonly pods: readonly Pod[];
-      readonly warnings: readonly ConsoleManifestProblem[];
-    }
-  | { readonly kind: "invalid"; readonly problems: readonly ConsoleManifestProblem[] }
-  | { readonly kind: "conflict"; readonly pod: string; readonly holder: string }
-  | { readonly kind: "full"; readonly max: number };
 
 /** Changes that users of the console may make. */
 export interface ConsoleChanges {

@@ -1,11 +1,12 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { setImmediate } from "node:timers/promises";
+import type { ManifestProblem } from "../../../lib/model/applied-manifest.ts";
 import { dnsSubdomain } from "../../../lib/model/validation/names.ts";
 import { HttpError } from "../http-error.ts";
 import { readBody } from "../https/body.ts";
 import { replyJson } from "../replies.ts";
 import type { Exchange, Route } from "../route.ts";
-import type { ManifestProblem, ManifestStore, StoredManifest } from "./manifest-store.ts";
+import type { ManifestStore, StoredManifest } from "./manifest-store.ts";
 
 export interface ManifestRoutesOptions {
   readonly store: ManifestStore;

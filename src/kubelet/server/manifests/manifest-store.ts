@@ -1,16 +1,9 @@
 import { createHash } from "node:crypto";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import type { ManifestProblem, ManifestPutResult } from "../../../lib/model/applied-manifest.ts";
 import { type Pod, podRef } from "../../../lib/model/pod.ts";
 import { ManifestDir } from "./manifest-dir.ts";
-
-/** A problem of a manifest, for users. */
-export interface ManifestProblem {
-  readonly line?: number;
-  readonly column?: number;
-  readonly field?: string;
-  readonly message: string;
-}
 
 /** Creates the pods of a manifest, or returns all validation errors. */
 export type DecodeManifest = (
@@ -30,17 +23,6 @@ export interface ManifestStoreOptions {
   /** The maximum number; default 1000. */
   readonly maxManifests?: number;
 }
-
-export type PutResult =
-  | {
-      readonly kind: "created" | "replaced" | "unchanged";
-      readonly pods: readonly Pod[];
-      readonly warnings: readonly ManifestProblem[];
-    }
-  | { readonly kind: "invalid"; readonly problems: readonly ManifestProblem[] }
-  /** One of its pods belongs to another source. */
-  | { readonly kind: "conflict"; readonly pod: string; readonly holder: string }
-  | { readonly kind: "full"; readonly max: number };
 
 export interface StoredManifest {
   readonly name: string;
@@ -121,12 +103,12 @@ export class ManifestStore {
   }
 
   /** Resolves when the change is durable. A rejected or failed put changes nothing. */
-  put(name: string, bytes: Uint8Array): Promise<PutResult> {
+  put(name: string, bytes: Uint8Array): Promise<ManifestPutResult> {
     return this.#enqueue(() => this.#put(name, bytes));
   }
 
   /** The result that `put` would have, without changing anything. */
-  async check(name: string, bytes: Uint8Array): Promise<PutResult> {
+  async check(name: string, bytes: Uint8Array): Promise<ManifestPutResult> {
     await this.ready;
     return this.#plan(name, bytes);
   }
@@ -143,7 +125,7 @@ export class ManifestStore {
     });
   }
 
-  async #put(name: string, bytes: Uint8Array): Promise<PutResult> {
+  async #put(name: string, bytes: Uint8Array): Promise<ManifestPutResult> {
     const result = this.#plan(name, bytes);
     if (result.kind !== "created" && result.kind !== "replaced") return result;
     await this.#directory.write(name, bytes).catch((error) => this.#failed(name, error));
@@ -155,7 +137,7 @@ export class ManifestStore {
     return result;
   }
 
-  #plan(name: string, bytes: Uint8Array): PutResult {
+  #plan(name: string, bytes: Uint8Array): ManifestPutResult {
     const previous = this.#manifests.get(name);
     const decoded = this.#o.decode(name, bytes);
     if ("problems" in decoded) return { kind: "invalid", problems: decoded.problems };
