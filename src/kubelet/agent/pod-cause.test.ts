@@ -324,6 +324,15 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
     "ResourceClaim x: not allocated",
   ],
   [
+    "claims that are checked again, one after another",
+    info([
+      { kind: "claims", text: "ResourceClaim x: waiting", error: "ResourceClaim x not found", atS: 9 },
+      { kind: "claims", text: "waiting until the ResourceClaims of the pod are created", atS: 6 },
+      { kind: "claims", text: "ResourceClaim x: waiting", atS: 5 },
+    ]),
+    "ResourceClaim x not found",
+  ],
+  [
     "a failing hook",
     info([hook, { kind: "image", container: "a" }]),
     "container a: postStart hook failed: no registry",

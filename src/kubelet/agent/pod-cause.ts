@@ -106,6 +106,9 @@ const order: readonly StepKind[] = [
   ...(["backoff", "startup", "readiness", "gate", "stop", "unmount", "remove", "status", "other"] as const),
 ];
 
+/** A retry repeats several steps of these kinds, so the first of them to succeed does not mean that the one that failed has passed. */
+const severalSteps: ReadonlySet<StepKind> = new Set(["image", "volumes", "claims"]);
+
 /** The last error, until the pod has passed the step that failed: a retry keeps the reason. */
 function stepCause({ pod, history }: PodInfo, wait: Wait): string | undefined {
   const { container, step, text } = wait;
@@ -119,7 +122,7 @@ function stepCause({ pod, history }: PodInfo, wait: Wait): string | undefined {
   if (failed?.error === undefined) return undefined;
   const passed = ({ kind, endedAt, error }: StepRecord) =>
     order.indexOf(kind) > order.indexOf(failed.kind) ||
-    (kind === failed.kind && kind !== "image" && kind !== "volumes" && endedAt !== undefined && !error);
+    (kind === failed.kind && !severalSteps.has(kind) && endedAt !== undefined && !error);
   const later = records.slice(at + 1).filter((r) => !failed.container || r.container === failed.container);
   if (later.some(passed)) return undefined;
   const what = failureText(failed.kind, failed.error, records.slice(0, at + 1));
