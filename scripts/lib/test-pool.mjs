@@ -3,35 +3,37 @@ import { availableParallelism, cpus } from "node:os";
 /** `min` jobs always run at a time, up to `max` while processors are idle. */
 export function poolLimits(cores = availableParallelism()) {
   const min = Math.min(Math.max(2, cores), 8);
-  return { min, max: 3 * min };
+  return { min, max: 4 * min };
 }
 
 /** One more job is started while at least this share of the processors is idle. */
-const enoughIdle = 0.25;
+const enoughIdle = 0.15;
 
 export function mayStart(running, { min, max }, free) {
   return running < min || (running < max && free >= enoughIdle);
 }
 
-const everyMs = 2000;
+const everyMs = 1000;
 
 /**
- * Starts all jobs in order. Most test files wait for a node most of the time, so more of them than processors run at a time while processors
- * are idle. On a busy machine only `min` of them do.
+ * Starts all jobs in order; one with `after` waits for that promise, and others start before it. Most test files wait for a node most of the
+ * time, so more of them than processors run at a time while processors are idle. On a busy machine only `min` of them do.
  */
 export async function runPool(
   jobs,
   run,
-  { limits = poolLimits(), free = freeShare(), tick = everyTwoSeconds } = {},
+  { limits = poolLimits(), free = freeShare(), tick = everySecond } = {},
 ) {
   const waiting = [...jobs];
+  const notReady = new Set(jobs.filter(({ after }) => after));
   let running = 0;
   const done = Promise.withResolvers();
   const start = (share) => {
     if (waiting.length === 0 && running === 0) done.resolve();
-    if (waiting.length === 0 || !mayStart(running, limits, share)) return false;
+    const next = waiting.findIndex((job) => !notReady.has(job));
+    if (next < 0 || !mayStart(running, limits, share)) return false;
     running++;
-    run(waiting.shift())
+    run(...waiting.splice(next, 1))
       .catch(done.reject)
       .finally(() => {
         running--;
@@ -44,6 +46,11 @@ export async function runPool(
     while (start(0));
   };
   fill();
+  for (const job of notReady)
+    job.after.then(() => {
+      notReady.delete(job);
+      fill();
+    });
   const stop = tick(() => start(free()));
   try {
     await done.promise;
@@ -52,7 +59,7 @@ export async function runPool(
   }
 }
 
-function everyTwoSeconds(work) {
+function everySecond(work) {
   const timer = setInterval(work, everyMs);
   return () => clearInterval(timer);
 }

@@ -15,7 +15,7 @@ import { print, seconds } from "./print.mjs";
 import { runTool } from "./run-tool.mjs";
 import { secondAttempts } from "./second-attempt.mjs";
 import { slowestFirst } from "./test-order.mjs";
-import { poolLimits, runPool } from "./test-pool.mjs";
+import { runPool } from "./test-pool.mjs";
 import { importsIn, parseArguments, testJobs } from "./test-sizes.mjs";
 import { provideUnpackedPrograms } from "./unpacked-programs.mjs";
 
@@ -27,7 +27,6 @@ const leftOut = [];
 const failures = [];
 /** Failures of files that passed when they were run again. */
 const flaky = [];
-const { min } = poolLimits();
 /** Built concurrently with the steps and tests that do not need it. */
 let machineImage;
 
@@ -45,43 +44,47 @@ try {
     if (sizes.includes("long")) leftOut.push("tests on a machine of their own: they need root");
   }
   if (!sizes.includes("long")) leftOut.push("long tests: npm run test:all runs them");
-  if (filters.length === 0 && sizes.includes("small")) {
-    await step("format and lint", () =>
-      runTool("node_modules/@biomejs/biome/bin/biome", ["ci", "--colors=off", "."]),
-    );
-    await step("import rule", () => runTool("scripts/check-imports.mjs", []));
-    await step("event rule", () => runTool("scripts/check-events.mjs", []));
-    await step("export rule", () => runTool("scripts/check-exports.mjs", []));
-    await step("documents", () => runTool("scripts/check-docs.mjs", []));
-    await step("word list", () => runTool("scripts/check-words.mjs", []));
-    await step("types", () => runTool("node_modules/typescript/bin/tsc", ["--noEmit"]));
-    await step("types of the page", () =>
-      runTool("node_modules/typescript/bin/tsc", ["--noEmit", "-p", "src/console/page"]),
-    );
-    await step("generated code", () => checkGeneratedCode(scratch));
-  }
   await step("build", async () => void (await build()));
-  // Unit tests of a folder share a process, which is many times faster; those that start processes get one for each file.
-  await tests("unit tests", "{src,scripts}/**/*.test.{ts,mjs}", {
-    options: ["--test-isolation=none", "--test-timeout=300000"],
-    groupOf: (file) =>
-      file
-        .split("/")
-        .slice(0, /^src\/(kubelet|lib)\//.test(file) ? 3 : 2)
-        .join("/"),
-    // They are CPU-bound, and some compare times: more of them in parallel gain nothing.
-    limits: { min, max: min },
-  });
-  if (machineImage) await step("machine image", () => machineImage);
-  await tests("contract and node tests", "test/**/*.test.ts", {
-    // The time is that of a whole file, too, and some kill a node fifty times on a machine that others use.
-    options: ["--test-timeout=1800000"],
-    groupOf: (file) => file,
-  });
+  const checked = filters.length === 0 && sizes.includes("small") ? checks() : undefined;
+  // The disk image is built meanwhile: only the tests that need it wait for it.
+  const provided = machineImage && step("machine image", () => machineImage);
+  await tests([
+    // Unit tests of a folder share a process, which is many times faster; those that start processes get one for each file.
+    ...jobsOf("{src,scripts}/**/*.test.{ts,mjs}", {
+      options: ["--test-isolation=none", "--test-timeout=300000"],
+      groupOf: (file) =>
+        file
+          .split("/")
+          .slice(0, /^src\/(kubelet|lib)\//.test(file) ? 3 : 2)
+          .join("/"),
+    }),
+    ...jobsOf("test/**/*.test.ts", {
+      // The time is that of a whole file, too, and some kill a node fifty times on a machine that others use.
+      options: ["--test-timeout=1800000"],
+      groupOf: (file) => file,
+    }).map((job) => (needsMachine(job) ? { ...job, after: provided } : job)),
+  ]);
+  await checked;
 } finally {
   rmSync(scratch, { recursive: true, force: true });
 }
 summary();
+
+async function checks() {
+  await step("format and lint", () =>
+    runTool("node_modules/@biomejs/biome/bin/biome", ["ci", "--colors=off", "."]),
+  );
+  await step("import rule", () => runTool("scripts/check-imports.mjs", []));
+  await step("event rule", () => runTool("scripts/check-events.mjs", []));
+  await step("export rule", () => runTool("scripts/check-exports.mjs", []));
+  await step("documents", () => runTool("scripts/check-docs.mjs", []));
+  await step("word list", () => runTool("scripts/check-words.mjs", []));
+  await step("types", () => runTool("node_modules/typescript/bin/tsc", ["--noEmit"]));
+  await step("types of the page", () =>
+    runTool("node_modules/typescript/bin/tsc", ["--noEmit", "-p", "src/console/page"]),
+  );
+  await step("generated code", () => checkGeneratedCode(scratch));
+}
 
 async function step(name, work) {
   const started = Date.now();
@@ -96,15 +99,22 @@ async function step(name, work) {
   steps.push({ name, ok: !problem, time: seconds(started) });
 }
 
-async function tests(name, pattern, { options, groupOf, limits }) {
-  const files = testFiles(pattern);
-  const groups = [...Map.groupBy(files, groupOf).values()].sort((a, b) => b.length - a.length);
+/** A job for each group of test files, the largest group first. */
+function jobsOf(pattern, { options, groupOf }) {
+  const groups = [...Map.groupBy(testFiles(pattern), groupOf).values()].sort((a, b) => b.length - a.length);
   const jobs = testJobs(groups, sizes, { marker: "test/long.ts", importsOf: importsIn(root) });
+  return jobs.map((job) => ({ ...job, options: [...options, ...job.options] }));
+}
+
+function needsMachine({ size, files }) {
+  return size === "long" && files.some((file) => file.startsWith("test/machine/"));
+}
+
+async function tests(jobs) {
   if (jobs.length === 0) return;
-  print(`\n${name}`);
-  await step(name, async () => {
+  await step("tests", async () => {
     const failed = [];
-    const attempt = (job) => testGroup(job.files, [...options, ...job.options]);
+    const attempt = (job) => testGroup(job.files, job.options);
     const again = (job) => {
       print(`\nAgain, alone: ${job.files.join(" ")}`);
       return attempt(job);
@@ -114,7 +124,7 @@ async function tests(name, pattern, { options, groupOf, limits }) {
       if (result.problem) failed.push({ job, result });
       else add(result);
     };
-    await runPool(slowestFirst(jobs), run, { limits });
+    await runPool(slowestFirst(jobs), run);
     const final = repeatFailed
       ? await secondAttempts(failed, again)
       : { results: failed.map((f) => f.result), flaky: [] };
