@@ -147,7 +147,11 @@ async function testGroup(files, options) {
   const seeded = `--import=${root}scripts/lib/property-seed.mjs`;
   const args = [seeded, "--test", ...options, reporter, ...files];
   // Tests start hundreds of processes from the same sources: they use this compile cache.
-  const env = { KUBELET_TS_TEST_COUNTS: counts, NODE_COMPILE_CACHE: `${root}.cache/compile` };
+  const env = {
+    KUBELET_TS_TEST_COUNTS: counts,
+    KUBELET_TS_TEST_PROGRAM: `${root}dist/kubelet.cjs`,
+    NODE_COMPILE_CACHE: `${root}.cache/compile`,
+  };
   const problem = await runTool(node24, args, { show: true, env });
   if (!existsSync(counts)) {
     // The runner itself exited early: the other files are still run.

@@ -24,6 +24,7 @@ async function main(args: readonly string[]): Promise<number> {
     case "api":
       return (await import("./api-command.ts")).apiCommand(rest, process.stdout);
     case "up":
+      requireLinux(rest);
       return (await import("./up-command.ts")).upCommand(rest, process.stdout);
     case "apply":
       return (await import("./apply-command.ts")).applyCommand(rest, process);
@@ -36,6 +37,7 @@ async function main(args: readonly string[]): Promise<number> {
     case "pods":
       return (await import("./pods-command.ts")).podsCommand(rest, process.stdout);
     case "run":
+      requireLinux(rest);
       return (await import("./run-command.ts")).runCommand(rest, process.stdout);
     default:
       if (command && !command.startsWith("-"))
@@ -56,7 +58,14 @@ async function agentWith(args: readonly string[]): Promise<number> {
     process.stdout.write(`Kubernetes ${version}\n`);
     return 0;
   }
+  requireLinux(args);
   return (await import("./agent-command.ts")).agentCommand(args);
+}
+
+/** Before the command is loaded: native code of other platforms may not be installed. Help is printed everywhere. */
+function requireLinux(args: readonly string[]): void {
+  if (process.platform === "linux" || args.includes("--help") || args.includes("-h")) return;
+  throw new KubeletError("Platform", `kubelet-ts requires Linux, this is ${process.platform}`);
 }
 
 // A reader may close the pipe early: `kubelet pods -w | head -1`.

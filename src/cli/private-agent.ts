@@ -15,8 +15,6 @@ import { type Binaries, describeMissing, findRequirements } from "../single-node
 
 /** The programs that a private node needs; throws an error that lists the missing ones. */
 export function requireBinaries(): Binaries {
-  if (process.platform !== "linux")
-    throw new KubeletError("Platform", `kubelet-ts requires Linux, this is ${process.platform}`);
   if (process.getuid?.() !== 0) throw new KubeletError("Root", "must be run as root: try again with sudo");
   const found = findRequirements();
   if (found.ok) return found.binaries;

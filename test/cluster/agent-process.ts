@@ -4,9 +4,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { keepsMachine } from "../e2e/agent-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
+import { kubeletProgram } from "../kubelet-program.ts";
 import { nodeName, type TestCluster } from "./cluster-node.ts";
-
-const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 
 /** The agent as a separate process, on the runtime of a test cluster. */
 export class AgentProcess {
@@ -28,7 +27,7 @@ export class AgentProcess {
       "--healthz-port=0",
       "--image-gc-high-threshold=100",
     ];
-    const child = spawn(process.execPath, [main, ...common, ...flags], {
+    const child = spawn(process.execPath, [kubeletProgram, ...common, ...flags], {
       stdio: ["ignore", "ignore", "pipe"],
       env,
     });

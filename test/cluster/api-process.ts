@@ -5,15 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
+import { kubeletProgram } from "../kubelet-program.ts";
 import { removeDir } from "../node/remove-dir.ts";
 import { ApiUser } from "./api-user.ts";
-
-const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 
 /** `kubelet api`: the embedded API as a separate process. */
 export async function startApiProcess(t: TestContext, o: { certificatesFor: string }): Promise<ApiUser> {
   const dir = await mkdtemp(join(tmpdir(), "api-"));
-  const args = [main, "api", "--dir", dir, "--certificates-for", o.certificatesFor, "--until-eof"];
+  const args = [kubeletProgram, "api", "--dir", dir, "--certificates-for", o.certificatesFor, "--until-eof"];
   const child = spawn(process.execPath, args, { stdio: "pipe" });
   const exited = once(child, "exit");
   t.after(async () => {

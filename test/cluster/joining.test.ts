@@ -4,8 +4,8 @@ import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { mainFile } from "../e2e/cli-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
+import { kubeletProgram } from "../kubelet-program.ts";
 import { startApiProcess } from "./api-process.ts";
 import { nodeName } from "./cluster-node.ts";
 import { JoiningNode } from "./joining-node.ts";
@@ -16,7 +16,7 @@ const rotating = ["--rotate-certificates", "--rotate-server-certificates"];
 /** The current duration of a command on this machine. */
 function commandMs(): number {
   const started = performance.now();
-  execFileSync(process.execPath, [mainFile, "--version"]);
+  execFileSync(process.execPath, [kubeletProgram, "--version"]);
   return performance.now() - started;
 }
 

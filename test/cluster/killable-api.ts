@@ -10,9 +10,8 @@ import { loadKubeconfig } from "../../src/lib/clients/kube/kubeconfig.ts";
 import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { freePort } from "../e2e/agent-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
+import { kubeletProgram } from "../kubelet-program.ts";
 import { removeDir } from "../node/remove-dir.ts";
-
-const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 
 /** `kubelet api` as a process that is started, killed and started again on the same files and the same port. */
 export class KillableApi {
@@ -38,7 +37,7 @@ export class KillableApi {
   start(): void {
     const log = openSync(join(this.dir, "log"), "a");
     // It is killed with this process.
-    this.#child = spawn(process.execPath, [main, ...this.#args], { stdio: ["pipe", log, log] });
+    this.#child = spawn(process.execPath, [kubeletProgram, ...this.#args], { stdio: ["pipe", log, log] });
     this.#child.stdin?.on("error", () => {});
     closeSync(log);
   }

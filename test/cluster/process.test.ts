@@ -6,10 +6,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { keepsMachine } from "../e2e/agent-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
+import { kubeletProgram } from "../kubelet-program.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
 import { serveApi } from "./serve-api.ts";
-
-const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 
 test("a kubelet with --kubeconfig is a node of that cluster, and its pods keep running after SIGTERM", async (t) => {
   const cluster = await TestCluster.start(t);
@@ -31,7 +30,7 @@ test("a kubelet with --kubeconfig is a node of that cluster, and its pods keep r
   const child = spawn(
     process.execPath,
     [
-      main,
+      kubeletProgram,
       `--kubeconfig=${kubeconfig}`,
       "--enable-server=false",
       `--root-dir=${join(cluster.dir, "root")}`,
@@ -80,7 +79,7 @@ test("a kubelet whose kubeconfig is missing reports it and does not start", asyn
   const cluster = await TestCluster.start(t);
   const child = spawn(
     process.execPath,
-    [main, `--kubeconfig=${cluster.dir}/none`, `--root-dir=${cluster.dir}/root`],
+    [kubeletProgram, `--kubeconfig=${cluster.dir}/none`, `--root-dir=${cluster.dir}/root`],
     {
       stdio: ["ignore", "ignore", "pipe"],
     },

@@ -12,13 +12,13 @@ import { createCriClient } from "../../src/lib/clients/cri/client.ts";
 import type { CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
 import { cgroupMounts, readMounts } from "../../src/lib/host/mount-table.ts";
+import { kubeletProgram } from "../kubelet-program.ts";
 import type { TestNode } from "../node/test-node.ts";
 import { freePort } from "./free-port.ts";
 
 export { freePort } from "./free-port.ts";
 
 export const repoDir = fileURLToPath(new URL("../..", import.meta.url));
-const main = join(repoDir, "src/cli/main.ts");
 /** Flags of a kubelet that leaves the settings of the machine alone. The second one is deprecated, which is reported on standard error. */
 export const keepsMachine = ["--keep-kernel-tunables", "--make-iptables-util-chains=false"];
 
@@ -74,7 +74,7 @@ export class AgentProcess {
     this.#child = spawn(
       process.execPath,
       [
-        main,
+        kubeletProgram,
         `--config=${this.configFile}`,
         `--root-dir=${this.node.rootDir}`,
         "-v=4",

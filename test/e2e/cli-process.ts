@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
+import { kubeletProgram } from "../kubelet-program.ts";
 import { type ContainerdVersion, containerd2Dir } from "../node/test-node.ts";
-import { repoDir } from "./agent-process.ts";
-
-export const mainFile = join(repoDir, "src/cli/main.ts");
 
 export interface CliOptions {
   env?: NodeJS.ProcessEnv;
@@ -25,7 +23,7 @@ export class CliProcess {
 
   constructor(args: readonly string[], options: CliOptions = {}) {
     const [program, ...before] = options.launcher ?? [process.execPath];
-    this.child = spawn(program!, [...before, mainFile, ...args], {
+    this.child = spawn(program!, [...before, kubeletProgram, ...args], {
       stdio: [options.input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
       env: options.env ?? process.env,
     });

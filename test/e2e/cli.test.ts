@@ -7,6 +7,7 @@ import { after, afterEach, before, beforeEach, describe, test } from "node:test"
 import { fileURLToPath } from "node:url";
 import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
 import { nodeFiles } from "../../src/single-node/node-files.ts";
+import { kubeletProgram } from "../kubelet-program.ts";
 import { isolationUnavailable, startIsolated } from "../node/isolated-host.ts";
 import { leaks, ofNode, snapshot } from "../node/leaks.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
@@ -14,7 +15,7 @@ import { removeDir } from "../node/remove-dir.ts";
 import { containerdVersions, startTestNode, type TestNode } from "../node/test-node.ts";
 import { podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
-import { CliProcess, cli, environmentFor, mainFile } from "./cli-process.ts";
+import { CliProcess, cli, environmentFor } from "./cli-process.ts";
 import type { NodesReport } from "./isolated-nodes.ts";
 import { manifest, podManifest, writeManifest } from "./manifests.ts";
 import { waitFor } from "./wait-for.ts";
@@ -264,7 +265,7 @@ test("two nodes of kubelet up run at the same time, and pods and apply select on
   skip: available ?? false,
 }, async () => {
   const script = fileURLToPath(new URL("./isolated-nodes.ts", import.meta.url));
-  const host = startIsolated([process.execPath, script, mainFile]);
+  const host = startIsolated([process.execPath, script, kubeletProgram]);
   const [out, err] = await Promise.all([text(host.child.stdout!), text(host.child.stderr!), host.exited]);
   assert.match(out, /^\{/, err);
   const report = JSON.parse(out) as NodesReport;

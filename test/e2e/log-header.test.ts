@@ -5,7 +5,6 @@ import { test } from "node:test";
 import { StandaloneAgent } from "../faults/standalone-agent.ts";
 import { repoDir } from "./agent-process.ts";
 import { built, builtFile } from "./built.ts";
-import { mainFile } from "./cli-process.ts";
 import { logLines } from "./log-lines.ts";
 
 const sources = globSync("src/**/*.ts", { cwd: repoDir });
@@ -36,7 +35,7 @@ async function logOf(program: string, flags: readonly string[]): Promise<string[
 }
 
 for (const [name, program, runs] of [
-  ["the sources", mainFile, true],
+  ["the sources", join(repoDir, "src/cli/main.ts"), true],
   ["the bundle", builtFile, built],
 ] as const) {
   test(`every log line of ${name} names the file and line of its log call`, {

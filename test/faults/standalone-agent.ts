@@ -15,11 +15,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
-import { mainFile } from "../e2e/cli-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { type FakeRuntime, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
 import type { RegistryEntry } from "../fake-runtime/images.ts";
 import { isLive } from "../fake-runtime/pod-records.ts";
+import { kubeletProgram } from "../kubelet-program.ts";
 import { removeDir } from "../node/remove-dir.ts";
 
 /** The agent as a standalone process; its runtime is in the test process and outlives it. */
@@ -73,7 +73,7 @@ export class StandaloneAgent {
   /** The launcher is a command line that ends with that of Node. */
   start(
     flags: readonly string[] = [],
-    program = mainFile,
+    program = kubeletProgram,
     [command, ...first]: readonly [string, ...string[]] = [process.execPath],
   ): void {
     const log = openSync(join(this.dir, "log"), "a");

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { mainFile } from "../e2e/cli-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { StandaloneAgent } from "../faults/standalone-agent.ts";
+import { kubeletProgram } from "../kubelet-program.ts";
 import { type IptablesVariant, NetworkNamespace } from "./network-namespace.ts";
 import { type FilterState, filterCommands, readFilter } from "./packet-filter.ts";
 
@@ -94,7 +94,7 @@ describe("iptables", { concurrency: true }, () => {
       let log = "";
 
       const start = () =>
-        agent.start(withChains, mainFile, [
+        agent.start(withChains, kubeletProgram, [
           ...namespace.launcher(path),
           ...[process.execPath, `--import=${shortMinute}`],
         ]);
@@ -149,7 +149,10 @@ describe("iptables", { concurrency: true }, () => {
       t.after(() => namespace.remove());
       const agent = await StandaloneAgent.create();
       t.after(() => agent.destroy());
-      agent.start(withChains, mainFile, [...namespace.launcher(namespace.emptyPath()), process.execPath]);
+      agent.start(withChains, kubeletProgram, [
+        ...namespace.launcher(namespace.emptyPath()),
+        process.execPath,
+      ]);
       await agent.ready();
       await waitFor(() => assert.match(agent.log(), /No iptables support on this system/));
       const lines = agent.log().split("\n");

@@ -10,9 +10,9 @@ import type { Readable, Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { keepsMachine } from "../e2e/agent-process.ts";
-import { mainFile } from "../e2e/cli-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { StandaloneAgent } from "../faults/standalone-agent.ts";
+import { kubeletProgram } from "../kubelet-program.ts";
 import { rounds } from "../long.ts";
 
 const program = join(import.meta.dirname, "root-dir-holder.ts");
@@ -102,7 +102,7 @@ async function oneAgentRuns(t: TestContext, count: number): Promise<void> {
   ];
   for (let round = 1; round <= count; round++) {
     const both = [1, 2].map(() =>
-      spawn(process.execPath, [mainFile, ...flags, "--hostname-override=node-a", "--healthz-port=0"], {
+      spawn(process.execPath, [kubeletProgram, ...flags, "--hostname-override=node-a", "--healthz-port=0"], {
         stdio: ["ignore", "ignore", "pipe"],
       }),
     );

@@ -13,8 +13,8 @@ import { container, nodeName, TestCluster } from "../cluster/cluster-node.ts";
 import { serveApi } from "../cluster/serve-api.ts";
 import { freePort, keepsMachine } from "../e2e/agent-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
+import { kubeletProgram } from "../kubelet-program.ts";
 
-const main = new URL("../../src/cli/main.ts", import.meta.url).pathname;
 /** It is in the pod's object, in its log and in the output of its commands. No client without permission may see it. */
 export const secret = "S3CRET-0f7d";
 
@@ -84,7 +84,7 @@ export class GuardedNode {
       ...[...keepsMachine, "--fail-swap-on=false"],
       ...(kubeconfig === undefined ? [] : [`--kubeconfig=${kubeconfig}`]),
     ];
-    this.#child = spawn(process.execPath, [`--import=${probe}`, "--expose-gc", main, ...flags], {
+    this.#child = spawn(process.execPath, [`--import=${probe}`, "--expose-gc", kubeletProgram, ...flags], {
       stdio: ["ignore", "pipe", "pipe"],
     });
     for (const stream of [this.#child.stdout, this.#child.stderr])
