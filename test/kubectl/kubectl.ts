@@ -110,7 +110,13 @@ export class Kubectl {
     const child = spawn(program, programArgs, {
       stdio: ["pipe", "pipe", "pipe"],
       // The discovery cache must not be shared with other nodes.
-      env: { ...process.env, KUBECACHEDIR: join(this.#dir, "cache"), TMPDIR: this.#dir, ...options.env },
+      env: {
+        ...process.env,
+        ...{ KUBECACHEDIR: join(this.#dir, "cache"), TMPDIR: this.#dir },
+        // Hundreds of short commands: they end before garbage collection would pay off.
+        ...{ GOGC: "off", GOMEMLIMIT: "256MiB", GOMAXPROCS: "1" },
+        ...options.env,
+      },
     });
     child.stdin.on("error", () => {}); // it may exit before it has read everything
     if (options.input !== undefined) child.stdin.write(text(options.input));
