@@ -74,7 +74,7 @@ export function checkEvents(file, text, allowed = exceptions) {
   });
 }
 
-/** Exceptions that no file needs anymore. */
+/** Exceptions that no file needs. */
 export function unusedExceptions(files, allowed = exceptions) {
   const found = files.flatMap(({ file, text }) =>
     checkEvents(file, text, []).map(({ name }) => `${file.slice("src/kubelet/".length)} ${name}`),

@@ -63,7 +63,7 @@ function importsOf(file, code, text) {
     const target = posix.join(posix.dirname(file), specifier);
     if (specifier.startsWith(".")) found.push(...names.map((name) => ({ target, name })));
   };
-  // Of the strings, only those that name files.
+  // Only those strings that name files.
   const withFiles = code.replace(/(?:\bfrom\s*|\bimport\(\s*)"[^"]*"/g, (part, at) =>
     text.slice(at, at + part.length),
   );

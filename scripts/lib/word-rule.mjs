@@ -23,6 +23,11 @@ export const avoid = new Map(
     "leftover leftovers": "orphan",
     played: "fake",
     "judge judges judged judging": "decide, check, evaluate",
+    anymore: "no longer, or omit it",
+    beside: "next to, alongside",
+    damaged: "corrupt",
+    meanwhile: "in the meantime, during, until then",
+    nevertheless: "anyway, still",
     "complain complains complained complaint complaints": "error, message; report",
   }).flatMap(([words, instead]) => words.split(" ").map((word) => [word, instead])),
 );
@@ -30,6 +35,7 @@ export const avoid = new Map(
 /** How doc comments should not begin, with what to write instead. */
 export const openings = [
   { pattern: /^\/\*\*\s*(?:\*\s*)?(What|Who|Whom|Whose)\b/, instead: 'a noun, as in "The pods that …"' },
+  { pattern: /^\/\*\*\s*(?:\*\s*)?(Of)\b/, instead: 'a noun, as in "The size of …"' },
   { pattern: /^\/\*\*\s*(?:\*\s*)?(To be)\b/, instead: '"Must be …", or an imperative' },
 ];
 

@@ -57,7 +57,7 @@ test("splits identifiers as they are read", () => {
   assert.deepEqual(split("ASK_AGAIN_MS"), ["ask", "again", "ms"]);
 });
 
-test("a source file is split into identifiers, comments, strings and regular expressions, whatever its braces", () => {
+test("a source file is split into identifiers, comments, strings and regular expressions, regardless of its braces", () => {
   const source = `const a = \`x\${{ b: \`y\` }.b}z\`; // end\nreturn /a/.test(a) ? 1 : 2;`;
   assert.deepEqual(
     tokenize(source).map(({ kind, text }) => `${kind} ${text}`),

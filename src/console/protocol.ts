@@ -284,7 +284,7 @@ export interface ProbeDetail {
   readonly failureThreshold: number;
   /** Null: no result yet. */
   readonly result: "success" | "failure" | null;
-  /** Of the current run of failures. */
+  /** The number of consecutive failures. */
   readonly failures: number;
   readonly lastFailure: { readonly text: string; readonly at: number } | null;
 }

@@ -57,7 +57,7 @@ export async function start(
   return { kubelet, figures: { startToReady: (readyAt - kubelet.startedAt) / 1000, startCpu } };
 }
 
-/** Creates and deletes pods one after the other. */
+/** Creates and deletes pods one at a time. */
 async function onePod(cluster: BenchCluster, samples: number): Promise<Measured> {
   const created: number[] = [];
   const deleted: number[] = [];

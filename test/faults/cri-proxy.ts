@@ -98,7 +98,7 @@ export class CriProxy {
 
   #accept(agent: Socket): void {
     const target = connectSocket(this.#target);
-    // Of the sockets, not of the sessions: as with a process that is killed, open calls get no frame.
+    // The sockets are destroyed, not the sessions: as with a process that is killed, open calls get no frame.
     for (const socket of [agent, target]) {
       this.#sockets.add(socket);
       socket.on("error", () => {});

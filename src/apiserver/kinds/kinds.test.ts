@@ -5,7 +5,7 @@ import { updateErrors, validationErrors } from "./fixtures.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-/** Of a kubelet, for one of its pods. */
+/** A request of a kubelet for one of its pods. */
 const podRequest = {
   ...{ signerName: "a.b/c", podName: "p", podUID: "pu", serviceAccountName: "s", serviceAccountUID: "su" },
   ...{ nodeName: "n", nodeUID: "nu" },
@@ -308,7 +308,7 @@ describe("validation of updates", () => {
     ["configmaps", "may be made immutable", { data: { a: "b" } }, { data: { a: "c" }, immutable: true }, []],
     [
       "configmaps",
-      "stays immutable",
+      "remains immutable",
       { data: { a: "b" }, immutable: true },
       { data: { a: "c" } },
       [`immutable: Forbidden: ${immutable}`, `data: Forbidden: ${immutable}`],

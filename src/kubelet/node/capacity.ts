@@ -10,7 +10,7 @@ export interface MachineSize {
   readonly cpus: number;
   readonly memoryBytes: bigint;
   readonly hugepages: readonly { readonly pageBytes: bigint; readonly pages: bigint }[];
-  /** Of the file system with the root directory; undefined if local storage is not accounted for. */
+  /** The size of the filesystem with the root directory; undefined if local storage is not accounted for. */
   readonly storageBytes?: bigint;
 }
 

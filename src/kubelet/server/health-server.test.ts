@@ -181,7 +181,7 @@ test("a request for another host, or a malformed one, does not end the server", 
   assert.equal((await send("/healthz")).status, 200);
 });
 
-test("a port that stays in use is reported", async (t) => {
+test("a port that remains in use is reported", async (t) => {
   const { port } = await setUp(t);
   const clock = new FakeClock();
   const options = { address: "127.0.0.1", port, checks: () => [], logger: silentLogger, clock };

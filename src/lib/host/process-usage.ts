@@ -19,7 +19,7 @@ export interface ProcessUsage {
   readonly sentBytes: number;
 }
 
-/** The kernel reports hundredths of a second to user space, whatever its own clock. */
+/** The kernel reports hundredths of a second to user space, regardless of its own clock. */
 const ticks = 100;
 
 export async function readProcessUsage(
@@ -64,7 +64,7 @@ function ipOctets(netstat: string): { receivedBytes: number; sentBytes: number }
   return { receivedBytes: value("InOctets"), sentBytes: value("OutOctets") };
 }
 
-/** Of several processes together: files and sockets that they have open. Those that exit in the meantime are ignored. */
+/** The total number of files and sockets that several processes have open. Those that exit in the meantime are ignored. */
 export async function readOpenFiles(pids: readonly number[]): Promise<{ files: number; sockets: number }> {
   const total = { files: 0, sockets: 0 };
   for (const pid of pids) {

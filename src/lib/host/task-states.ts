@@ -24,7 +24,7 @@ const stateOf: Readonly<Record<string, keyof TaskStates>> = {
   t: "stopped",
 };
 
-/** Of all tasks of these processes; those that exit in the meantime, and zombies, are ignored. */
+/** The states of all tasks of these processes; those that exit in the meantime, and zombies, are ignored. */
 export async function readTaskStates(pids: readonly number[], proc = "/proc"): Promise<TaskStates> {
   const counts = { sleeping: 0, running: 0, stopped: 0, uninterruptible: 0, iowaiting: 0 };
   for (const pid of pids) {

@@ -62,7 +62,7 @@ export interface ResourceAllocator {
    * the code UnexpectedAdmissionError, or for any other error, the message becomes "Allocate failed due to <message>, which is unexpected".
    */
   allocate(pod: Pod, container: Container, affinity: TopologyHint, signal: AbortSignal): Promise<void>;
-  /** The container runs: init containers before it have completed, and those that are not sidecars need nothing anymore. */
+  /** The container runs: init containers before it have completed, and those that are not sidecars no longer need resources. */
   containerStarted?(pod: Pod, container: Container): void;
   /** Everything that the pod has; after a failed admission, and when its containers are gone. */
   release(uid: PodUid): void;

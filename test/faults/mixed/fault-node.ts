@@ -109,7 +109,7 @@ export class FaultNode {
     await this.full.node.stopRuntime(); // waits for its exit
   }
 
-  /** Of the agent, relative to that of the machine. */
+  /** Sets the clock of the agent, relative to that of the machine. */
   setClock(offsetMs: number): void {
     writeFileSync(join(this.#dir, "offset-ms"), String(offsetMs));
   }

@@ -16,7 +16,7 @@ export const memoryStillInUse = "ResizeMemoryInUse";
 export interface PodResizing {
   /** The change that a container of the pod needs, if it runs, to have its allocated resources. */
   actionFor(pod: Pod, container: Container, isInit: boolean): "none" | "update" | "restart";
-  /** The pod's cgroup needs a resize, whatever its containers need. */
+  /** The pod's cgroup needs a resize, regardless of what its containers need. */
   needsPodResize(pod: Pod): boolean;
   /** A resize was interrupted or has failed. */
   isResizing(uid: PodUid): boolean;

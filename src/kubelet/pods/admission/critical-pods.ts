@@ -17,7 +17,7 @@ export interface CriticalPodsOptions {
   readonly metrics: Metrics;
   /** Records that the pod has failed, and terminates it. `isTerminating` is true of it immediately. */
   readonly evict: (uid: PodUid, failure: PodFailure) => void;
-  /** True if the pod is being terminated, for whatever reason. */
+  /** True if the pod is being terminated, for any reason. */
   readonly isTerminating: (uid: PodUid) => boolean;
   /** True if containers of the pod run: it was admitted before, perhaps by a previous agent. */
   readonly runs: (uid: PodUid) => boolean;

@@ -66,7 +66,7 @@ export class MemoryManager implements ResourceAllocator {
   readonly #unused: MachineMemory;
   #machine: MachineMemory;
   readonly #assignments = new Map<PodUid, Map<string, readonly MemoryBlock[]>>();
-  /** Of the pod that is being admitted. */
+  /** The reusable memory of the pod that is being admitted. */
   #reusable: { readonly uid: PodUid; readonly memory: ReusableMemory } | undefined;
 
   /** Throws if the reserved memory does not match the machine or the other reservations. */

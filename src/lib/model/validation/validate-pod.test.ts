@@ -140,7 +140,7 @@ test("a claim template has object metadata", () => {
   assert.deepEqual(result.unknownFields, ["spec.volumes[0].ephemeral.volumeClaimTemplate.metadata.foo"]);
 });
 
-test("unknown fields are listed and left out", () => {
+test("unknown fields are listed and omitted", () => {
   const result = validatePod(pod({ container: { imge: "x" }, spec: { foo: { bar: 1 } } }));
   assert.ok("pod" in result);
   assert.deepEqual(result.unknownFields, ["spec.containers[0].imge", "spec.foo"]);
@@ -475,7 +475,7 @@ table("volumes and mounts", [
     "spec.containers[0].volumeMounts[1].mountPath: Invalid value",
   ],
   [
-    "subPath stays inside",
+    "subPath remains inside",
     mount({ subPath: "a/../../b" }),
     "spec.containers[0].volumeMounts[0].subPath: Invalid value",
   ],
@@ -568,7 +568,7 @@ table("volumes and mounts", [
     "spec.volumes[0].projected.sources[0].podCertificate: Required value: specify at least one of credentialBundlePath, keyPath, and certificateChainPath",
   ],
   [
-    "the files of a pod certificate stay in the volume",
+    "the files of a pod certificate remain in the volume",
     certificateVolume({ keyPath: "../key" }),
     "spec.volumes[0].projected.sources[0].podCertificate.keyPath: Invalid value",
   ],
