@@ -282,7 +282,7 @@ test("a container that is removed between listing and inspection is gone", async
   assert.ok(isSynced(), "not a failure");
 });
 
-test("a pod that cannot be inspected does not hide the others, and is tried again", async (t) => {
+test("a pod that cannot be inspected does not hide the others, and is retried", async (t) => {
   const { view, clock, state } = await setUp(t, {
     view: (v) => {
       v.show("bad");

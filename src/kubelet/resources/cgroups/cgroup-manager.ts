@@ -18,7 +18,7 @@ export interface CgroupManager {
   update(name: CgroupName, resources: CgroupResources): Promise<void>;
   remove(name: CgroupName, options?: RemoveOptions): Promise<void>;
   pids(name: CgroupName): Promise<number[]>;
-  /** Cgroups right below that the driver of the node may have created; scopes of containers are not. */
+  /** Direct child cgroups that the driver of the node may have created; scopes of containers are not. */
   children(name: CgroupName): Promise<CgroupName[]>;
   /** The names of all direct child cgroups, regardless of what created them. */
   entries(name: CgroupName): Promise<string[]>;

@@ -55,7 +55,7 @@ export interface MemoryManagerOptions {
 }
 
 /**
- * With the policy Static, containers of Guaranteed pods get memory and huge pages of NUMA nodes: their requests, of which no more is handed out than
+ * With the policy Static, containers of Guaranteed pods get memory and huge pages of NUMA nodes: their requests, in total never more than
  * a node has. With the policy None only the checkpoint exists, as in the reference kubelet.
  */
 export class MemoryManager implements ResourceAllocator {
