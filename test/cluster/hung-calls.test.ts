@@ -41,7 +41,7 @@ const methods = {
   RemovePodSandbox: "stop",
 } as const;
 
-describe("calls of the runtime that hang for some pods", () => {
+describe("calls to the runtime that hang for some pods", () => {
   for (const [method, moment] of Object.entries(methods))
     test((usual.includes(method) ? String : long)(`do not delay other pods: ${method}`), async (t) => {
       const cluster = await TestCluster.start(t, { maxParallelStarts: slots });

@@ -174,7 +174,7 @@ export class Machine {
     await this.#untilReady();
   }
 
-  /** Runs a script that reboots the guest in place, otherwise as `restart`. */
+  /** Runs a script that reboots the guest in place, otherwise like `restart`. */
   async reboot(script = "systemctl reboot"): Promise<void> {
     this.#rebooted = Promise.withResolvers();
     await this.#shutDown(script, () => this.#withTimeout(this.#rebooted.promise, bootTimeoutMs, "reboot"));

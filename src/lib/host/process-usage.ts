@@ -34,7 +34,7 @@ export async function readProcessUsage(
     readFile(join(dir, "status"), "utf8"),
     readFile(join(dir, "net/netstat"), "utf8").catch(() => ""),
   ]);
-  // The name of the program may contain blanks and brackets; the fields after it do not.
+  // The name of the program may contain spaces and parentheses; the fields after it do not.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const field = (number: number) => Number(fields[number - 3] ?? 0);
   const residentKib = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0);

@@ -34,7 +34,7 @@ export async function readTaskStates(pids: readonly number[], proc = "/proc"): P
       readFile(join(dir, task, "stat"), "utf8").catch(() => ""),
     );
     for (const stat of stats) {
-      // The name of the program may contain blanks and brackets; the fields after it do not.
+      // The name of the program may contain spaces and parentheses; the fields after it do not.
       const state = stateOf[stat.slice(stat.lastIndexOf(")") + 2)[0] ?? ""];
       if (state) counts[state]++;
     }

@@ -133,7 +133,7 @@ describe("the allocation of pods", () => {
     assert.deepEqual(allocation.actuated(uid, "c"), large);
   });
 
-  it("leaves out resources that cannot be resized, and unknown pods", async () => {
+  it("omits resources that cannot be resized, and unknown pods", async () => {
     const allocation = await start({ podLevel: false, initContainers: false });
     const initContainers = [{ name: "i" }, { name: "s", restartPolicy: "Always" as const }];
     const pod = fakePod({ spec: { initContainers, containers: [{ name: "c" }] } });
