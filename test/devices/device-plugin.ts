@@ -141,7 +141,7 @@ class TestDevicePlugin {
     this.#server = server;
   }
 
-  /** As old clients in Go, which send the path of the socket as :authority. */
+  /** Like old Go clients, which send the path of the socket as :authority. */
   async #register(): Promise<void> {
     const { dir, resource, version = "v1beta1" } = this.#o;
     const path = join(dir, "kubelet.sock");

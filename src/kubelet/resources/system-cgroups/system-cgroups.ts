@@ -23,7 +23,7 @@ export interface SystemCgroupsOptions {
 
 /** Processes start in the root cgroup at any time, so it is emptied periodically. */
 const everyMs = 60_000;
-/** For processes that are started while others are moved: the root is listed again until it is empty, at most this often. */
+/** For processes that are started while others are moved: the root is listed again until it is empty, at most this many times. */
 const maxPasses = 11;
 
 /** Moves the agent and the processes outside of containers into the cgroups that the configuration names. */

@@ -394,7 +394,7 @@ describe("concurrency", () => {
     );
   });
 
-  test("a pod that is deleted while it waits gets nothing, and others go on", async () => {
+  test("a pod that is deleted while it waits gets nothing, and others continue", async () => {
     const { admit, allocator } = setUp();
     const first = Promise.withResolvers<void>();
     allocator.before = ({ name }) => (name === "a" ? first.promise : Promise.resolve());
