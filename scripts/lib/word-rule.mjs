@@ -75,7 +75,7 @@ const exempt = new Set([
 export const isPending = (file) =>
   pending.some((path) => file === path || file.startsWith(path.endsWith("/") ? path : `${path}/`));
 
-/** Words of one file that docs/STYLE.md replaces by others; `file` is its path from the project's root. */
+/** Words of one file that docs/STYLE.md replaces with others; `file` is its path from the project's root. */
 export function checkWords(file, text) {
   if (exempt.has(file)) return [];
   const tokens = file.endsWith(".md") ? [] : tokenize(text);
