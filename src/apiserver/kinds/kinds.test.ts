@@ -280,7 +280,7 @@ describe("validation of new objects", () => {
     ],
     [
       "podcertificaterequests.certificates.k8s.io",
-      "lives for an hour at least",
+      "is valid for at least an hour",
       { spec: { ...podRequest, maxExpirationSeconds: 60 } },
       ["spec.maxExpirationSeconds: Invalid value: 60: must be in the range [3600, 7862400]"],
     ],

@@ -195,7 +195,7 @@ test("a port that remains in use is reported", async (t) => {
   clearInterval(timer);
 });
 
-test("a port that is in use briefly is waited for", async (t) => {
+test("the server waits for a port that is briefly in use", async (t) => {
   const { port, stop } = await setUp(t);
   const logs: string[] = [];
   const logger = { ...silentLogger, info: (message: string) => void logs.push(message) };

@@ -27,7 +27,7 @@ const minTimeoutMs = 10_000;
 
 /**
  * Frees resources for critical pods: preempts other pods, and lets the critical pod wait until they have terminated. Its resources are
- * reserved in the meantime. Pods that are already terminating are waited for, not preempted, so that an agent that restarts in between
+ * reserved in the meantime. It waits for pods that are already terminating instead of preempting them, so that an agent that restarts in between
  * preempts no further pods.
  */
 export class CriticalPods {

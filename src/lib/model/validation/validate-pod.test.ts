@@ -548,17 +548,17 @@ table("volumes and mounts", [
     'spec.volumes[0].projected.sources[0].podCertificate.keyType: Unsupported value: "DSA": supported values: "ECDSAP256", ',
   ],
   [
-    "a pod certificate lives for an hour at least",
+    "a pod certificate is valid for at least an hour",
     certificateVolume({ maxExpirationSeconds: 3599 }),
     "spec.volumes[0].projected.sources[0].podCertificate.maxExpirationSeconds: Invalid value: 3599: if provided, maxExpirationSeconds must be >= 3600",
   ],
   [
-    "a pod certificate lives for 91 days at most",
+    "a pod certificate is valid for at most 91 days",
     certificateVolume({ maxExpirationSeconds: 91 * 86_400 + 1 }),
     "spec.volumes[0].projected.sources[0].podCertificate.maxExpirationSeconds: Invalid value: 7862401: if provided, maxExpirationSeconds must be <= 7862400",
   ],
   [
-    "a pod certificate of Kubernetes lives for a day at most",
+    "a pod certificate of Kubernetes is valid for at most a day",
     certificateVolume({ signerName: "kubernetes.io/x", maxExpirationSeconds: 86_401 }),
     "spec.volumes[0].projected.sources[0].podCertificate.maxExpirationSeconds: Invalid value: 86401: if provided, maxExpirationSeconds must be <= 86400",
   ],

@@ -11,7 +11,7 @@ export type Role = ContainerRole;
 export interface StartAction {
   container: Container;
   role: Role;
-  /** One more than that of the last container of the name; 0 if the runtime has none. */
+  /** One more than that of the last container of that name; 0 if the runtime has none. */
   attempt: number;
 }
 
