@@ -32,6 +32,21 @@ export const avoid = new Map(
   }).flatMap(([words, instead]) => words.split(" ").map((word) => [word, instead])),
 );
 
+/** Phrases to avoid in comments, strings and documents: those of the second table of docs/STYLE.md that can be found by their text. */
+export const phrases = new Map([
+  ["any more", "no longer"],
+  ["left out", "omitted"],
+  ["by hand", "manually"],
+  ["half-way", "halfway"],
+  ["again and again", "repeatedly"],
+  ["one after the other", "one at a time, in sequence"],
+  ["created again", "recreated"],
+  ["connects again", "reconnects"],
+  ["tried again", "retried"],
+  ["replaced by others", "replaced with others"],
+  ["another reason than", "a reason other than"],
+]);
+
 /** How doc comments should not begin, with what to write instead. */
 export const openings = [
   { pattern: /^\/\*\*\s*(?:\*\s*)?(What|Who|Whom|Whose)\b/, instead: 'a noun, as in "The pods that …"' },
@@ -91,7 +106,20 @@ export function checkWords(file, text) {
           message: `"${word}" in ${part.kind} (write: ${avoid.get(word)})`,
         })),
     );
-  return [...words, ...checkOpenings(file, text, tokens)];
+  return [...words, ...checkPhrases(file, text, parts), ...checkOpenings(file, text, tokens)];
+}
+
+function checkPhrases(file, text, parts) {
+  return parts
+    .filter(({ kind }) => kind !== "identifier")
+    .flatMap((part) =>
+      [...phrases].flatMap(([phrase, instead]) => {
+        const index = new RegExp(`\\b${phrase}\\b`, "i").exec(part.text)?.index;
+        if (index === undefined) return [];
+        const line = text.slice(0, part.start + index).split("\n").length;
+        return [{ file, line, message: `"${phrase}" in ${part.kind} (write: ${instead})` }];
+      }),
+    );
 }
 
 function checkOpenings(file, text, tokens) {
