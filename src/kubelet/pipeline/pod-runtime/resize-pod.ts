@@ -20,7 +20,7 @@ export interface PodResizing {
   needsPodResize(pod: Pod): boolean;
   /** A resize was interrupted or has failed. */
   isResizing(uid: PodUid): boolean;
-  /** Resolves when it is recorded that cgroups of the pod may have other resources than recorded. */
+  /** Resolves when it is recorded that cgroups of the pod may have resources that differ from the recorded ones. */
   resizeStarts(pod: Pod): Promise<void>;
   /** All of them have the resources of the pod. */
   resized(pod: Pod, containers: readonly Container[]): Promise<void>;

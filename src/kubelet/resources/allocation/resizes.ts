@@ -38,7 +38,7 @@ export interface ResizesOptions {
 const retryEveryMs = 3 * 60_000;
 
 /**
- * Decides about resizes: a pod whose spec requests other resources than it has gets them as soon as the node has them. Until then the
+ * Decides about resizes: a pod whose spec requests different resources gets them as soon as the node has them. Until then the
  * resize is pending: deferred, and retried when resources become free, or infeasible, until the spec changes again.
  */
 export class Resizes implements Component {
