@@ -1,4 +1,4 @@
-// The rule of exports (CONTRIBUTING.md): each export of a source is imported by production.
+// The export rule (CONTRIBUTING.md): each export of a source is imported by production code.
 import { readdirSync, readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { checkExports } from "./lib/export-rule.mjs";

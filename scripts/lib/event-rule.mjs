@@ -74,7 +74,7 @@ export function checkEvents(file, text, allowed = exceptions) {
   });
 }
 
-/** Exceptions that no file needs anymore. */
+/** Exceptions that no file needs. */
 export function unusedExceptions(files, allowed = exceptions) {
   const found = files.flatMap(({ file, text }) =>
     checkEvents(file, text, []).map(({ name }) => `${file.slice("src/kubelet/".length)} ${name}`),
@@ -82,10 +82,10 @@ export function unusedExceptions(files, allowed = exceptions) {
   return allowed.filter(({ file, name }) => !found.includes(`${file} ${name}`));
 }
 
-/** A callback that the file was given itself, and calls: with data, not with a listener. */
+/** A callback that was passed to the file, and that the file calls with data, not with a listener. */
 const isOption = /(#o|#options|#c|\bo|\btype|\bwish)\??\.$/;
 
-/** Listeners that are given to a subscription (`x.onChange(…)`), and in the agent options that are callbacks (`onChange: …`). */
+/** Listeners that are passed to a subscription (`x.onChange(…)`), and in the agent options that are callbacks (`onChange: …`). */
 function callbacksOf(text, isAgent) {
   const found = [];
   for (const match of text.matchAll(/[\w)\]]\??\.(on[A-Z]\w*)(?:\?\.)?\(/g)) {
@@ -143,7 +143,7 @@ function enclosed(text, start) {
   return text.slice(start);
 }
 
-/** Comments as blanks: what is left is where it was. */
+/** Replaces comments with blanks: the remaining code keeps its position. */
 function withoutComments(text) {
   return text.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/[^\n]*/g, (comment) => comment.replace(/[^\n]/g, " "));
 }

@@ -1,4 +1,4 @@
-// The rule of exports: production uses every export of the sources. Code that only tests use proves nothing about the product.
+// The export rule: production code uses every export of the sources. Code that only tests use proves nothing about the product.
 import { posix } from "node:path";
 import { readSource } from "./source-names.mjs";
 
@@ -16,7 +16,7 @@ const importedLater =
   /(?:\b(?:const|let)\s+\{([^}]*)\}\s*=\s*await\s+)?\bimport\(\s*"([^"]*)"\s*\)\)?(?:\.([\w$]+))?/g;
 
 /**
- * Exports that production does not use, neither the file itself nor another, and values that no file at all imports.
+ * Exports that production code does not use, neither the file itself nor another, and values that no file at all imports.
  * `files` has the text of each file of the project by its path from the root.
  */
 export function checkExports(files) {
@@ -63,7 +63,7 @@ function importsOf(file, code, text) {
     const target = posix.join(posix.dirname(file), specifier);
     if (specifier.startsWith(".")) found.push(...names.map((name) => ({ target, name })));
   };
-  // Of the strings, only those that name files.
+  // Only those strings that name files.
   const withFiles = code.replace(/(?:\bfrom\s*|\bimport\(\s*)"[^"]*"/g, (part, at) =>
     text.slice(at, at + part.length),
   );

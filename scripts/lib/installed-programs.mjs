@@ -6,7 +6,7 @@ import { print } from "./print.mjs";
 const wanted = [
   // Without the package dbus, which would add a service: the tests of the D-Bus client start a bus of their own.
   { packages: ["dbus-daemon", "dbus-bin"], programs: ["/usr/bin/dbus-daemon", "/usr/bin/dbus-send"] },
-  // Shows the packet filter in another way than the iptables that wrote it.
+  // Shows the packet filter independently of the iptables that wrote it.
   { packages: ["nftables"], programs: ["/usr/sbin/nft"] },
   // Runs the page of the console; 90 MB.
   { packages: ["chromium"], programs: ["/usr/bin/chromium"] },

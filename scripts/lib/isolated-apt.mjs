@@ -28,7 +28,7 @@ export function isolatedApt(work, suite) {
     "Dir::Etc::Preferences": "/dev/null",
     "Dir::Etc::PreferencesParts": "/dev/null",
     "Acquire::Languages": "none",
-    // Otherwise apt goes on without lists that it could not download.
+    // Otherwise apt continues without lists that it could not download.
     "APT::Update::Error-Mode": "any",
     // The user that apt downloads as cannot write here; signatures are still checked.
     "APT::Sandbox::User": "root",

@@ -95,7 +95,7 @@ async function buildImage(work) {
   copyFileSync(join(work, "user-mode-linux/usr/bin/linux.uml"), join(image, "linux.uml"));
 }
 
-/** A root file system that runs commands of tests when it is booted. */
+/** A root filesystem that runs commands of tests when it is booted. */
 async function buildTree(work, tree, packages) {
   await command(work, "perl", [
     join(work, "mmdebstrap/usr/bin/mmdebstrap"),

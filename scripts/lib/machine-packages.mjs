@@ -1,7 +1,7 @@
 /** The Debian release that the guests of test/machine are built from: that of the newest containerd 1.6, with a User-Mode Linux kernel. */
 export const machineSuite = "bookworm";
 
-/** The guest's kernel and its modules; and the program that builds its root file system. Both are only unpacked. */
+/** The guest's kernel and its modules; and the program that builds its root filesystem. Both are only unpacked. */
 export const machineTools = ["user-mode-linux", "mmdebstrap"];
 
 /** The packages of the base disk in addition to a minimal Debian: an init system, and the dependencies of Debian's kernel packages. */

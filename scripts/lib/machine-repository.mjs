@@ -12,7 +12,7 @@ export const repositoryPackages = `${relations.Depends}, ${relations.Recommends}
   .map((alternatives) => alternatives.split(" ")[0]);
 
 /**
- * Downloads them, with the packages that they need in turn and that the file system `tree` does not have. What they recommend is left out:
+ * Downloads them, with the packages that they need in turn and that the filesystem `tree` does not have. What they recommend is omitted:
  * it is not used (Python, for criu) and takes minutes to install in a guest.
  */
 export async function createRepository({ work, tree, target, run }) {

@@ -1,6 +1,6 @@
 /**
  * Whether the installed packages match the lock file; both are the "packages" of a lock file of npm. Which of the optional
- * packages fit the machine is npm's decision: of those only the versions are compared.
+ * packages fit the machine is npm's decision: only their versions are compared.
  */
 export function versionsMatch(locked, installed) {
   return (

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { declaredNames, readSource } from "./source-names.mjs";
 
-const leftOut = new Set([".git", "node_modules", "dist", ".cache"]);
+const ignored = new Set([".git", "node_modules", "dist", ".cache"]);
 
 /** `root` is the URL of the project's folder. */
 export function readProject(root) {
@@ -51,7 +51,7 @@ function kubernetesTypes(root) {
 
 function walk(root, folder, paths) {
   for (const entry of readdirSync(new URL(folder, root), { withFileTypes: true })) {
-    if (leftOut.has(entry.name)) continue;
+    if (ignored.has(entry.name)) continue;
     paths.add(folder + entry.name);
     if (entry.isDirectory()) walk(root, `${folder}${entry.name}/`, paths);
   }

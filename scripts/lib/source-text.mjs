@@ -31,7 +31,7 @@ const keywordsBeforeExpression = new Set([
  */
 export function tokenize(source) {
   const tokens = [];
-  /** Of each open template: how many braces are open inside its expression. */
+  /** The number of open braces inside the expression of each open template. */
   const templates = [];
   let before = "";
   let at = 0;

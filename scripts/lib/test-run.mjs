@@ -1,4 +1,4 @@
-// Runs under Node 24: every check of the project, then the tests of the selected sizes; a failure does not keep the rest from running.
+// Runs under Node 24: every check of the project, then the tests of the selected sizes; a failure does not stop the rest.
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ const { sizes, filters, repeatFailed } = parseArguments(process.argv.slice(2));
 const scratch = mkdtempSync(join(tmpdir(), "kubelet-ts-test-"));
 const steps = [];
 const totals = { tests: 0, passed: 0, failed: 0, skipped: 0, todo: 0, cancelled: 0 };
-const leftOut = [];
+const skipped = [];
 const failures = [];
 /** Failures of files that passed when they were run again. */
 const flaky = [];
@@ -40,13 +40,13 @@ try {
     if (sizes.includes("long") && testFiles("test/machine/*.test.ts").length > 0)
       machineImage = provideMachineImage();
   } else {
-    leftOut.push("tests against real containerd (1.6 and 2.x): they need root");
-    if (sizes.includes("long")) leftOut.push("tests on a machine of their own: they need root");
+    skipped.push("tests against real containerd (1.6 and 2.x): they need root");
+    if (sizes.includes("long")) skipped.push("tests in a User-Mode Linux guest: they need root");
   }
-  if (!sizes.includes("long")) leftOut.push("long tests: npm run test:all runs them");
+  if (!sizes.includes("long")) skipped.push("long tests: npm run test:all runs them");
   await step("build", async () => void (await build()));
   const checked = filters.length === 0 && sizes.includes("small") ? checks() : undefined;
-  // The disk image is built meanwhile: only the tests that need it wait for it.
+  // The disk image is built at the same time: only the tests that need it wait for it.
   const provided = machineImage && step("machine image", () => machineImage);
   await tests([
     // Unit tests of a folder share a process, which is many times faster; those that start processes get one for each file.
@@ -174,7 +174,7 @@ function add({ counted, failures: failed }) {
 function summary() {
   print("\nsteps");
   for (const { name, ok, time } of steps) print(`  ${ok ? "✔" : "✖"} ${name.padEnd(26)} ${time.padStart(8)}`);
-  for (const what of leftOut) print(`\nLeft out: ${what}.`);
+  for (const what of skipped) print(`\nSkipped: ${what}.`);
   const failedSteps = steps.filter((s) => !s.ok).map((s) => s.name);
   print("");
   print(`ℹ tests ${totals.tests}`);

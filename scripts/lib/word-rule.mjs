@@ -23,13 +23,34 @@ export const avoid = new Map(
     "leftover leftovers": "orphan",
     played: "fake",
     "judge judges judged judging": "decide, check, evaluate",
+    anymore: "no longer, or omit it",
+    beside: "next to, alongside",
+    damaged: "corrupt",
+    meanwhile: "in the meantime, during, until then",
+    nevertheless: "anyway, still",
     "complain complains complained complaint complaints": "error, message; report",
   }).flatMap(([words, instead]) => words.split(" ").map((word) => [word, instead])),
 );
 
+/** Phrases to avoid in comments, strings and documents: those of the second table of docs/STYLE.md that can be found by their text. */
+export const phrases = new Map([
+  ["any more", "no longer"],
+  ["left out", "omitted"],
+  ["by hand", "manually"],
+  ["half-way", "halfway"],
+  ["again and again", "repeatedly"],
+  ["one after the other", "one at a time, in sequence"],
+  ["created again", "recreated"],
+  ["connects again", "reconnects"],
+  ["tried again", "retried"],
+  ["replaced by others", "replaced with others"],
+  ["another reason than", "a reason other than"],
+]);
+
 /** How doc comments should not begin, with what to write instead. */
 export const openings = [
   { pattern: /^\/\*\*\s*(?:\*\s*)?(What|Who|Whom|Whose)\b/, instead: 'a noun, as in "The pods that …"' },
+  { pattern: /^\/\*\*\s*(?:\*\s*)?(Of)\b/, instead: 'a noun, as in "The size of …"' },
   { pattern: /^\/\*\*\s*(?:\*\s*)?(To be)\b/, instead: '"Must be …", or an imperative' },
 ];
 
@@ -69,7 +90,7 @@ const exempt = new Set([
 export const isPending = (file) =>
   pending.some((path) => file === path || file.startsWith(path.endsWith("/") ? path : `${path}/`));
 
-/** Words of one file that docs/STYLE.md replaces by others; `file` is its path from the project's root. */
+/** Words of one file that docs/STYLE.md replaces with others; `file` is its path from the project's root. */
 export function checkWords(file, text) {
   if (exempt.has(file)) return [];
   const tokens = file.endsWith(".md") ? [] : tokenize(text);
@@ -85,7 +106,20 @@ export function checkWords(file, text) {
           message: `"${word}" in ${part.kind} (write: ${avoid.get(word)})`,
         })),
     );
-  return [...words, ...checkOpenings(file, text, tokens)];
+  return [...words, ...checkPhrases(file, text, parts), ...checkOpenings(file, text, tokens)];
+}
+
+function checkPhrases(file, text, parts) {
+  return parts
+    .filter(({ kind }) => kind !== "identifier")
+    .flatMap((part) =>
+      [...phrases].flatMap(([phrase, instead]) => {
+        const index = new RegExp(`\\b${phrase}\\b`, "i").exec(part.text)?.index;
+        if (index === undefined) return [];
+        const line = text.slice(0, part.start + index).split("\n").length;
+        return [{ file, line, message: `"${phrase}" in ${part.kind} (write: ${instead})` }];
+      }),
+    );
 }
 
 function checkOpenings(file, text, tokens) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { tokenize, wordsOf } from "./source-text.mjs";
-import { allowed, avoid, checkWords, pending } from "./word-rule.mjs";
+import { allowed, avoid, checkWords, pending, phrases } from "./word-rule.mjs";
 
 const root = new URL("../../", import.meta.url);
 const found = (text, file = "src/a.ts") =>
@@ -30,6 +30,8 @@ for (const [what, source, expected] of [
     [[1, '"told" in string']],
   ],
   ["a string after a division", 'const x = a / b; y("said") / 2', [[1, '"said" in string']]],
+  ["a phrase", "// The object is Created again.", [[1, '"created again" in comment']]],
+  ["nothing in a longer phrase", "// many more", []],
   ["nothing in a regular expression", "const x = /told/;", []],
   ["nothing in a longer word", "const password = task; // wishbone, basket, mask", []],
   ["nothing in the user of the operating system", 'f("nobody")', []],
@@ -57,7 +59,7 @@ test("splits identifiers as they are read", () => {
   assert.deepEqual(split("ASK_AGAIN_MS"), ["ask", "again", "ms"]);
 });
 
-test("a source file is split into identifiers, comments, strings and regular expressions, whatever its braces", () => {
+test("a source file is split into identifiers, comments, strings and regular expressions, regardless of its braces", () => {
   const source = `const a = \`x\${{ b: \`y\` }.b}z\`; // end\nreturn /a/.test(a) ? 1 : 2;`;
   assert.deepEqual(
     tokenize(source).map(({ kind, text }) => `${kind} ${text}`),
@@ -83,6 +85,14 @@ test("the style guide lists every word of the rule", () => {
   const isListed = (word) => listed.has(word) || [...listed].some((other) => other.startsWith(stem(word)));
   assert.deepEqual(
     [...avoid.keys()].filter((word) => !isListed(word)),
+    [],
+  );
+});
+
+test("the style guide lists every phrase of the rule", () => {
+  const guide = readFileSync(new URL("docs/STYLE.md", root), "utf8");
+  assert.deepEqual(
+    [...phrases.keys()].filter((phrase) => !guide.includes(phrase)),
     [],
   );
 });

@@ -143,7 +143,7 @@ export interface ResourceDefinition {
 
 export interface VirtualObjects {
   get(ref: ObjectRef, context: RequestContext): Promise<ApiObject | undefined>;
-  /** Of all namespaces if it is "". Selectors are applied to the result. */
+  /** The objects of a namespace, or of all namespaces if it is "". Selectors are applied to the result. */
   list(namespace: string, context: RequestContext): Promise<readonly ApiObject[]>;
   /** The resource name in "not found" messages; by default the one in the path. */
   missing?(ref: ObjectRef): { readonly resource: string; readonly name: string };

@@ -322,7 +322,7 @@ test("stopping does not wait for a client that no longer reads, nor for a body t
     `POST ${mapsPath} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
   );
   const at = epochMs(clock.wall());
-  // Each of both requests has two deadlines while its body is read.
+  // Both requests have two deadlines while its body is read.
   await eventually(() => (clock.pending >= before + 4 ? true : undefined));
   let stopped = false;
   const stopping = server.stop().then(() => {

@@ -66,7 +66,7 @@ async function apply(
   const ref = `${pod.namespace}/${pod.name}`;
   if (!isSamePod(await localRequest(socketPath, "GET", path), pod))
     return atLine(pod, {
-      message: `manifest "${name}" already exists with another pod than ${ref}: \`kubelet delete ${name}\` first`,
+      message: `manifest "${name}" already exists with a different pod than ${ref}: \`kubelet delete ${name}\` first`,
     });
   const response = await localRequest(socketPath, "PUT", path, pod.text);
   const { result, pods = [], warnings = [], problems, message = "" } = parseResult(response);

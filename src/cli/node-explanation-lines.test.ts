@@ -44,7 +44,7 @@ test("a node under pressure is explained by its cause, the end of its conditions
   assert.deepEqual(lines.slice(0, 5), [
     "vm  MemoryPressure, DiskPressure: memory.available is 80Mi, below the soft threshold of 100Mi",
     "  MemoryPressure: a threshold is crossed now",
-    "  DiskPressure: no threshold is crossed anymore, ends in 4m10s",
+    "  DiskPressure: no threshold is crossed now, ends in 4m10s",
     "  last eviction, 30 s ago: default/hog: it was big",
     "  memory.available   soft  < 100Mi  80Mi of 23.5Gi available (crossed, evicts in 12 s)",
   ]);

@@ -13,7 +13,7 @@ export function nodeExplanationLines(o: NodeExplanation): string[] {
     ...o.conditions.map(({ type, endsInSeconds }) =>
       endsInSeconds === undefined
         ? `  ${type}: a threshold is crossed now`
-        : `  ${type}: no threshold is crossed anymore, ends in ${duration(endsInSeconds * 1000)}`,
+        : `  ${type}: no threshold is crossed now, ends in ${duration(endsInSeconds * 1000)}`,
     ),
     ...(last
       ? [`  last eviction, ${duration(now - Date.parse(last.at))} ago: ${last.pod}: ${last.why}`]

@@ -10,7 +10,7 @@ const firstMs = 10_000;
 const everyMs = 10 * 60_000;
 
 /**
- * Releases what only startup and rare work need: pages of code, now and then. And writes the compile cache: an agent that is killed
+ * Releases what only startup and rare work need: pages of code, periodically. Also writes the compile cache: an agent that is killed
  * does not, and one that stops after months no longer has the compiled code of its startup. Returns the function that ends it.
  */
 export function tidyMemory(clock: Clock, logger: Logger): () => void {

@@ -37,7 +37,7 @@
 export const consolePath = "/console";
 export const csrfHeader = "x-console-csrf";
 
-/** The body of each response with a status of 400 or above (but `GET /console/login`, and logs: text/plain). */
+/** The body of each response with a status of 400 or above (except `GET /console/login` and logs, which are text/plain). */
 export interface ConsoleError {
   readonly error: {
     readonly code: ErrorCode;
@@ -151,7 +151,7 @@ export interface PodSummary {
   readonly source: string;
   /** "Pending", "Running", "Succeeded", "Failed", "Unknown" or "Terminating". */
   readonly phase: string;
-  /** As the STATUS column of kubectl: "Running", "CrashLoopBackOff", "Completed", "ImagePullBackOff", … */
+  /** Like the STATUS column of kubectl: "Running", "CrashLoopBackOff", "Completed", "ImagePullBackOff", … */
   readonly status: string;
   readonly health: Health;
   readonly ready: boolean;
@@ -284,7 +284,7 @@ export interface ProbeDetail {
   readonly failureThreshold: number;
   /** Null: no result yet. */
   readonly result: "success" | "failure" | null;
-  /** Of the current run of failures. */
+  /** The number of consecutive failures. */
   readonly failures: number;
   readonly lastFailure: { readonly text: string; readonly at: number } | null;
 }
@@ -295,7 +295,7 @@ export interface VolumeDetail {
   readonly kind: string;
   /** Name of the object, path or claim; "" if there is none. Never content. */
   readonly detail: string;
-  /** Null if the pod does not wait for it; else why it is not mounted. */
+  /** Null if the pod does not wait for it; otherwise why it is not mounted. */
   readonly problem: string | null;
 }
 
@@ -386,7 +386,7 @@ export interface NodeState {
   }[];
   /** Null until they are known. The list: `GET /console/api/images`. */
   readonly images: { readonly count: number; readonly bytes: number } | null;
-  /** The cost of the kubelet's own process. */
+  /** The resource usage of the kubelet's own process. */
   readonly agent: {
     readonly pid: number;
     readonly startedAt: number;

@@ -3,7 +3,7 @@ import type { ConsoleSession } from "./sessions/sessions.ts";
 
 /**
  * The permission that each action needs, on the node's subresources: those of the same request to the kubelet API. Reading logs and
- * running a command are the same subresource upstream; here a command needs `create`, by whatever protocol it comes.
+ * running a command are the same subresource upstream; here a command needs `create`, regardless of the protocol.
  */
 const rights = {
   read: { verb: "get", subresources: ["proxy"] },

@@ -131,7 +131,7 @@ export function createDirectories(files: NodeFiles): void {
   }
 }
 
-/** Files that a node creates again: all except manifests, objects, logs and the data of the API. */
+/** Files that a node recreates: all except manifests, objects, logs and the data of the API. */
 export function derivedPaths(files: NodeFiles): string[] {
   const { containerd } = files;
   return [

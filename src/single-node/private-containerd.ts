@@ -49,7 +49,7 @@ export class PrivateContainerd {
     return this.#running?.child.pid;
   }
 
-  /** Resolves when the running containerd exits, for whatever reason; undefined while none runs. */
+  /** Resolves when the running containerd exits, for any reason; undefined while none runs. */
   get exited(): Promise<ContainerdExit> | undefined {
     return this.#running?.exited;
   }

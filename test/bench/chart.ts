@@ -8,7 +8,7 @@ const bar = { height: 10, gap: 3 };
 const rowGap = 12;
 const legendHeight = 34;
 const lineHeight = 15;
-/** Of the caption, which is in a font of unknown width. */
+/** An estimate for the caption, which is in a font of unknown width. */
 const charactersPerLine = 115;
 
 /** In the order of the columns; they are readable on light and on dark backgrounds. */

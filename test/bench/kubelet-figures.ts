@@ -57,7 +57,7 @@ export async function start(
   return { kubelet, figures: { startToReady: (readyAt - kubelet.startedAt) / 1000, startCpu } };
 }
 
-/** Creates and deletes pods one after the other. */
+/** Creates and deletes pods one at a time. */
 async function onePod(cluster: BenchCluster, samples: number): Promise<Measured> {
   const created: number[] = [];
   const deleted: number[] = [];
@@ -122,7 +122,7 @@ async function killedContainers(cluster: BenchCluster, count: number): Promise<n
   return median(times);
 }
 
-/** CPU and memory after the work of the start or of the burst has ceased, such as that of the garbage collector. */
+/** CPU and memory after the work of the start or of the burst is done, such as that of the garbage collector. */
 async function window(
   kubelet: RunningKubelet,
   seconds: number,

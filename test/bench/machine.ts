@@ -3,7 +3,7 @@ import { availableParallelism, cpus, release, totalmem, type } from "node:os";
 import type { BenchCluster } from "./bench-cluster.ts";
 import type { KubeletProgram } from "./bench-kubelet.ts";
 
-/** Where and with what a run was made, for its report. */
+/** The machine and the versions of a run, for its report. */
 export interface Conditions {
   readonly date: string;
   readonly machine: string;

@@ -1,4 +1,4 @@
-// A process for one test: a node whose pods change all the time, until it is killed. Arguments: cgroup root, seed. It prints its directory when it runs.
+// A process for one test: a node whose pods change continuously, until it is killed. Arguments: cgroup root, seed. It prints its directory when it runs.
 import { writeSync } from "node:fs";
 import { seededRandom } from "../faults/seeded-random.ts";
 import { CgroupNode } from "./cgroup-node.ts";

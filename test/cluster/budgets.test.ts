@@ -138,8 +138,8 @@ test("docs/BUDGETS.md has the sums of the budgets", async () => {
   const text = await readFile(new URL("../../docs/BUDGETS.md", import.meta.url), "utf8");
   const kinds: Record<string, RegExp> = {
     "requests to the API server": /^[A-Z]+ /,
-    "calls of the runtime": /^[A-Z][A-Za-z]+$/,
-    "events of the sync loop": /^event /,
+    "runtime calls": /^[A-Z][A-Za-z]+$/,
+    "sync loop events": /^event /,
     "status computations": /^status computations$/,
     "timers fired": /^timers fired$/,
   };

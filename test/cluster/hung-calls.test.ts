@@ -41,7 +41,7 @@ const methods = {
   RemovePodSandbox: "stop",
 } as const;
 
-describe("calls of the runtime that hang for some pods", () => {
+describe("calls to the runtime that hang for some pods", () => {
   for (const [method, moment] of Object.entries(methods))
     test((usual.includes(method) ? String : long)(`do not delay other pods: ${method}`), async (t) => {
       const cluster = await TestCluster.start(t, { maxParallelStarts: slots });
@@ -82,7 +82,7 @@ describe("calls of the runtime that hang for some pods", () => {
       const hanging = () =>
         cluster.runtime.callsOf(method).filter(({ result }) => result === undefined).length;
       await waitFor(() => assert.ok(hanging() > 0, `no ${method} hangs`));
-      const takenMs = await lives("beside");
+      const takenMs = await lives("other");
       t.diagnostic(`${floorMs.toFixed()} ms alone, ${takenMs.toFixed()} ms while ${hanging()} calls hang`);
       assert.ok(takenMs < floorMs * 3 + allowedMs, `${takenMs} ms instead of ${floorMs} ms`);
       cluster.runtime.faults.clear();

@@ -67,7 +67,7 @@ test("a node joins with a token, continues with its certificate, and joins again
   assert.match(fourth.log, /^kubelet: unable to load bootstrap kubeconfig: .*no such file/m);
 });
 
-test("a denied request is logged with its reason and created again; once approved, the node registers immediately", async (t) => {
+test("a denied request is logged with its reason and recreated; once approved, the node registers immediately", async (t) => {
   const api = await startManualApprovalApi(t);
   const node = await JoiningNode.prepare(t, api);
   await api.allowJoining(node.bootstrap);

@@ -46,7 +46,7 @@ function killed(version: ContainerdVersion, count: number): void {
       try {
         const written = writes.run(writers, end.signal);
         written.catch(() => end.abort()); // reported where it is awaited
-        // Meanwhile a pod is created.
+        // A pod is created at the same time.
         await fullNode.addPod(name);
         await pause(moment);
         await Promise.all(

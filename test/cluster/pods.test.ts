@@ -44,7 +44,7 @@ test("a pod that the API no longer has is terminated", async (t) => {
   await waitFor(() => assert.equal(cluster.containersOf(metadata.uid).length, 0));
 });
 
-test("a succeeded pod stays in the API until it is deleted, and is then removed immediately", async (t) => {
+test("a succeeded pod remains in the API until it is deleted, and is then removed immediately", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
   cluster.addPod("job", { restartPolicy: "Never", containers: [container({ command: ["true"] })] });

@@ -69,7 +69,7 @@ describeOnContainerd("preemption for critical pods", (version) => {
     const { cause } = await waitForPod("victim", ({ failedAt }) => assert.ok(failedAt));
     assert.match(
       cause ?? "",
-      /^Preempting: Preempted in order to admit critical pod: critical pod default\/dns lacked cpu \d+m, which the fewest and cheapest pods free: default\/victim \(Burstable, cpu \d+m\)$/,
+      /^Preempting: Preempted in order to admit critical pod: critical pod default\/dns lacked cpu \d+m; the fewest and lowest-ranked pods that free it: default\/victim \(Burstable, cpu \d+m\)$/,
     );
   });
 

@@ -58,7 +58,7 @@ test("a critical pod on a full node preempts the cheapest pod, waits for it, and
   const { cause } = await waitForPod("small", ({ failedAt }) => assert.ok(failedAt));
   assert.match(
     cause ?? "",
-    /^Preempting: Preempted in order to admit critical pod: critical pod default\/dns lacked cpu \d+m, which the fewest and cheapest pods free: default\/small \(\w+, cpu \d+m\)$/,
+    /^Preempting: Preempted in order to admit critical pod: critical pod default\/dns lacked cpu \d+m; the fewest and lowest-ranked pods that free it: default\/small \(\w+, cpu \d+m\)$/,
   );
   await waitFor(() => assert.deepEqual(cluster.events("small", "Preempting"), [message]));
   assert.deepEqual(

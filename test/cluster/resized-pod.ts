@@ -47,7 +47,7 @@ export class ResizedPod {
     return this.#node.pod(this.name);
   }
 
-  /** Of its container. */
+  /** Resizes its container. */
   resize(resources: ResourceRequirements): Promise<Pod> {
     return this.patch({ containers: [{ name: "c", resources }] });
   }

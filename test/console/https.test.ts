@@ -80,7 +80,7 @@ describe("the console on the port of the kubelet API", () => {
       for (const method of ["GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS"])
         for (const who of [undefined, admin]) {
           let { status } = await send(method, `/console${path}`, who ? { who } : {});
-          // A path that is not normalized is redirected first, whatever it is.
+          // A path that is not normalized is redirected first.
           if (status === 307) status = (await send(method, "/console/", who ? { who } : {})).status;
           // A decoded path must not have dots either.
           assert.ok(status === 404 || (path.includes("%") && status === 400), `${method} ${path}: ${status}`);

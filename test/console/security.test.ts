@@ -271,7 +271,7 @@ test("a page resumes its session after a restart with its key, and not with the 
   assert.doesNotMatch(reply.body, /challenge/);
 });
 
-test("two cookies of the name are rejected: one of them was set by another server", async (t) => {
+test("two cookies of the same name are rejected: one of them was set by another server", async (t) => {
   const { send, logIn } = await consoleServer(t);
   const headers = await logIn();
   const { cookie = "" } = headers;

@@ -28,7 +28,7 @@ export function imageContract(pods: ContractPods): void {
       assert.match(error.message, /failed to pull and unpack image "127\.0\.0\.1:9\/no-such-image:1"/);
     });
 
-    it("have a file system", async () => {
+    it("have a filesystem", async () => {
       const { imageFilesystems } = await pods.client.imageFsInfo();
       assert.notEqual(imageFilesystems[0]?.fsId?.mountpoint ?? "", "");
     });

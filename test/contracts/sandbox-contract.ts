@@ -55,7 +55,7 @@ export function sandboxContract(pods: ContractPods): void {
       assert.deepEqual(await ids({ id: UNKNOWN_ID }), new Set());
     });
 
-    it("can be stopped twice, and stay listed as not ready", async (t) => {
+    it("can be stopped twice, and remain listed as not ready", async (t) => {
       const pod = await pods.pod(t);
       await pods.client.stopPodSandbox(pod.id);
       await pods.client.stopPodSandbox(pod.id);

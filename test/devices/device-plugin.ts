@@ -77,7 +77,7 @@ class TestDevicePlugin {
     void this.#follow();
   }
 
-  /** Serves and registers again if the kubelet has another socket than before: it has removed all others. */
+  /** Serves and registers again if the kubelet has recreated its socket: it has removed all others. */
   async #follow(): Promise<void> {
     const kubelet = await stat(join(this.#o.dir, "kubelet.sock"), { bigint: true }).catch(() => undefined);
     const identity = kubelet ? `${kubelet.ino}:${kubelet.ctimeNs}` : "";
@@ -141,7 +141,7 @@ class TestDevicePlugin {
     this.#server = server;
   }
 
-  /** As old clients in Go, which send the path of the socket as :authority. */
+  /** Like old Go clients, which send the path of the socket as :authority. */
   async #register(): Promise<void> {
     const { dir, resource, version = "v1beta1" } = this.#o;
     const path = join(dir, "kubelet.sock");

@@ -19,7 +19,7 @@ import { PluginProcess } from "./plugin-process.ts";
 const gpu = "vendor.example/gpu";
 const deviceIds = ["a", "b", "c", "d"];
 const seed = Number(process.env.KILL_SEED ?? 20261117);
-/** Each call of a plugin, and which process is killed in the middle of it. */
+/** Each call to a plugin, and which process is killed in the middle of it. */
 const methods = [
   "Allocate",
   "GetPreferredAllocation",

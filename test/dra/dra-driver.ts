@@ -152,7 +152,7 @@ async function writeWhole(path: string, text: string): Promise<void> {
   await rename(next, path);
 }
 
-/** Publishes the slice, and again whenever it is gone. */
+/** Publishes the slice, and recreates it whenever it is deleted. */
 async function publish(
   { name, nodeName, devices }: DraDriverOptions,
   kube: HttpKubeTransport,

@@ -28,7 +28,7 @@ export class DriverProcess {
     return this.#child.kill();
   }
 
-  /** As an orderly stop: the driver is deregistered. */
+  /** Like an orderly stop: the driver is deregistered. */
   async stop(): Promise<void> {
     await this.kill();
     await rm(this.options.registrationSocket, { force: true });

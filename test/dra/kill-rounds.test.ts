@@ -73,7 +73,7 @@ for (const { count, named } of rounds("DRA_KILL_ROUNDS", 4, 30))
       await node.fullNode.deletePod(name);
       pods.delete(name);
     };
-    /** Kills the victim as soon as the driver has got the call, or has done its work. */
+    /** Kills the victim as soon as the driver has received the call, or has done its work. */
     const killDuring = async ({ method, fault, victim }: Round, act: () => Promise<void>) => {
       const calls = (await driver.calls(method)).length;
       const executed = (await driver.executed()).length;

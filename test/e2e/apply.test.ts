@@ -148,7 +148,7 @@ describe("kubelet apply and kubelet delete", () => {
     assert.deepEqual([done.status, done.stdout], [1, ""]);
     assert.match(
       done.stderr,
-      /manifest "f" already exists with another pod than default\/f: `kubelet delete f` first/,
+      /manifest "f" already exists with a different pod than default\/f: `kubelet delete f` first/,
     );
     const twice = await run(["apply", "-f", "-"], pod("g"));
     assert.equal(twice.status, 1);

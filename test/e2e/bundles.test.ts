@@ -25,7 +25,7 @@ test("a bundle contains its product and the libraries, and no other product", as
     bundleOf(name).filter((file) => file.startsWith(`src/${directory}/`));
   assert.ok(below("agent", "kubelet").length > 100);
   assert.deepEqual([...below("agent", "apiserver"), ...below("agent", "single-node")], []);
-  // Of the API types, the agent knows pods and nodes.
+  // The agent knows only the API types of pods and nodes.
   const groups = (name: string) =>
     new Set(below(name, "lib/schema/types").map((file) => file.split("/")[4]!.replace(/\.ts$/, "")));
   assert.deepEqual(groups("agent"), new Set(["core", "meta"]));

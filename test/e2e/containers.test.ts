@@ -108,7 +108,7 @@ describeOnContainerd("containers of a pod", (version) => {
     assert.equal((await pods.inPhase("once", "Succeeded")).restarts, 0);
   });
 
-  test("init containers run one after the other, before the regular containers", async () => {
+  test("init containers run one at a time, before the regular containers", async () => {
     run("inits", {
       initContainers: [
         { name: "one", command: sh("sleep 1.5") },

@@ -262,7 +262,7 @@ describeLifecycle(
       );
     });
 
-    test("a container with a read-only root file system can write to /dev/shm only", async () => {
+    test("a container with a read-only root filesystem can write to /dev/shm only", async () => {
       assert.equal(
         await inside("read-only", "touch /x 2>/dev/null || touch /dev/shm/x && ls / /dev/shm | grep x"),
         "x",

@@ -58,7 +58,7 @@ describeOnContainerd("exclusive CPUs", (version) => {
       assert.equal(cgroupOf(await pods().running("shared"), "/besteffort", "cpuset.cpus"), expected),
     );
 
-  /** The CPU that the pod has for itself. */
+  /** The exclusive CPU of the pod. */
   async function exclusiveCpu(): Promise<string> {
     const row = await pods().running("exclusive");
     return cgroupOf(row, "", "cpuset.cpus") ?? "";
@@ -73,7 +73,7 @@ describeOnContainerd("exclusive CPUs", (version) => {
 
   const without = (cpus: string) => formatCpuSet(online.difference(parseCpuSet(cpus)));
 
-  test("a container has its CPU for itself, without a quota, and others lose it", { skip }, async () => {
+  test("a container has an exclusive CPU, without a quota, and others lose it", { skip }, async () => {
     await sharedCpus(formatCpuSet(online));
     writeExclusive("");
     const cpus = await exclusiveCpu();

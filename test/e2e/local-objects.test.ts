@@ -115,7 +115,7 @@ describeOnContainerd("ConfigMaps and Secrets from a directory", (version) => {
     assert.equal(await inside("late", "echo $MODE"), "late\n");
   });
 
-  test("a removed object stays in existing volumes", async () => {
+  test("a removed object remains in existing volumes", async () => {
     rmSync(join(objects, "settings.json"));
     writeManifest(objects, "login.json", secret("login", { password: "last" }));
     await waitFor(async () => assert.equal(await inside("web", "cat /login/password"), "last"));

@@ -168,7 +168,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     return reasons.filter((reason, i) => /Pull/.test(reason) && reason !== reasons[i - 1]);
   }
 
-  test("pulls run one after the other with serializeImagePulls: true", async () => {
+  test("pulls run one at a time with serializeImagePulls: true", async () => {
     for (const name of three) await registry.push(image(`${name} again`), `narrow/${name}`, "1");
     await agent.end("SIGTERM");
     agent.start(["--serialize-image-pulls=true"]);

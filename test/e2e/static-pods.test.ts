@@ -29,7 +29,7 @@ describeOnContainerd("static pods", (version) => {
     node = await startTestNode({ containerd: version });
     agent = await AgentProcess.create(node);
     runtime = runtimeClient(node.endpoint);
-    // The control pod must not change, whatever happens to other manifests.
+    // The control pod must not change, regardless of what happens to other manifests.
     writeManifest(node.manifests, "control.yaml", manifest({ name: "control" }));
     agent.start();
     await running("control");

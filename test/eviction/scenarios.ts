@@ -77,8 +77,8 @@ async function runs(node: EvictionNode, name: string): Promise<string> {
   });
 }
 
-/** One pod that behaves, and what it must be afterwards: the same. */
-async function beside(node: EvictionNode, act: () => Promise<void>): Promise<void> {
+/** Runs the scenario alongside a pod that stays within its requests, and checks that this pod is not affected. */
+async function alongsideSteadyPod(node: EvictionNode, act: () => Promise<void>): Promise<void> {
   await node.addPod("steady", { ...script("true"), ...steady });
   const id = await runs(node, "steady");
   await act();
@@ -133,7 +133,7 @@ async function remove(node: EvictionNode, ...names: string[]): Promise<void> {
 
 /** Pods use almost all memory that they may have together: the one that requests none has to go. */
 export async function memoryHog(node: EvictionNode): Promise<void> {
-  await beside(node, async () => {
+  await alongsideSteadyPod(node, async () => {
     await node.addPod("hog", memoryFiller.container, memoryFiller.spec);
     const message =
       /^The node was low on resource: memory\. Threshold quantity: 100Mi, available: \d+(Ki|Mi|)\. Container c was using \d+Ki?, request is 0, has larger consumption of memory\. $/;
@@ -151,7 +151,7 @@ export async function memoryHog(node: EvictionNode): Promise<void> {
 
 /** The agent is killed after it has decided to evict: the pod does not run again, and no other is evicted. */
 export async function killedInEviction(node: EvictionNode): Promise<void> {
-  await beside(node, async () => {
+  await alongsideSteadyPod(node, async () => {
     await node.addPod("last-hog", memoryFiller.container, memoryFiller.spec);
     const { metadata } = await node.waitFor(async () => {
       const pod = await node.pod("last-hog");
@@ -177,7 +177,7 @@ export async function killedInEviction(node: EvictionNode): Promise<void> {
 
 /** A pod fills the disk with a volume. */
 export async function diskFiller(node: EvictionNode): Promise<void> {
-  await beside(node, async () => {
+  await alongsideSteadyPod(node, async () => {
     const { spec, mount } = emptyDir();
     await node.addPod("filler", { ...script("dd if=/dev/zero of=/data/x bs=1M count=350"), ...mount }, spec);
     const message =
@@ -190,7 +190,7 @@ export async function diskFiller(node: EvictionNode): Promise<void> {
 
 /** A pod fills the disk with empty files. */
 export async function inodeFiller(node: EvictionNode): Promise<void> {
-  await beside(node, async () => {
+  await alongsideSteadyPod(node, async () => {
     const { spec, mount } = emptyDir();
     const fill = "i=0; while [ $i -lt 13000 ]; do : > /data/$i; i=$((i+1)); done";
     await node.addPod("file-filler", { ...script(fill), ...mount }, spec);
@@ -203,7 +203,7 @@ export async function inodeFiller(node: EvictionNode): Promise<void> {
 
 /** A pod has too many processes. */
 export async function forkBomb(node: EvictionNode): Promise<void> {
-  await beside(node, async () => {
+  await alongsideSteadyPod(node, async () => {
     const fork = "i=0; while [ $i -lt 1700 ]; do sleep 1000 & i=$((i+1)); done";
     await node.addPod("bomb", script(fork));
     const message = /^The node was low on resource: pids\. Threshold quantity: \d+k?, available: \d+\. $/;
@@ -220,7 +220,7 @@ export async function imageStore(node: EvictionNode): Promise<void> {
   // An image has a minimum age, which starts when an agent first sees it: at its start, and every 5 minutes.
   await node.killAgent();
   await node.startAgent();
-  await beside(node, async () => {
+  await alongsideSteadyPod(node, async () => {
     assert.ok((await node.images()).includes(old));
     await node.importImage(young, 50 * mi);
     await node.waitFor(async () => assert.equal(await node.condition("DiskPressure"), "True"));
@@ -234,7 +234,7 @@ export async function imageStore(node: EvictionNode): Promise<void> {
 
 /** A volume grows over its own limit, while the node has enough. */
 export async function volumeLimit(node: EvictionNode): Promise<void> {
-  await beside(node, async () => {
+  await alongsideSteadyPod(node, async () => {
     const { mount } = emptyDir();
     const volumes = [{ name: "data", emptyDir: { sizeLimit: "10Mi" } }];
     await node.addPod(

@@ -10,7 +10,7 @@ export interface SmallDisk {
 
 const prefix = "small-disk-";
 
-/** A mounted file system of this size, in a file: filling it does no harm to the machine. */
+/** A mounted filesystem of this size, in a file: filling it does no harm to the machine. */
 export function smallDisk(o: { readonly bytes: number; readonly inodes: number }): SmallDisk {
   removeAbandoned();
   const parent = mkdtempSync(join(tmpdir(), `${prefix}${process.pid}-`));
@@ -24,7 +24,7 @@ export function smallDisk(o: { readonly bytes: number; readonly inodes: number }
   return { dir, remove: () => removeDisk(parent) };
 }
 
-/** Of test processes that were killed. */
+/** Removes the disks of test processes that were killed. */
 function removeAbandoned(): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = Number(new RegExp(`^${prefix}(\\d+)-`).exec(name)?.[1]);

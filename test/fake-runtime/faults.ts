@@ -4,7 +4,7 @@ import { abortError } from "../../src/lib/base/errors.ts";
 import type { GrpcCode } from "../../src/lib/clients/cri/cri-error.ts";
 import { RuntimeFailure } from "./failure.ts";
 
-/** A fault of calls of one method. */
+/** A fault in calls to one method. */
 export interface Fault {
   /** As in the .proto file, e.g. "RunPodSandbox", or "*" for every call. */
   method: string;

@@ -47,7 +47,7 @@ export interface InMemoryOptions {
 export interface InMemoryClientOptions {
   /** Decides the behavior of each call. */
   behavior?: (method: string, request: unknown) => CallBehavior;
-  /** Called before a call takes effect; `late` if its caller has already got an error. */
+  /** Called before a call takes effect; `late` if its caller has already received an error. */
   onCall?: (method: string, request: unknown, late: boolean) => void;
 }
 

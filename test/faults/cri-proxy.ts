@@ -11,7 +11,7 @@ import {
 } from "node:http2";
 import { connect as connectSocket, createServer, type Server, type Socket } from "node:net";
 
-/** A fault of calls of one method of the CRI. */
+/** A fault in calls to one CRI method. */
 export interface CriFault {
   /** As in the .proto file, for example "RunPodSandbox". */
   readonly method: string;
@@ -27,7 +27,7 @@ export interface CriFault {
     | { readonly kind: "hang-response" }
     /** A gRPC status instead of the call. */
     | { readonly kind: "fail"; readonly code: number }
-    /** The call is forwarded; its response is replaced by a gRPC status. */
+    /** The call is forwarded; its response is replaced with a gRPC status. */
     | { readonly kind: "fail-response"; readonly code: number };
 }
 
@@ -98,7 +98,7 @@ export class CriProxy {
 
   #accept(agent: Socket): void {
     const target = connectSocket(this.#target);
-    // Of the sockets, not of the sessions: as with a process that is killed, open calls get no frame.
+    // The sockets are destroyed, not the sessions: as with a process that is killed, open calls get no frame.
     for (const socket of [agent, target]) {
       this.#sockets.add(socket);
       socket.on("error", () => {});

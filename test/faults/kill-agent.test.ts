@@ -31,7 +31,7 @@ interface Running {
 
 /**
  * kill -9 of the agent at random moments while pods are added, changed and removed. After each restart the runtime must
- * have exactly what the manifests specify: one container a pod, and every container that ran and was still desired,
+ * have exactly what the manifests specify: one container per pod, and every container that ran and was still desired,
  * untouched.
  */
 function killRounds(version: ContainerdVersion, count: number): void {

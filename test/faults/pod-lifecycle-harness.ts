@@ -147,7 +147,7 @@ export class PodLifecycleHarness {
     const desired = this.desired.get(slot);
     if (!desired || desired.pod.metadata.deletionTimestamp) return;
     const { edits, kind, uid } = desired;
-    // Containers whose definition changed are replaced, whatever the restart policy.
+    // Containers whose definition changed are replaced, regardless of the restart policy.
     this.rules.disturbed(uid);
     if (what === "revision") desired.edits = { ...edits, revision: edits.revision + 1 };
     if (what === "image") desired.edits = { ...edits, image: "busybox:2" };
@@ -210,7 +210,7 @@ export class PodLifecycleHarness {
     const container = pick(this.running(), nth);
     if (!container) return;
     if (how === "unknown") {
-      // It is stopped and replaced, whatever its exit code.
+      // It is stopped and replaced, regardless of its exit code.
       this.rules.disturbed(uidOf(container));
       return this.runtime.pods.setUnknown(container.id);
     }
@@ -227,7 +227,7 @@ export class PodLifecycleHarness {
       nth,
     );
     if (!lost) return;
-    // Its containers are stopped and restarted in another sandbox, whatever their exit codes.
+    // Its containers are stopped and restarted in another sandbox, regardless of their exit codes.
     this.rules.disturbed(lost.config.metadata!.uid);
     this.runtime.pods.loseSandbox(lost.id);
   }

@@ -54,7 +54,7 @@ export class PodLifecycleRules {
     if (container) this.#startupSucceeded.add(keyOf(container));
   }
 
-  /** A container whose probe failed is stopped and replaced, whatever its exit code. */
+  /** A container whose probe failed is stopped and replaced, regardless of its exit code. */
   failedProbe(id: string): void {
     const container = this.#runtime.pods.containers.get(id);
     if (container) this.disturbed(uidOf(container));
@@ -242,7 +242,7 @@ export class PodLifecycleRules {
       for (const key of keys) if (key.startsWith(`${sandboxId}/`)) keys.delete(key);
   }
 
-  /** An ephemeral container is started once, whatever its exit code. */
+  /** An ephemeral container is started once, regardless of its exit code. */
   #checkEphemeral(pod: Pod, container: FakeContainer): void {
     const { uid } = pod.metadata;
     if (!isEphemeral(pod, nameOf(container))) return;

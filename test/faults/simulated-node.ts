@@ -45,7 +45,7 @@ export interface SimulatedAgentOptions {
   onGone?: (uid: PodUid) => void;
 }
 
-/** The pipeline of one agent, from desired pods to calls of the runtime, without a host. */
+/** The pipeline of one agent, from desired pods to calls to the runtime, without a host. */
 export class SimulatedAgent {
   readonly observed = new ObservedPods();
   readonly probes = new ProbeResults();

@@ -53,7 +53,7 @@ function rulesetLines(output: string): string[] {
   return [...chains.sort(byChain), ...rules.sort(byChain)];
 }
 
-/** By family, table and chain: the rules of a chain stay in their order. */
+/** By family, table and chain: the rules of a chain keep their order. */
 function byChain(a: string, b: string): number {
   const chainOf = (line: string) => line.split(" ").slice(0, 3).join(" ");
   const [first, second] = [chainOf(a), chainOf(b)];

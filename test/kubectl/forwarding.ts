@@ -42,7 +42,7 @@ export function forwarding(setup: KubectlSetup): void {
         test(`over ${by}: after a half-close the other side may still send`, async () => {
           const running = forward();
           const portOf = await forwardedPorts(running);
-          // containerd closes the connection half a second after one side has closed; a slow client connects again.
+          // containerd closes the connection half a second after one side has closed; a slow client reconnects.
           await waitFor(async () => {
             const client = dial(portOf(8081));
             client.end("?");

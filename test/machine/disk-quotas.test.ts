@@ -63,7 +63,7 @@ describeOnMachine("disk usage by project quotas", () => {
   test("a restarted agent continues with the same project", () => {
     assert.deepEqual(report.restarted.kernel, report.restarted.walk);
   });
-  test("a volume on a file system without project quotas is measured by its directories", () => {
+  test("a volume on a filesystem without project quotas is measured by its directories", () => {
     assert.equal(report.withoutQuota, undefined);
   });
   test("nothing of a removed volume is reserved", () => {

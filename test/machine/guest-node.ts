@@ -11,7 +11,7 @@ import { Machine, type MachineOptions } from "./machine.ts";
 export type { GuestCgroupDriver } from "./guest-runtime.ts";
 
 export interface GuestNodeOptions extends MachineOptions {
-  /** Of containerd and of the agent. */
+  /** The cgroup driver of containerd and the agent. */
   readonly driver: GuestCgroupDriver;
   /** Fields of the KubeletConfiguration that differ from those of `kubeletConfig`. */
   readonly config?: Record<string, unknown>;
@@ -20,7 +20,7 @@ export interface GuestNodeOptions extends MachineOptions {
   readonly withApi?: boolean;
   /** Besides pause and busybox. */
   readonly images?: readonly OciImage[];
-  /** Runs before containerd starts, for example to mount a small file system. */
+  /** Runs before containerd starts, for example to mount a small filesystem. */
   readonly prepare?: (machine: Machine) => Promise<void>;
 }
 

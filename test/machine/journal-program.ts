@@ -13,14 +13,14 @@ const { url, faults } = await serveRoutes(context, [nodeLogs({ enabled: true, qu
 const shell = (command: string) => once(spawn("sh", ["-ec", command], { stdio: "ignore" }), "exit");
 
 const responses: { query: string; status: number; text: string }[] = [];
-let meanwhile: Promise<unknown> = Promise.resolve();
+let background: Promise<unknown> = Promise.resolve();
 for (const query of process.argv.slice(2)) {
   if (query.startsWith("!")) await shell(query.slice(1));
-  else if (query.startsWith("&")) meanwhile = shell(query.slice(1));
+  else if (query.startsWith("&")) background = shell(query.slice(1));
   else {
     const response = await fetch(`${url}/logs/?${query}`);
     responses.push({ query, status: response.status, text: await response.text() });
-    await meanwhile;
+    await background;
   }
 }
 for (const cleanup of cleanups) cleanup();

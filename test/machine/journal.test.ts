@@ -79,7 +79,7 @@ describeOnMachine("log queries with journald", () => {
     assert.match(both?.text ?? "", /^log not found for no-such-unit$/m);
   });
 
-  test("times are those of the query, whatever the time zone of the node is", async () => {
+  test("times are those of the query, regardless of the time zone of the node", async () => {
     const now = Number(await machine.sh("date +%s"));
     const at = (seconds: number) => new Date((now + seconds) * 1000).toISOString();
     const queries = [

@@ -5,7 +5,7 @@ import { built } from "../e2e/built.ts";
 
 interface MachineFiles {
   readonly kernel: string;
-  /** A root file system. Guests never write to it. */
+  /** A root filesystem. Guests never write to it. */
   readonly disk: string;
   /** A minimal Debian only. */
   readonly baseDisk: string;

@@ -26,7 +26,7 @@ export interface CommandResult {
 }
 
 export interface MachineOptions {
-  /** Of the guest. Pages that it never touches cost nothing. */
+  /** The memory of the guest. Pages that it never touches cost nothing. */
   readonly memoryMb?: number;
   /** 1: with the unified hierarchy alongside, as systemd mounts them (hybrid). */
   readonly cgroupVersion?: 1 | 2;
@@ -73,7 +73,7 @@ export class Machine {
     const memory = options.memoryMb ?? 2048;
     const args = [
       `mem=${memory}M`,
-      // Writes go to the first file: the disk stays as it was built.
+      // Writes go to the first file: the disk image is not modified.
       `ubd0=${join(dir, "changes.img")},${options.base ? baseDisk : disk}`,
       ...["root=/dev/ubda", "rw", "con=null", "con0=null,fd:1", "ssl0=fd:3"],
       `vec0:transport=tap,ifname=${network.link},depth=64,gro=0`,
@@ -174,7 +174,7 @@ export class Machine {
     await this.#untilReady();
   }
 
-  /** Runs a script that reboots the guest in place, otherwise as `restart`. */
+  /** Runs a script that reboots the guest in place, otherwise like `restart`. */
   async reboot(script = "systemctl reboot"): Promise<void> {
     this.#rebooted = Promise.withResolvers();
     await this.#shutDown(script, () => this.#withTimeout(this.#rebooted.promise, bootTimeoutMs, "reboot"));

@@ -2,7 +2,7 @@ import { describe } from "node:test";
 import { long } from "../long.ts";
 
 /**
- * A suite for `npm run test:all`. As the other tests with containers it is skipped without root; with root, but without a machine image,
+ * A suite for `npm run test:all`. Like the other tests with containers, it is skipped without root; with root, but without a machine image,
  * its tests fail with the reason.
  */
 export function describeOnMachine(title: string, suite: () => void): void {

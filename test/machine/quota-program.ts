@@ -1,5 +1,5 @@
 // Runs in a guest: the usage of a volume as the kernel counts it and as the directories show it, printed as JSON. The first argument is a directory on
-// a file system with project quotas, the second one on another file system.
+// a filesystem with project quotas, the second one on another filesystem.
 import {
   closeSync,
   fsyncSync,

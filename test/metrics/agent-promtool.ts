@@ -11,7 +11,7 @@ const endpoints = [
 /** Names of the reference kubelet that the recording does not have: nothing had called that socket. */
 const notRecorded = /^kubelet_pod_resources_endpoint_(requests|errors)_\w+$/;
 
-/** promtool exits with 3 if it dislikes a name or a help text, and with 1 if it cannot read the text. */
+/** promtool exits with 3 if it rejects a name or a help text, and with 1 if it cannot read the text. */
 const onlyLint = 3;
 
 /** Prometheus' own tool checks the metrics of a running agent. */

@@ -170,7 +170,7 @@ describeOnContainerd("statistics of a pod", (version) => {
       assert.equal(container?.logs?.inodesUsed, 1);
       assert.ok(
         (summary.node.runtime?.imageFs?.capacityBytes ?? 0) > 0,
-        "the image file system has no capacity",
+        "the image filesystem has no capacity",
       );
       if (source === "the runtime") {
         // The runtime measures disks periodically.

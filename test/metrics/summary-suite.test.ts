@@ -34,7 +34,7 @@ for (const { name, available } of containerdVersions()) {
       assert.deepEqual(paths(cgroupsOf.agent), new Set(["/kubelet"]), log);
       assert.deepEqual(paths(cgroupsOf.misc), new Set(["/system"]));
       assert.deepEqual(paths(cgroupsOf.init), new Set(["/"]));
-      assert.ok(runtimeCgroup.length > 0, "the runtime stays where it was started");
+      assert.ok(runtimeCgroup.length > 0, "the runtime remains where it was started");
     });
 
     it("the summary has what the node suite expects, within its bounds", async () => {

@@ -137,7 +137,7 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
     );
   });
 
-  it("a pod has its own limits, file systems, volume, network and process count", async () => {
+  it("a pod has its own limits, filesystems, volume, network and process count", async () => {
     // The runtime measures disks periodically.
     const pod = await waitFor(async () => {
       const found = burning(await node.json<Summary>("/stats/summary"));

@@ -93,7 +93,7 @@ function mountCommands(cgroupPaths: readonly string[]): { system: string[]; stat
       return [`mkdir -p ${path}`, `mount -t ${type} ${options} ${type} ${path}`];
     }),
   ];
-  // Mounts of others would only be hidden, and would keep their namespaces and file systems in use.
+  // Mounts of others would only be hidden, and would keep their namespaces and filesystems in use.
   const release = (pattern: string) =>
     `busybox awk '${pattern} { print $5 }' /proc/self/mountinfo | while read -r path; do umount -l "$path" || true; done`;
   const state = [

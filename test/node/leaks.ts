@@ -71,7 +71,7 @@ export function ofNode(files: NodeFiles, during?: Snapshot): (leak: Leak) => boo
     isNamed.test(what) || isNamed.test(about) || (kind === "links" && ports.has(what));
 }
 
-/** Where it runs: its cgroups, its working directory, and the root file system that it sees if that is not the machine's. */
+/** Where it runs: its cgroups, its working directory, and the root filesystem that it sees if that is not the machine's. */
 function aboutProcess(p: ProcessInfo): string {
   return [...p.cgroups, linkTarget(`/proc/${p.pid}/cwd`), p.rootMount ?? ""].join(" ");
 }

@@ -12,7 +12,7 @@ import { ProjectCopy } from "./project-copy.ts";
 
 const run = promisify(execFile);
 
-test(long("npm install -g of the package makes a kubelet that runs, offline too"), async (t) => {
+test(long("npm install -g of the package installs a working kubelet, even offline"), async (t) => {
   const copy = await ProjectCopy.create("project");
   t.after(() => copy.remove());
   const { dir, names } = await copy.makePackages(`--arch=${process.arch}`, "--format=npm");

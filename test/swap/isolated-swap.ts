@@ -1,5 +1,5 @@
-// Runs on an isolated host: one kubelet creates the pods, then one after the other takes over the node, in the order of the
-// arguments, and records the state of the node after each. The reference kubelet is the executable that KUBELET_REFERENCE names.
+// Runs on an isolated host: one kubelet creates the pods, then each of the others takes over the node, in the order of the
+// arguments. Records the state of the node after each. The reference kubelet is the executable that KUBELET_REFERENCE names.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";

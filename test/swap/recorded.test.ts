@@ -52,7 +52,7 @@ test("an agent that takes over the reference kubelet's pods creates and stops no
   assert.deepEqual(
     changes.map(({ method }) => method),
     ["RunPodSandbox", "CreateContainer", "StartContainer"],
-    "there are other calls than those of the new pod",
+    "there are calls besides those of the new pod",
   );
   assert.deepEqual(unready, []);
   for (const { metadata, status } of pods) {

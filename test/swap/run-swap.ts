@@ -12,7 +12,7 @@ const containerd = containerdVersions().find(({ name }) => name === "2.x")!.avai
 /** The reason why these tests cannot run here. */
 export const unavailable: string | false = isolationUnavailable || (containerd === true ? false : containerd);
 
-/** Runs the kubelets one after the other on an isolated host; returns the state of the node after each. */
+/** Runs the kubelets one at a time on an isolated host; returns the state of the node after each. */
 export const swap = (...order: Kind[]): Promise<SwapReport> => runIsolated("isolated-swap.ts", order);
 
 /** Restores the node that the reference kubelet left, on an isolated host, and starts kubelet-ts on it. */

@@ -42,7 +42,7 @@ describe(long("kubelet-ts on the recorded node of the reference kubelet, with a 
   test("keeps and rewrites what the document states", async () => {
     const { before, after } = await takeOver();
     const measured = effects(before, after);
-    // No certificates are recorded, and the reference kubelet has no others than its own.
+    // No certificates are recorded, and the reference kubelet has only its own.
     delete measured.certificates;
     const { certificates, ...documented } = readTable(document, toTypeScript)[toTypeScript] ?? {};
     assert.equal(certificates, "kept");

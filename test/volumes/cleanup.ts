@@ -8,7 +8,7 @@ import { waitFor } from "../e2e/wait-for.ts";
 import type { VolumeNode } from "./volume-node.ts";
 
 /** Pods with a secret, with subPaths and with a claim. */
-const deletedMeanwhile = ["waits", "parts", "claimed-read-only"];
+const deletedDuringOutage = ["waits", "parts", "claimed-read-only"];
 
 /** The agent is killed and pods are deleted, while all pods of the other tests run. */
 export function ends(node: () => VolumeNode): void {
@@ -28,13 +28,13 @@ export function ends(node: () => VolumeNode): void {
 
   test("a killed agent leaves every mount and container; pods deleted in the meantime are cleaned up when it is back", async (t) => {
     const all = await allPods();
-    const isDeleted = ({ metadata }: Pod) => deletedMeanwhile.includes(metadata.name);
+    const isDeleted = ({ metadata }: Pod) => deletedDuringOutage.includes(metadata.name);
     const pods = all.filter((pod) => !isDeleted(pod));
     const deleted = all.filter(isDeleted);
     const isOfOthers = (path: string) => !deleted.some((pod) => path.startsWith(`${node().podDir(pod)}/`));
     const mounts = [...node().mountIds()].filter(([path]) => isOfOthers(path));
     const inside = await mountsInside(pods);
-    const running = (await node().fullNode.running()).filter(({ pod }) => !deletedMeanwhile.includes(pod));
+    const running = (await node().fullNode.running()).filter(({ pod }) => !deletedDuringOutage.includes(pod));
     assert.ok(mounts.length >= 20 && Object.keys(inside).length >= 10);
     assert.deepEqual(
       deleted.map((pod) => node().remainsOf(pod).length > 1),
@@ -43,7 +43,7 @@ export function ends(node: () => VolumeNode): void {
     t.diagnostic(`${mounts.length} mounts of the node, ${Object.keys(inside).length} containers`);
     const { agent } = node().fullNode;
     await agent.end("SIGKILL");
-    for (const name of deletedMeanwhile)
+    for (const name of deletedDuringOutage)
       await node().fullNode.admin.request({
         ...{ method: "DELETE", path: `${podsPath}/${name}`, query: { gracePeriodSeconds: "0" } },
       });
@@ -61,7 +61,7 @@ export function ends(node: () => VolumeNode): void {
     assert.deepEqual(await mountsInside(pods), inside);
     const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
     assert.deepEqual((await node().fullNode.running()).toSorted(byId), running.toSorted(byId));
-    // A container that is created again mounts what the previous agent set up.
+    // A container that is recreated mounts what the previous agent set up.
     await node().terminateContainer("parts-too");
     await waitFor(async () => assert.equal(await node().inside("parts-too", "cat /part/x"), "other"));
     assert.deepEqual([...node().mountIds()], mounts);

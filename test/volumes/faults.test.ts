@@ -29,7 +29,7 @@ const withVolume = (volume: object): VolumePod => ({
 });
 const nfs = withVolume({ nfs: { server: "192.0.2.1", path: "/export" } });
 
-/** One node, whose root directory is a small file system of its own, and whose mount program is a fake. */
+/** One node, whose root directory is a small filesystem of its own, and whose mount program is a fake. */
 describeOnContainerd("volumes that cannot be mounted", (version) => {
   let n: VolumeNode;
   let bin: string;
@@ -104,8 +104,8 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     await program.set("hangs");
     const stuck = await n.addPod("stuck", nfs);
     await waitFor(() => assert.equal(program.hanging().length, 1));
-    await n.addPod("beside", withVolume({ configMap: { name: "shown" } }));
-    await n.runs("beside");
+    await n.addPod("other", withVolume({ configMap: { name: "shown" } }));
+    await n.runs("other");
     await otherPodsWork();
     assert.equal((await n.fullNode.pod("stuck")).status?.phase, "Pending");
     assert.equal(program.hanging().length, 1, "the mount was attempted twice");
@@ -192,7 +192,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
   });
 
   test("no mount or directory remains", async () => {
-    for (const name of ["control", "on-disk", "beside"]) await end(await n.fullNode.pod(name));
+    for (const name of ["control", "on-disk", "other"]) await end(await n.fullNode.pod(name));
     assert.deepEqual([...n.mountIds().keys()], []);
   });
 });

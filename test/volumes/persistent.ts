@@ -14,7 +14,7 @@ const claims = "/api/v1/namespaces/default/persistentvolumeclaims";
 const volumes = "/api/v1/persistentvolumes";
 const capacity = { storage: "16Mi" };
 
-/** Two disks: one is used as a block device, one gets a file system. */
+/** Two disks: one is used as a block device, one gets a filesystem. */
 export interface Disks {
   readonly raw: LoopDevice;
   readonly formatted: LoopDevice;
@@ -179,7 +179,7 @@ export const persistent = (disks: () => Disks | undefined): VolumeSuite => ({
       await node().runs("unbound");
     });
 
-    test("a block volume is passed unchanged, and a disk without a file system is formatted", async (t) => {
+    test("a block volume is passed unchanged, and a disk without a filesystem is formatted", async (t) => {
       const disk = disks();
       if (!disk) return t.skip("no loop devices");
       const pod = await node().runs("disks");

@@ -17,7 +17,7 @@ export interface VolumePod {
   readonly spec: Omit<Partial<PodSpec>, "containers"> & { containers?: Partial<Container>[] };
 }
 
-/** The type of the file system, as returned by statfs. */
+/** The type of the filesystem, as returned by statfs. */
 export const tmpfsMagic = 0x01021994;
 
 /** A node with the embedded API whose pods are inspected from inside their containers, and from the node. */

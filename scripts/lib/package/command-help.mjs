@@ -18,7 +18,7 @@ export function readCommands(root) {
 
 /**
  * A help text is "kubelet NAME ARGUMENTS: summary", then a row for each option: two spaces, the option, its value if it has one, its
- * description; a description goes on in lines that are further to the right.
+ * description; a description continues on lines with more indentation.
  */
 export function parseHelp(text) {
   const [head, ...lines] = text.split("\n");

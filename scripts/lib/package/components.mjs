@@ -18,7 +18,7 @@ const licenseFiles = ["LICENSE", "LICENSE.txt", "LICENSE.md"];
 
 /** Packages whose license is not in a file of that name. */
 const otherLicenses = {
-  // Apache-2.0, as this project, and BSD-3-Clause for a part of it.
+  // Apache-2.0, like this project, and BSD-3-Clause for a part of it.
   "@bufbuild/protobuf": ({ apache, header }) => `${apache}\n\n${header("dist/cjs/wire/varint.js")}`,
   // Built from the sources of koffi.
   "@koromix/koffi-linux-x64": ({ of }) => of("koffi"),

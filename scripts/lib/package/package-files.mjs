@@ -21,7 +21,7 @@ import { sbom } from "./sbom.mjs";
 export const formats = ["tar", "deb", "npm"];
 const maintainer = "kubelet-ts <kubelet-ts@localhost>";
 
-/** Each package with its bill of materials, one after the other: they are large. The bundles have to be built. */
+/** Each package with its bill of materials, one at a time: they are large. The bundles have to be built. */
 export function* packageFiles({ root, archs, formats: wanted }) {
   const common = readCommon(root);
   const { release } = common;

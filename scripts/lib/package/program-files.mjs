@@ -20,7 +20,7 @@ export function programTree({ root, npm, archs, cacheDir }) {
       ...bundles,
       ...page.map((path) => [path, file(readFileSync(root + path))]),
     ]),
-    // Beside the bundles, so that they find it wherever they are: npm does not look for packages there.
+    // Next to the bundles, so that they find it wherever they are: npm does not look for packages there.
     ...archs.map((arch) => below("dist/node_modules", nativeTree(npm, arch))),
   );
 }
@@ -68,7 +68,7 @@ export function exampleTree(root) {
   );
 }
 
-/** Files that an administrator copies from an archive that is unpacked by hand. */
+/** Files that an administrator copies from an archive that is unpacked manually. */
 export function setupTree(root, texts) {
   const packaging = (name) => file(readFileSync(`${root}packaging/${name}`));
   return merge(

@@ -16,7 +16,7 @@ export function forbidden(request: AdmissionRequest, why: string): StatusError {
   return rest.forbidden({ name: resource, group }, qualified(resource, group), name, why);
 }
 
-/** Of the core group. */
+/** The error for a missing object of the core group. */
 export function notFound(resource: string, name: string): StatusError {
   return rest.notFoundError({ name: resource, group: "" }, resource, name);
 }

@@ -138,7 +138,7 @@ const rows: [string, () => Promise<unknown>, number, string][] = [
     'TokenRequest.authentication.k8s.io "builder" is invalid: metadata.namespace: Invalid value: "x": must match the service account namespace if specified',
   ],
   [
-    "an account created again",
+    "an account recreated",
     () => issue({}, { uid: "x" }),
     409,
     'Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "builder": the UID in the token request (x) does not match the UID of the service account (sa-uid)',
@@ -151,7 +151,7 @@ const rows: [string, () => Promise<unknown>, number, string][] = [
   ],
   ["no pod", () => issue(ref("Pod", "none")), 404, 'pods "none" not found'],
   [
-    "a pod created again",
+    "a pod recreated",
     () => issue(ref("Pod", "p", "x")),
     409,
     'Operation cannot be fulfilled on Pod "p": the UID in the bound object reference (x) does not match the UID in record. The object might have been deleted and then recreated',

@@ -36,7 +36,7 @@ export const configMaps = defineKind({
   },
 });
 
-/** An immutable object stays immutable, and these fields cannot be changed. */
+/** An immutable object remains immutable, and these fields cannot be changed. */
 export function checkImmutable(
   draft: Readonly<Record<string, unknown>>,
   oldObject: Readonly<Record<string, unknown>>,

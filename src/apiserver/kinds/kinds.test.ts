@@ -5,7 +5,7 @@ import { updateErrors, validationErrors } from "./fixtures.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-/** Of a kubelet, for one of its pods. */
+/** A request of a kubelet for one of its pods. */
 const podRequest = {
   ...{ signerName: "a.b/c", podName: "p", podUID: "pu", serviceAccountName: "s", serviceAccountUID: "su" },
   ...{ nodeName: "n", nodeUID: "nu" },
@@ -280,7 +280,7 @@ describe("validation of new objects", () => {
     ],
     [
       "podcertificaterequests.certificates.k8s.io",
-      "lives for an hour at least",
+      "is valid for at least an hour",
       { spec: { ...podRequest, maxExpirationSeconds: 60 } },
       ["spec.maxExpirationSeconds: Invalid value: 60: must be in the range [3600, 7862400]"],
     ],
@@ -308,7 +308,7 @@ describe("validation of updates", () => {
     ["configmaps", "may be made immutable", { data: { a: "b" } }, { data: { a: "c" }, immutable: true }, []],
     [
       "configmaps",
-      "stays immutable",
+      "remains immutable",
       { data: { a: "b" }, immutable: true },
       { data: { a: "c" } },
       [`immutable: Forbidden: ${immutable}`, `data: Forbidden: ${immutable}`],

@@ -16,7 +16,7 @@ export interface Manager {
 export type ManagerId = string;
 export type Managers = ReadonlyMap<ManagerId, Manager>;
 
-/** An applier stays the same one whatever version it applies; an updater does not. */
+/** An applier is the same manager regardless of the version that it applies; an updater is not. */
 export function managerId(manager: Omit<Manager, "fields" | "time">): ManagerId {
   const { name, operation, subresource } = manager;
   return JSON.stringify([name, operation, operation === "Apply" ? "" : manager.apiVersion, subresource]);

@@ -6,7 +6,7 @@ import { removePaths } from "./typed-remove.ts";
 import { fieldSetOf } from "./typed-set.ts";
 
 /**
- * The merged object without what an applier gave up: applied the last time, not this time, and not owned by another
+ * The merged object without the fields that an applier gave up: applied last time, not this time, and not owned by another
  * manager. `managers` has the applier with its new fields.
  */
 export function pruned(merged: JsonObject, last: FieldSet, managers: Managers, rule: Rule): JsonObject {

@@ -6,7 +6,7 @@ import type { Json } from "./json-value.ts";
  * - plain: an object is a struct without further rules, a list is one value, anything else is a value
  * - struct: an object whose fields are known by name
  * - map: an object with free keys (labels); each key is an entry of its own
- * - atomic: one value, whatever is inside. A strategic merge patch merges even an atomic object.
+ * - atomic: one value, regardless of its content. A strategic merge patch merges even an atomic object.
  * - list: entries found by their keys (keyed), by themselves (set), or none (atomic)
  */
 export type Rule =

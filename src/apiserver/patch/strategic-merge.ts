@@ -118,7 +118,7 @@ function itemKey(item: Json, key: string): Json {
   throw badRequest(`map: ${shownValue(item)} does not contain declared merge key: ${key}`);
 }
 
-/** `$deleteFromPrimitiveList/x` works on any list of values, whatever its strategy. */
+/** `$deleteFromPrimitiveList/x` works on any list of values, regardless of its strategy. */
 function removeValues(out: JsonObject, field: string, values: Json): void {
   const original = ownValue(out, field);
   if (!Array.isArray(values)) throw badRequest("invalid patch format of primitive list");

@@ -17,7 +17,7 @@ import { compareObjects } from "./typed-compare.ts";
 
 export interface TrackOptions {
   readonly schema: Schema;
-  /** The fieldManager of the request, else the product name of its user agent. */
+  /** The fieldManager of the request, or the product name of its user agent. */
   readonly manager: string;
   readonly subresource?: string;
   /** Milliseconds since the epoch. */

@@ -10,7 +10,7 @@ export type Pair =
 
 const leaf: Pair = { kind: "leaf" };
 
-/** Null matches any type. Two empty values are a leaf, so that {} and a missing field stay different. */
+/** Null matches any type. Two empty values are a leaf, so that {} and a missing field remain different. */
 export function pairOf(rule: Rule, left: Json | undefined, right: Json | undefined): Pair {
   if (rule.kind === "atomic") return leaf;
   if (rule.kind === "list") {

@@ -129,7 +129,7 @@ function applier(request: PatchRequest): Update["mutate"] {
   };
 }
 
-/** An apply with unknown fields is rejected, whatever fieldValidation is: they could have no owner. */
+/** An apply with unknown fields is rejected, regardless of fieldValidation: they could have no owner. */
 function checkApplied({ served, fields }: PatchRequest, applied: JsonObject, metadata: JsonObject): void {
   const expectedKind = kindOf(served);
   const report = reportFields(fields, expectedKind, applied, undefined);

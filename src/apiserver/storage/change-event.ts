@@ -4,7 +4,7 @@ import type { ApiObject, StoredObject } from "./object.ts";
 export interface ChangeEvent {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly version: number;
-  /** After the write. Of a deletion: the last state, at the version of the deletion. */
+  /** The state after the write. For a deletion: the last state, at the version of the deletion. */
   readonly object: StoredObject;
   /** Before the write; absent for ADDED. */
   readonly previous: StoredObject | undefined;

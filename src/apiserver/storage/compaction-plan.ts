@@ -1,11 +1,11 @@
 export interface HistoryLimits {
   readonly maxAgeMs: number;
   readonly maxEvents: number;
-  /** Of the texts of all changes in the history. */
+  /** The maximum total length of all changes in the history. */
   readonly maxChars: number;
 }
 
-/** Five minutes, as upstream; the size limits keep a busy node from filling its disk in that time. */
+/** Five minutes, as upstream; the size limits prevent a busy node from filling its disk in that time. */
 export const defaultLimits: HistoryLimits = {
   maxAgeMs: 5 * 60_000,
   maxEvents: 20_000,

@@ -80,7 +80,7 @@ test("failed writes have the messages of the API", async () => {
   store.close();
 });
 
-test("a write that changes nothing gets no version, whatever the order of its fields", async () => {
+test("a write that changes nothing gets no version, regardless of the order of its fields", async () => {
   const store = memoryStore();
   await store.create(pod("a"), anObject(pod("a"), { spec: { x: 1, y: 2 } }));
   const same = await store.update(pod("a"), {}, (current) => ({

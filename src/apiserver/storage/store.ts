@@ -177,7 +177,7 @@ export class Store {
     return updated!;
   }
 
-  /** As update, with an asynchronous `mutate`: retried until there is no conflict. */
+  /** Like update, with an asynchronous `mutate`: retried until there is no conflict. */
   async guaranteedUpdate(
     key: ObjectKey,
     preconditions: Preconditions,
@@ -208,7 +208,7 @@ export class Store {
   }
 
   /**
-   * Any write: decides by the current object, which may be absent, on its next state. For create-or-update, and for deletions
+   * Any write: decides on the next state from the current object, which may be absent. For create-or-update, and for deletions
    * that only mark an object or end with an update. Returns the stored object, or the last state.
    */
   apply(key: ObjectKey, decide: Decide): Promise<StoredObject | undefined> {

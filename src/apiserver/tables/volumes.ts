@@ -30,7 +30,7 @@ export const persistentVolumeTable = tableDefinition<VolumeView>([
   ),
   column("Reason", "The reason for the status.", (o) => o.status?.reason ?? ""),
   ageColumn,
-  column("VolumeMode", "A file system or a block device.", (o) => o.spec?.volumeMode ?? unset, {
+  column("VolumeMode", "A filesystem or a block device.", (o) => o.spec?.volumeMode ?? unset, {
     wide: true,
   }),
 ]);
@@ -52,7 +52,7 @@ export const persistentVolumeClaimTable = tableDefinition<ClaimView>([
     (o) => o.spec?.volumeAttributesClassName ?? unset,
   ),
   ageColumn,
-  column("VolumeMode", "A file system or a block device.", (o) => o.spec?.volumeMode ?? unset, {
+  column("VolumeMode", "A filesystem or a block device.", (o) => o.spec?.volumeMode ?? unset, {
     wide: true,
   }),
 ]);

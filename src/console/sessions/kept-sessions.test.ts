@@ -74,7 +74,7 @@ test("the file is for root only, has no cookies and is bounded", async (t) => {
   assert.equal((JSON.parse(text) as unknown[]).length, 64);
 });
 
-test("a file that is damaged has no sessions", (t) => {
+test("a corrupt file has no sessions", (t) => {
   const { path, start } = setUp(t);
   for (const text of [
     "",

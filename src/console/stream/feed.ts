@@ -32,7 +32,7 @@ const sampleEveryMs = 5000;
 const sampleSlots = 720;
 const imagesEveryMs = 60_000;
 const certificateEveryMs = 60_000;
-/** How long the feed goes on without a viewer: a page that reconnects continues where it was. */
+/** How long the feed continues without a viewer: a page that reconnects continues where it was. */
 const lingerMs = 30_000;
 const maxRemoved = 1000;
 const maxPendingSamples = 12;

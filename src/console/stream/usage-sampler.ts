@@ -27,7 +27,7 @@ export interface Sample {
   readonly agent: { readonly cpu: number | null; readonly memory: number | null };
 }
 
-/** Takes samples one after the other; rates are between two of them. */
+/** Takes samples one at a time; rates are between two of them. */
 export class UsageSampler {
   readonly #node: Pick<ConsoleNode, "usage" | "process">;
   #count = 0;

@@ -73,7 +73,7 @@ export async function streamTo(o: ViewerOptions): Promise<void> {
     if (!isBlocked) write(`event: changes\ndata: ${JSON.stringify(alive)}\n\n`);
     o.mayRead().then(
       (may) => (may ? undefined : end("session")),
-      // The page connects again, which is checked as well.
+      // The page reconnects, which is checked as well.
       () => end("session"),
     );
     cancelKeepAlive = clock.after(keepAliveMs, keepAlive);

@@ -27,7 +27,7 @@ export interface ClusterNode {
 
 /** Images change rarely, and listing them is expensive for the runtime. */
 const imagesEveryMs = 30_000;
-/** No call of the runtime delays a heartbeat for longer. */
+/** No call to the runtime delays a heartbeat for longer. */
 const runtimeMs = 10_000;
 const resolveWithinMs = 1000;
 

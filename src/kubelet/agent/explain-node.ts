@@ -17,7 +17,7 @@ export interface NodeExplanation {
   readonly shutdown: ExplainedShutdown | null;
 }
 
-/** How a shutdown of the machine would proceed, proceeds now and proceeded the last time. */
+/** The shutdown of the machine: what it would wait for, the one in progress, and the last one. */
 export interface ExplainedShutdown {
   readonly periods: ShutdownReport["periods"];
   /** Why a shutdown would not wait for pods; null if it would. */

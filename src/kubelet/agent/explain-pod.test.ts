@@ -88,7 +88,7 @@ const table: [rule: string, info: PodInfo, details: string[], lastError: string 
   [
     "a failed pod is shown with its reason and message",
     info("stop", { failure: { phase: "Failed", reason: "Evicted", message: "low on memory" } }),
-    ["Evicted: low on memory", "no container is running anymore"],
+    ["Evicted: low on memory", "no container is running"],
     undefined,
   ],
 ];

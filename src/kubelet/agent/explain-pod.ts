@@ -152,7 +152,7 @@ function endLines({ status }: PodInfo, container: string | undefined): string[] 
 }
 
 function stopLines({ running, now }: PodInfo): string[] {
-  if (running.length === 0) return ["no container is running anymore"];
+  if (running.length === 0) return ["no container is running"];
   return running.map(({ name, stop }) => {
     if (!stop) return `${name} is still running; it is stopped after the others`;
     const left = stop.endsAt - now;

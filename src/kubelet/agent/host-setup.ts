@@ -24,7 +24,7 @@ export function hostSetup({ config, clock, logger, host }: AgentOptions): Compon
       setOomScoreAdj: (value) => writeFile("/proc/self/oom_score_adj", String(value)),
       unreachableResolvConf: async () => {
         const path = config.resolvConf ?? "";
-        // A file that cannot be read is an error of each pod that needs it.
+        // A file that cannot be read fails each pod that needs it.
         const isUnreachable = path !== "" && (await hasLoopbackServersOnly(path).catch(() => false));
         return isUnreachable ? path : undefined;
       },

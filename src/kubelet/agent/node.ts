@@ -37,7 +37,7 @@ export interface Node {
   settings: RuntimeSettings;
   cgroups: PodCgroups;
   cgroupManager: CgroupManager;
-  /** Of pod and QoS cgroups. */
+  /** The limits of pod and QoS cgroups. */
   limits: LimitSettings;
   enforcement: Enforcement;
   /** Configuration and flags about the node as part of a cluster. */

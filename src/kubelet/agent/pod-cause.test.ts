@@ -214,7 +214,7 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
     "container a exited with code 3 (Error); restarted once",
   ],
   [
-    "a hook whose failure killed the container, whatever its exit code",
+    "a hook whose failure killed the container, regardless of its exit code",
     info([hook, { kind: "backoff", container: "a" }], { status: ran("a", end(0)) }),
     "container a was killed because its postStart hook failed: no registry",
   ],

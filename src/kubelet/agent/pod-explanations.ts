@@ -35,7 +35,7 @@ export interface Explanations {
 
 /** Killed containers to keep per pod. Only the newest of each name is looked up. */
 const maxKills = 16;
-/** Of all containers of the machine, including those of other runtimes. */
+/** A limit for all containers of the machine, including those of other runtimes. */
 const maxOomKills = 256;
 
 /**

@@ -63,7 +63,7 @@ export function podVolumes(
     ...parts
   }: Pick<VolumesOptions, "phaseOf" | "ready" | "imageSource" | "recursiveReadOnly"> & {
     tokens: ServiceAccountTokens;
-    /** Of plugins that do not provide volumes. */
+    /** The handlers of plugins that do not provide volumes. */
     pluginHandlers: PluginHandlers;
   },
 ): PodVolumes {

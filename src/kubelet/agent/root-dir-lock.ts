@@ -10,7 +10,7 @@ import { type FileLock, lockFile } from "../../lib/host/file-lock.ts";
 const freeWithinMs = 12_000;
 const retryMs = 100;
 
-/** Keeps a second agent from using the same root directory. Started before its users and stopped after them. */
+/** Prevents a second agent from using the same root directory. Started before its users and stopped after them. */
 export class RootDirLock implements Component {
   readonly name = "root-dir-lock";
   readonly #o: { rootDir: string; clock: Clock; logger: Logger; waitMs?: number };

@@ -17,7 +17,7 @@ const exitAfterMs = 5 * 60_000;
 
 /**
  * Decides when the agent should exit: there has been no valid client certificate for five minutes, and the API server
- * is available but issues none. A restart may find other credentials. An unavailable server is waited for.
+ * is available but issues none. A restart may find other credentials. The agent waits for an unavailable server.
  */
 export class CertificateExpiryMonitor implements Component {
   readonly name = "client-certificate-expiry";
@@ -44,7 +44,7 @@ export class CertificateExpiryMonitor implements Component {
     }).finally(this.#done.resolve);
   }
 
-  /** Checks are counted, not wall time: a clock jump must not end the agent. */
+  /** Checks are counted, not wall time: a clock jump must not stop the agent. */
   #check(): void {
     const { manager, logger, onCertificateUnavailable } = this.#o;
     if (manager.current() !== undefined) {

@@ -74,7 +74,7 @@ test("certificate and key of the server are read again when they change", async 
   assert.equal(files.current()?.key, first.key);
   await put("tls.crt", second.cert);
   await until(() => errors === 1, "an incomplete new pair is logged as an error");
-  assert.equal(files.current()?.cert, first.cert, "and the old one stays in use");
+  assert.equal(files.current()?.cert, first.cert, "and the old one remains in use");
   await put("tls.key", second.key);
   await until(() => files.current()?.cert === second.cert, "the new pair is used");
   await rm(at("tls.key"));

@@ -214,7 +214,7 @@ test("a valid kubeconfig needs no bootstrap, not even the file for it", async ()
   await assert.doesNotReject(credentials({ rotate: false }));
 });
 
-test("a kubeconfig that has expired is written again, and the node bootstraps again", async () => {
+test("a kubeconfig that has expired is rewritten, and the node bootstraps again", async () => {
   await kubeconfigWith({ name: nodeUser, until: Date.now() - 500 });
   const { access, manager } = await credentials();
   await manager!.start(stop.signal);

@@ -10,7 +10,7 @@ export interface MachineSize {
   readonly cpus: number;
   readonly memoryBytes: bigint;
   readonly hugepages: readonly { readonly pageBytes: bigint; readonly pages: bigint }[];
-  /** Of the file system with the root directory; undefined if local storage is not accounted for. */
+  /** The size of the filesystem with the root directory; undefined if local storage is not accounted for. */
   readonly storageBytes?: bigint;
 }
 
@@ -53,7 +53,7 @@ export function planCapacity(input: CapacityInput, existing: Partial<Capacity>):
   return { capacity, allocatable: allocatableOf(input, capacity, own, existing.allocatable ?? {}) };
 }
 
-/** Resources of which more is reserved than the machine has. */
+/** Resources whose reservations exceed the capacity of the machine. */
 export function excessReservations({ machine, pods, reservations }: CapacityInput): string[] {
   if (!machine) return [];
   const { pods: _, ...capacity } = ofMachine(machine, pods);

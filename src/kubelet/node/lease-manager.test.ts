@@ -100,7 +100,7 @@ describe("the lease of a node", () => {
     await env.end();
   });
 
-  it("is created again after it was deleted", async () => {
+  it("is recreated after it was deleted", async () => {
     const env = setUp();
     await env.start();
     env.api.lease = undefined;

@@ -40,7 +40,7 @@ describe("a patch of a node", () => {
     });
   });
 
-  it("contains only fields that a node may write, whatever differs", () => {
+  it("contains only fields that a node may write, regardless of what differs", () => {
     const other: NodeObject = {
       ...structuredClone(base),
       metadata: { ...base.metadata, uid: "u", resourceVersion: "7", labels: { a: "b" }, annotations: {} },

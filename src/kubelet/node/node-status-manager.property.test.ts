@@ -124,6 +124,6 @@ async function live(plan: Step[]): Promise<void> {
   assert.equal(isReady(node.status.conditions), notReady.length === 0);
   assert.deepEqual(changedFields(node.status, planStatus(node, info(), clock.wall()).node.status), {});
   assert.equal(node.metadata.labels?.["kubernetes.io/os"], "linux");
-  // A node that was created again starts without a transition: transitions alternate only on the same node.
+  // A node that was recreated starts without a transition: transitions alternate only on the same node.
   if (!deleted) for (const [i, turn] of turns.entries()) assert.notEqual(turn, turns[i + 1]);
 }

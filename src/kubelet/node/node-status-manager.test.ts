@@ -177,7 +177,7 @@ describe("registration", () => {
     await env.end();
   });
 
-  it("can be waited for until the signal is aborted", async () => {
+  it("can be awaited until the signal is aborted", async () => {
     const env = setUp();
     const stop = new AbortController();
     const waiting = env.manager.whenRegistered(stop.signal);
@@ -207,7 +207,7 @@ describe("the first Ready", () => {
     env.nodeState.notReady = notReadyYet;
     await env.start();
     await env.clock.advance(121 * second);
-    assert.equal(env.clock.pending, 1, "only the next round is waited for");
+    assert.equal(env.clock.pending, 1, "only the next round is awaited");
     env.nodeState.notReady = [];
     await env.clock.advance(11 * second);
     assert.ok(isReady(env.api.node?.status.conditions));

@@ -48,7 +48,7 @@ describe("an existing node", () => {
     assert.deepEqual(patchOf(existing, planned), { metadata: { labels: { [zone]: null } } });
   });
 
-  it("keeps its taints, whatever is configured for registration", () => {
+  it("keeps its taints, regardless of what is configured for registration", () => {
     const taints = [{ key: "new", effect: "NoSchedule" }];
     const planned = planStatus(initialNode(fakeSettings({ taints })), fakeInputs(), wallTime(0)).node;
     assert.equal(patchOf(initial, planned), undefined);

@@ -3,7 +3,7 @@ import type { MonotonicTime, WallTime } from "../../lib/base/time.ts";
 
 /**
  * When an unchanged status is written. After a change the next such report is due at a random time
- * between 0.5 and 1.5 times the period, so that nodes which changed together do not report together forever.
+ * between 0.5 and 1.5 times the period, so that nodes that changed at the same time do not keep reporting at the same time.
  */
 export class ReportSchedule {
   readonly #clock: Clock;

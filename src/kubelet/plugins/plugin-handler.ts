@@ -12,7 +12,7 @@ export interface PluginHandler {
   validate(plugin: Plugin): void;
   /**
    * Registers the plugin. If it throws, it has undone everything: the message is sent to the plugin. An abort
-   * for another reason than SocketChanged means that the agent stops: then the registration is kept.
+   * for a reason other than SocketChanged means that the agent stops: then the registration is kept.
    */
   register(plugin: Plugin, signal: AbortSignal): Promise<void>;
   /** Deregisters the plugin. A failure cannot be reported to it. */

@@ -31,8 +31,8 @@ interface SocketState {
 }
 
 /**
- * Registers the plugins whose sockets are in the directory, again when a socket is created again, and deregisters those
- * whose socket is gone. One that hangs blocks no other. When the agent stops, plugins stay registered: their pods keep
+ * Registers the plugins whose sockets are in the directory, again when a socket is recreated, and deregisters those
+ * whose socket is gone. One that hangs blocks no other. When the agent stops, plugins remain registered: their pods keep
  * running.
  */
 export class PluginManager implements Component {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { errnoOf } from "../../lib/base/errors.ts";
 
 export interface Scan {
-  /** Path to identity: another identity means that the file was created again. */
+  /** Path to identity: another identity means that the file was recreated. */
   readonly sockets: ReadonlyMap<string, string>;
   readonly dirs: readonly string[];
 }

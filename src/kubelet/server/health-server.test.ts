@@ -181,7 +181,7 @@ test("a request for another host, or a malformed one, does not end the server", 
   assert.equal((await send("/healthz")).status, 200);
 });
 
-test("a port that stays in use is reported", async (t) => {
+test("a port that remains in use is reported", async (t) => {
   const { port } = await setUp(t);
   const clock = new FakeClock();
   const options = { address: "127.0.0.1", port, checks: () => [], logger: silentLogger, clock };
@@ -195,7 +195,7 @@ test("a port that stays in use is reported", async (t) => {
   clearInterval(timer);
 });
 
-test("a port that is in use briefly is waited for", async (t) => {
+test("the server waits for a port that is briefly in use", async (t) => {
   const { port, stop } = await setUp(t);
   const logs: string[] = [];
   const logger = { ...silentLogger, info: (message: string) => void logs.push(message) };

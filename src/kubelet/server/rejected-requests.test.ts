@@ -254,7 +254,7 @@ const cases: Case[] = [
     message: /^container done not found in pod web_default$/,
   },
   {
-    name: "exec of an older pod of the name",
+    name: "exec of an older pod of the same name",
     path: "/exec/default/web/other-uid/app?output=1",
     pair: admin,
     headers: upgradeTo("SPDY/3.1"),
@@ -328,7 +328,7 @@ const cases: Case[] = [
     status: 404,
   },
   {
-    name: "portForward of an older pod of the name",
+    name: "portForward of an older pod of the same name",
     path: "/portForward/default/web/x",
     pair: admin,
     headers: upgradeTo("SPDY/3.1"),
@@ -522,7 +522,7 @@ describe("slow clients", () => {
     await assertNextRequestIsServed();
   });
 
-  test("an unread body is not waited for, and the error response arrives", async () => {
+  test("the server does not wait for an unread body, and the error response arrives", async () => {
     const head = "PUT /pods HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n";
     assert.match(await rawTls(server.port, `${head}1`), /^HTTP\/1\.1 401/);
     await assertNextRequestIsServed();

@@ -110,7 +110,7 @@ export function readySandbox(pod: ObservedPod | undefined): ObservedSandbox | un
   return pod?.sandboxes.find((s) => s.state === "ready");
 }
 
-/** The newest container of that name, whatever its state. */
+/** The newest container of that name, regardless of its state. */
 export function newestContainer(pod: ObservedPod | undefined, name: string): ObservedContainer | undefined {
   return pod?.containers.find((c) => c.name === name);
 }

@@ -26,7 +26,7 @@ export class StartingContainers {
     this.#onStarted(uid);
   }
 
-  /** Nothing of the pod is running anymore. */
+  /** No container of the pod is running. */
   forget(uid: PodUid): void {
     for (const [id, owner] of this.#ids) if (owner === uid) this.#ids.delete(id);
   }

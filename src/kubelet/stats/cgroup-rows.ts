@@ -23,7 +23,7 @@ export interface CgroupRow {
   readonly time: WallTime;
   readonly startedAt: WallTime;
   readonly usage: CgroupUsage;
-  /** Of a pod's network: at its sandbox. */
+  /** The counters of a pod's network, which are those of its sandbox. */
   readonly network?: readonly InterfaceCounters[];
   readonly processes?: number;
   readonly tasks?: TaskStates;

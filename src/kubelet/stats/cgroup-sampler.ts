@@ -34,7 +34,7 @@ export class CgroupSampler {
     return cgroupStats({ time: rfc3339(now), usage, nanoCores, psi, ...(machine && { machine }) });
   }
 
-  /** The cgroups right below, by the IDs of the containers in them. */
+  /** The direct child cgroups, by the IDs of the containers in them. */
   async containers(path: string): Promise<ReadonlyMap<string, string>> {
     const names = await this.#o.cgroups.children(path);
     return new Map(names.map((name) => [containerIdOf(name), `${path === "/" ? "" : path}/${name}`]));

@@ -3,7 +3,7 @@ import { type BlockDevice, readBlockDevices } from "../../lib/host/block-devices
 import { type FilesystemSpace, filesystemSpace } from "../../lib/host/disk-usage.ts";
 import { type MountPoint, readMounts } from "../../lib/host/mount-table.ts";
 
-/** A disk of the machine with a file system on it. */
+/** A disk of the machine with a filesystem on it. */
 export interface Disk {
   readonly device: string;
   readonly space: FilesystemSpace;
@@ -35,7 +35,7 @@ export async function readDisks(mounts: readonly MountPoint[] = readMounts()): P
   };
 }
 
-/** "8:1" of the file system that a path is on; undefined if there is no such path. */
+/** "8:1" of the filesystem that a path is on; undefined if there is no such path. */
 export async function deviceOf(path: string): Promise<string | undefined> {
   const found = await stat(path, { bigint: true }).catch(() => undefined);
   if (!found) return undefined;

@@ -11,7 +11,7 @@ export function fsSpaceOf(space: FilesystemSpace): FsSpace {
   return { availableBytes, capacityBytes, inodesFree, inodes };
 }
 
-/** The image file system, and that of writable layers, which may be another. */
+/** The image filesystem, and that of writable layers, which may be another. */
 export async function runtimeFilesystems(
   info: ImageFsInfoResponse,
   space: (mountpoint: string) => Promise<FilesystemSpace | undefined>,
@@ -27,7 +27,7 @@ export async function runtimeFilesystems(
   return { imageFs, containerFs };
 }
 
-/** A file system that is not visible here has no space to report. */
+/** A filesystem that is not visible here has no space to report. */
 async function withRoom(
   fs: FsStats,
   mountpoint: string | undefined,

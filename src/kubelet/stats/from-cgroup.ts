@@ -16,7 +16,7 @@ export interface CgroupStatsOptions {
   readonly nanoCores: number;
   /** Whether pressure is reported at all. */
   readonly psi: boolean;
-  /** Of the whole machine, whose root cgroup has no limits. */
+  /** The sizes of the whole machine, whose root cgroup has no limits. */
   readonly machine?: { readonly memoryBytes: number; readonly swapBytes: number };
 }
 

@@ -19,7 +19,7 @@ export interface LayerContext {
   device(mountpoint: string): Promise<string>;
 }
 
-/** By container ID; each file system is queried once. */
+/** By container ID; each filesystem is queried once. */
 export async function layersOf(
   counts: ReadonlyMap<string, ContainerStats>,
   context: LayerContext,

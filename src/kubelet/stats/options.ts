@@ -30,7 +30,7 @@ export interface StatsHost {
   network(pid: number | "self"): Promise<InterfaceCounters[] | undefined>;
   space(path: string): Promise<FilesystemSpace>;
   tasks(): Promise<TaskCounts>;
-  /** The device of the file system that a path is on; undefined if there is no such path. */
+  /** The device of the filesystem that a path is on; undefined if there is no such path. */
   device(path: string): Promise<string | undefined>;
 }
 

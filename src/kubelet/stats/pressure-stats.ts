@@ -10,7 +10,7 @@ type Memory = Pick<MemoryStats, "availableBytes" | "usageBytes" | "workingSetByt
 /** The available resources of the node; those that cannot be measured are absent. */
 export interface NodePressureStats {
   readonly memory?: Memory | undefined;
-  /** Of the cgroup of all pods. */
+  /** The memory of the cgroup of all pods. */
   readonly pods?: Memory | undefined;
   readonly nodeFs?: FilesystemSpace | undefined;
   readonly imageFs?: FilesystemSpace | undefined;
@@ -35,7 +35,7 @@ const imageFsWithinMs = 10_000;
 
 /**
  * The few values that decide about evictions. They are measured now, and at the same cost however many pods there are: two cgroups, three
- * file systems and three files of /proc.
+ * filesystems and three files of /proc.
  */
 export class PressureStats {
   readonly #o: StatsOptions;

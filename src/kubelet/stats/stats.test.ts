@@ -165,7 +165,7 @@ describe("summary", () => {
     }
   });
 
-  it("swap of containers: the runtime's, else the cgroup's, and none where the machine has none", async () => {
+  it("swap of containers: the runtime's, otherwise the cgroup's, and none where the machine has none", async () => {
     const { swap: _, ...silent } = runtimeStats;
     const swapOf = async (containers: (typeof silent)[], swapBytes: number) => {
       const machine = { memoryBytes: 1_000_000, swapBytes };
@@ -194,7 +194,7 @@ describe("summary", () => {
     assert.deepEqual(pod?.containers[0]?.cpu?.psi, { full: { ...line, total: 5 }, some: line });
   });
 
-  it("v1: pressure of containers is present and zero, whatever else the runtime reports", async () => {
+  it("v1: pressure of containers is present and zero, regardless of what else the runtime reports", async () => {
     const { io: _, ...silent } = runtimeStats;
     for (const containers of [[runtimeStats], [silent], []]) {
       const [pod] = (await bench({ containers }).stats.summary()).pods;

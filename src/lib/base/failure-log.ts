@@ -18,7 +18,7 @@ export function isReported(error: unknown): boolean {
 const detail = 4;
 
 /**
- * How to log a failed request. That the API server is unreachable is logged once, where connections are made: callers
+ * How to log a failed request. An unreachable API server is logged once, where connections are made: callers
  * only add details. All other failures, such as a missing response, are logged by the caller.
  */
 export function failureLog(

@@ -1,7 +1,7 @@
 import type { Metrics } from "./metrics.ts";
 
 /**
- * The values of a metric by its labels, as { "type=a,code=1": 2 }, without those that are 0. Of a histogram,
+ * The values of a metric by its labels, as { "type=a,code=1": 2 }, without those that are 0. For a histogram,
  * how many there were and their sum, as { count: 1, sum: 2.5 }.
  */
 export async function metricValues(metrics: Metrics, name: string): Promise<Record<string, number>> {

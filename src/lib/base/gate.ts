@@ -55,7 +55,7 @@ export class ConcurrencyGate<Kind extends string = string> {
   #running: Record<Slot, number> = { shared: 0, reserved: 0 };
   #order = 0;
   #waiting: Waiter<Kind>[] = [];
-  /** Of successful work. */
+  /** The usual duration of successful work. */
   #usualMs: number | undefined;
   readonly #blockedOwners = new Set<string>();
 

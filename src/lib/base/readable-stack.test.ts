@@ -18,7 +18,7 @@ test("positions in a bundle are mapped to the sources; all others are unchanged"
   const dir = mkdtempSync(join(tmpdir(), "stack-"));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
   writeFileSync(join(dir, "agent.cjs.map"), JSON.stringify(map));
-  writeFileSync(join(dir, "damaged.cjs.map"), "{");
+  writeFileSync(join(dir, "corrupt.cjs.map"), "{");
   const stack = (first: string, second: string) =>
     [
       "TypeError: broken",
@@ -26,7 +26,7 @@ test("positions in a bundle are mapped to the sources; all others are unchanged"
       `    at async ${second}`,
       "    at node:internal/timers:1:2",
       `    at other (${dir}/unknown.cjs:1:10)`,
-      `    at other (${dir}/damaged.cjs:1:10)`,
+      `    at other (${dir}/corrupt.cjs:1:10)`,
       `    at nowhere (${dir}/agent.cjs:7:1)`,
     ].join("\n");
   assert.equal(

@@ -35,12 +35,12 @@ export function msBetween(from: unknown, to: unknown): number {
   return (to as number) - (from as number);
 }
 
-/** Of at least one. */
+/** The earliest of one or more times. */
 export function earliest<T extends WallTime | MonotonicTime>(...times: T[]): T {
   return Math.min(...(times as unknown as number[])) as unknown as T;
 }
 
-/** Of at least one. */
+/** The latest of one or more times. */
 export function latest<T extends WallTime | MonotonicTime>(...times: T[]): T {
   return Math.max(...(times as unknown as number[])) as unknown as T;
 }

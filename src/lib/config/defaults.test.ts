@@ -87,7 +87,7 @@ const rules: Rule[] = [
     [{ filePattern: "x", verbosity: 0 }],
   ],
   [
-    "optional fields that were not set stay absent",
+    "optional fields that were not set remain absent",
     {},
     (c) => "singleProcessOOMKill" in c || "tracing" in c,
     false,

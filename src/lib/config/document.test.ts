@@ -22,7 +22,7 @@ test("every field has its line, and an unknown one that of its parent", () => {
   assert.equal(origins.find(["nowhere"]), undefined);
 });
 
-test("yes, no, on and off are booleans, and stay names as keys", () => {
+test("yes, no, on and off are booleans, and remain names as keys", () => {
   const { value } = parseDocument('a: yes\nb: off\nc: "yes"\non: 1\n', "f");
   assert.deepEqual(value, { a: true, b: false, c: "yes", on: 1 });
 });

@@ -12,13 +12,13 @@ function encodeFields(fields: Fields, values: Record<string, unknown>): Record<s
   const result: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(fields)) {
     const value = values[name];
-    if (value === undefined || leftOut(field, value)) continue;
+    if (value === undefined || isOmitted(field, value)) continue;
     result[name] = encodeValue(field.type, value);
   }
   return result;
 }
 
-function leftOut(field: Field, value: unknown): boolean {
+function isOmitted(field: Field, value: unknown): boolean {
   if (field.presence !== "plain") return false;
   if (field.type.kind === "list") return (value as unknown[]).length === 0;
   if (field.type.kind === "map") return Object.keys(value as object).length === 0;

@@ -37,7 +37,7 @@ export class Origins {
     for (const [key, origin] of later.#byPath) this.#byPath.set(key, origin);
   }
 
-  /** The origin of the field, else that of its nearest parent. */
+  /** The origin of the field, or of its nearest parent. */
   find(path: Path): string | undefined {
     for (let length = path.length; length > 0; length--) {
       const origin = this.#byPath.get(keyOf(path.slice(0, length)));

@@ -17,7 +17,7 @@ export type IntSize = "int32" | "int64" | "uint32";
 /**
  * plain: a zero value is the same as none and is omitted when written.
  * kept: a zero value is the same as none but is written.
- * nullable: zero is a value of its own; left out only when it was never set.
+ * nullable: zero is a value of its own; omitted only when it was never set.
  */
 export type Presence = "plain" | "kept" | "nullable";
 

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { errnoOf, KubeletError } from "../base/errors.ts";
 import { libc, openFlags, resolveFlags } from "./libc.ts";
 
-// In the thread pool: a network file system may be slow, and must not block the agent.
+// In the thread pool: a network filesystem may be slow, and must not block the agent.
 const statOf = promisify(fstat);
 const setMode = promisify(fchmod);
 

@@ -28,7 +28,7 @@ export class CheckpointFile {
     }
   }
 
-  /** Written soon. A failure is logged, and the next write includes the same content or a newer one. */
+  /** Schedules a write. A failure is logged, and the next write includes the same content or a newer one. */
   write(text: string): void {
     this.#latest = text;
     this.#writing ??= this.#writeLatest();

@@ -27,7 +27,7 @@ export async function tailLog(path: string, options: TailOptions): Promise<strin
   }
 }
 
-/** The rows of a file, last first. Of one that is far too long only its start and its last bytes are kept. */
+/** The rows of a file, last first. Only the start and the last bytes of an oversized row are kept. */
 async function* rowsFromEnd(file: FileHandle, keepBytes: number): AsyncGenerator<Buffer> {
   const { size } = await file.stat();
   let rest: Buffer[] = [];
@@ -53,7 +53,7 @@ async function* rowsFromEnd(file: FileHandle, keepBytes: number): AsyncGenerator
 }
 
 /**
- * Time, stream and tag of a row may cross its first two chunks; of the others only the last bytes matter. The
+ * Time, stream and tag of a row may cross its first two chunks; only the last bytes of the others matter. The
  * dropped buffer is returned, to read the next chunk into it.
  */
 function dropMiddle(pieces: Buffer[], keepBytes: number): Buffer | undefined {

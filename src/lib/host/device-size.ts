@@ -2,7 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { KubeletError } from "../base/errors.ts";
 
-const sectorBytes = 512; // sectors of /sys, whatever the device's sector size
+const sectorBytes = 512; // sectors of /sys, regardless of the device's sector size
 
 /**
  * The size of a block device in bytes; links to it are followed. It is not opened, so that an unresponsive one blocks

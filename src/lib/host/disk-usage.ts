@@ -22,7 +22,7 @@ const concurrency = 8;
 
 /**
  * The disk usage of a directory, itself included. It sums allocated blocks, counts a file with several hard links once, and does not
- * enter other file systems. Files that are removed in the meantime are ignored. Containers choose names and depth: a name may be any bytes,
+ * enter other filesystems. Files that are removed in the meantime are ignored. Containers choose names and depth: a name may be any bytes,
  * and a tree of any depth is read.
  */
 export async function diskUsage(dir: string, signal?: AbortSignal): Promise<DiskUsage> {

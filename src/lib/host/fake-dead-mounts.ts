@@ -6,7 +6,7 @@ import { HangGuard } from "./hang-guard.ts";
 import { libc } from "./libc.ts";
 import { poolThreads } from "./thread-pool.ts";
 
-// Accesses more dead file systems than there are threads, and reports whether other files can still be read. A separate
+// Accesses more dead filesystems than there are threads, and reports whether other files can still be read. A separate
 // process, which is killed: it could not exit otherwise, and the kill ends the calls that hang.
 const [dir = ""] = process.argv.slice(2);
 const { mount } = await libc();

@@ -39,7 +39,7 @@ test("a holder that has not written its PID yet is known from the kernel", async
   assert.deepEqual(await attempt(), { kind: "held", holder: process.pid });
 });
 
-test("a lock that is held keeps no file open for writing: its file system can be remounted read-only", async (t) => {
+test("a lock that is held keeps no file open for writing: its filesystem can be remounted read-only", async (t) => {
   const { path, take } = await setUp(t);
   const lock = await take();
   const modes = readdirSync("/proc/self/fd").flatMap((fd) => {

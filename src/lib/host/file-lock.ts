@@ -60,7 +60,7 @@ export async function lockFile(path: string, o: { dirMode: number }): Promise<Fi
 function open(path: string, dirMode: number): number | undefined {
   mkdirSync(dirname(path), { recursive: true, mode: dirMode });
   try {
-    // Read-only: an open writable file would prevent its file system from being remounted read-only.
+    // Read-only: an open writable file would prevent its filesystem from being remounted read-only.
     return openSync(path, constants.O_RDONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o644);
   } catch (error) {
     if (errnoOf(error) === "ENOENT") return undefined;

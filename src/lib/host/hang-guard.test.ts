@@ -68,7 +68,7 @@ test("however many paths hang, calls use at most half of the threads", async () 
   assert.deepEqual(messages, [
     "/a is not responding",
     "/b is not responding",
-    ...["/c", "/d", "/e"].map((path) => `${path}: too many unresponsive file systems`),
+    ...["/c", "/d", "/e"].map((path) => `${path}: too many unresponsive filesystems`),
   ]);
   assert.equal(begun, 2);
   await assert.rejects(guard.run("/f", hang), /too many/);
@@ -94,7 +94,7 @@ test("queued calls start as soon as another has ended", async () => {
 const mayMount = process.getuid?.() === 0 && existsSync("/dev/fuse");
 const forceAndDetach = 3;
 
-test("with more dead file systems than threads other files can still be read", {
+test("with more dead filesystems than threads other files can still be read", {
   skip: !mayMount && "needs root and FUSE",
 }, async (t) => {
   const dir = await mkdtemp(join(tmpdir(), "hang-guard-"));

@@ -59,7 +59,7 @@ export class HangGuard {
       if (same?.hangs) one.reject(notResponding(one.path));
       else if (!same && this.#running.size < this.#maxCalls) one.start();
       else if ([...this.#running.values()].filter((call) => call.hangs).length >= this.#maxCalls)
-        one.reject(new KubeletError("ETIMEDOUT", `${one.path}: too many unresponsive file systems`));
+        one.reject(new KubeletError("ETIMEDOUT", `${one.path}: too many unresponsive filesystems`));
       else this.#waiting.push(one);
     }
   }

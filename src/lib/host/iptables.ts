@@ -11,12 +11,12 @@ export interface IptablesRule {
   readonly args: readonly string[];
 }
 
-/** The packet filter of one IP family. All calls reject if iptables failed for another reason than a missing or existing object. */
+/** The packet filter of one IP family. All calls reject if iptables failed for a reason other than a missing or existing object. */
 export interface Iptables {
   readonly family: IpFamily;
   /** Whether the program and the tables of the kernel exist. */
   isPresent(signal: AbortSignal): Promise<boolean>;
-  /** Rejects only if iptables could not look, for example because another process holds its lock. */
+  /** Rejects only if iptables could not check, for example because another process holds its lock. */
   hasChain(table: IptablesTable, chain: string, signal: AbortSignal): Promise<boolean>;
   ensureChain(table: IptablesTable, chain: string, signal: AbortSignal): Promise<void>;
   ensureRule(table: IptablesTable, rule: IptablesRule, signal: AbortSignal): Promise<void>;

@@ -14,7 +14,7 @@ export interface Libc {
   ioctl(fd: number, request: number, argument: number): number;
   /** A request whose argument is a structure, which the kernel reads or writes. */
   ioctlBuffer(fd: number, request: number, argument: Buffer): void;
-  /** A quota command for the file system of an open file (quotactl_fd, Linux 5.14). The kernel reads or writes `argument`. */
+  /** A quota command for the filesystem of an open file (quotactl_fd, Linux 5.14). The kernel reads or writes `argument`. */
   quotactl(fd: number, command: number, id: number, argument: Buffer): Promise<void>;
   /** A file descriptor that can be read, eight bytes at a time, after the kernel or a write has added to its counter. */
   eventfd(): number;

@@ -58,7 +58,7 @@ async function readCpu(dir: string, id: number): Promise<CpuFiles | undefined> {
   return {
     id,
     coreId,
-    // Some ARM machines do not know their sockets and report -1.
+    // Some ARM machines do not report their sockets: -1.
     socket: Number(socket),
     // Without NUMA nodes the machine counts as one: see `withoutNuma`.
     numaNode: node ? Number(node.slice(4)) : 0,

@@ -54,7 +54,7 @@ test("mounts below a directory are found in the text as in the parsed table", ()
     assert.deepEqual(findMountsBelow(text, path), mountsBelow(mounts, [path]), path);
 });
 
-test("a mount has its ID, its parent, the visible part of the file system, and whether it is shared", () => {
+test("a mount has its ID, its parent, the visible part of the filesystem, and whether it is shared", () => {
   const { id, parentId, device, root, source, shared, mountOptions } = findMount(text, "/elsewhere")!;
   assert.deepEqual(
     [id, parentId, device, root, source, shared, mountOptions],

@@ -4,14 +4,14 @@ export interface MountPoint {
   /** Unlike the path, it differs for each mount. */
   readonly id: number;
   readonly parentId: number;
-  /** Of the file system: "8:1". */
+  /** The device number of the filesystem: "8:1". */
   readonly device: string;
-  /** The part of the file system that is visible here: "/" unless it is a bind mount of a directory in it. */
+  /** The part of the filesystem that is visible here: "/" unless it is a bind mount of a directory in it. */
   readonly root: string;
   readonly path: string;
   readonly fsType: string;
   readonly source: string;
-  /** Of this mount: "ro", "nosuid", … */
+  /** The options of this mount: "ro", "nosuid", … */
   readonly mountOptions: readonly string[];
   /** Superblock options: for cgroup v1 the controllers. */
   readonly options: readonly string[];
@@ -95,7 +95,7 @@ export function mountsBelow(mounts: readonly MountPoint[], dirs: readonly string
     .reverse();
 }
 
-/** Other mount points of the same part of the same file system. */
+/** Other mount points of the same part of the same filesystem. */
 export function mountReferences(mounts: readonly MountPoint[], path: string): string[] {
   const own = mountAt(mounts, path);
   if (!own) return [];

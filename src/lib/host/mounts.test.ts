@@ -12,7 +12,7 @@ import { removeEmptyTree, removeTree } from "./remove-tree.ts";
 
 const mayMount = process.getuid?.() === 0;
 
-test("options of mount(8) become flags, and the rest is passed to the file system; the last of two opposites wins", () => {
+test("options of mount(8) become flags, and the rest is passed to the filesystem; the last of two opposites wins", () => {
   const table: [string[], number, string][] = [
     [[], 0, ""],
     [["ro"], 1, ""],
@@ -153,7 +153,7 @@ describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, (
     }
   });
 
-  test("directories are created with the requested mode, whatever the umask, and not through a link that leads out", async () => {
+  test("directories are created with the requested mode, regardless of the umask, and not through a link that leads out", async () => {
     await directory("make");
     await symlink("/", join(dir, "make/out"));
     const root = await openRoot(join(dir, "make"));

@@ -51,7 +51,7 @@ const flag = {
   strictAtime: 1 << 24,
 };
 
-/** Options that are mount flags; [set, clear]. All others are for the file system. */
+/** Options that are mount flags; [set, clear]. All others are for the filesystem. */
 const flagOf: Record<string, readonly [number, number]> = {
   defaults: [0, 0],
   ro: [flag.readOnly, 0],
@@ -75,7 +75,7 @@ const flagOf: Record<string, readonly [number, number]> = {
   rbind: [flag.bind | flag.recursive, 0],
 };
 
-/** Splits options of mount(8): flags for the kernel, and the rest for the file system. */
+/** Splits options of mount(8): flags for the kernel, and the rest for the filesystem. */
 export function mountFlags(options: readonly string[]): { flags: number; data: string } {
   let flags = 0;
   const data: string[] = [];
@@ -153,7 +153,7 @@ export const hostMounts: Mounts = {
   list: readMounts,
 };
 
-/** The path as in the mount table. The last component is not resolved: its file system may hang. */
+/** The path as in the mount table. The last component is not resolved: its filesystem may hang. */
 async function realPathOf(dir: string): Promise<string | undefined> {
   try {
     return join(await realpath(dirname(dir)), basename(dir));
@@ -165,7 +165,7 @@ async function realPathOf(dir: string): Promise<string | undefined> {
 
 /**
  * Makes the propagation of this directory shared: mounts of a container with bidirectional
- * propagation would otherwise stay in it. If that needed a bind mount of the directory on itself, the returned function unmounts it, unless
+ * propagation would otherwise remain in it. If that needed a bind mount of the directory on itself, the returned function unmounts it, unless
  * something is mounted in it.
  */
 export async function makeMountsShared(dir: string): Promise<() => Promise<void>> {

@@ -37,7 +37,7 @@ export function createBridgeRequest(name: string, hardwareAddress: Uint8Array): 
   };
 }
 
-/** Deletes a link. Both ends of a veth pair are deleted, whatever their network namespaces. */
+/** Deletes a link. Both ends of a veth pair are deleted, regardless of their network namespaces. */
 export function deleteLinkRequest(link: number): NetlinkRequest {
   const header = Buffer.alloc(16); // struct ifinfomsg
   header.writeInt32LE(link, 4);

@@ -11,7 +11,7 @@ let fcntl: Fcntl | undefined;
 
 /**
  * Whether any process has this file open for writing. The kernel grants a read lease on a file only if none has: we
- * request one, and release it immediately. Undefined where the file system has no leases.
+ * request one, and release it immediately. Undefined where the filesystem has no leases.
  */
 export function isOpenForWriting(fd: number): boolean | undefined {
   fcntl ??= koffi.load(null).func("int fcntl(int fd, int command, int argument)") as Fcntl;

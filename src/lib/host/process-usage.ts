@@ -19,7 +19,7 @@ export interface ProcessUsage {
   readonly sentBytes: number;
 }
 
-/** The kernel reports hundredths of a second to user space, whatever its own clock. */
+/** The kernel reports hundredths of a second to user space, regardless of its own clock. */
 const ticks = 100;
 
 export async function readProcessUsage(
@@ -34,7 +34,7 @@ export async function readProcessUsage(
     readFile(join(dir, "status"), "utf8"),
     readFile(join(dir, "net/netstat"), "utf8").catch(() => ""),
   ]);
-  // The name of the program may contain blanks and brackets; the fields after it do not.
+  // The name of the program may contain spaces and parentheses; the fields after it do not.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const field = (number: number) => Number(fields[number - 3] ?? 0);
   const residentKib = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0);
@@ -64,7 +64,7 @@ function ipOctets(netstat: string): { receivedBytes: number; sentBytes: number }
   return { receivedBytes: value("InOctets"), sentBytes: value("OutOctets") };
 }
 
-/** Of several processes together: files and sockets that they have open. Those that exit in the meantime are ignored. */
+/** The total number of files and sockets that several processes have open. Those that exit in the meantime are ignored. */
 export async function readOpenFiles(pids: readonly number[]): Promise<{ files: number; sockets: number }> {
   const total = { files: 0, sockets: 0 };
   for (const pid of pids) {

@@ -42,7 +42,7 @@ export function unmodifiedFileMappings(smaps: string): Range[] {
 
 /**
  * Unmaps the pages of the program that are in memory. Those that it needs again are mapped again from the page cache when it uses them;
- * those that only startup has used stay unmapped.
+ * those that only startup has used remain unmapped.
  */
 export async function releaseProgramPages(): Promise<void> {
   // Loaded before: that maps and unmaps files.

@@ -3,15 +3,15 @@ import { errnoOf } from "../base/errors.ts";
 import type { DiskUsage } from "./disk-usage.ts";
 import { libc } from "./libc.ts";
 
-/** Project quotas of the file system with a directory: the kernel counts the usage of a tree while it is being written. */
+/** Project quotas of the filesystem with a directory: the kernel counts the usage of a tree while it is being written. */
 export interface ProjectQuotas {
-  /** Whether the file system counts usage by project: XFS or ext4, mounted with `prjquota`. */
+  /** Whether the filesystem counts usage by project: XFS or ext4, mounted with `prjquota`. */
   isCounting(dir: string): Promise<boolean>;
   /** The project of a directory; 0 if it has none. */
   projectOf(dir: string): Promise<number>;
   /** Files and directories that are created below an empty directory from now on belong to the project; 0 for none. */
   setProject(dir: string, project: number): Promise<void>;
-  /** The usage of a project on the file system of the directory. */
+  /** The usage of a project on the filesystem of the directory. */
   usageOf(dir: string, project: number): Promise<DiskUsage>;
 }
 
@@ -40,7 +40,7 @@ export const projectQuotas: ProjectQuotas = {
       try {
         await (await libc()).quotactl(fd, getState, 0, state);
       } catch {
-        return false; // no quotas on this file system, in this kernel, or for this process
+        return false; // no quotas on this filesystem, in this kernel, or for this process
       }
       return (state.readUInt16LE(stateFlagsAt) & isCountingProjects) !== 0;
     }),

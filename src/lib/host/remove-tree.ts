@@ -73,7 +73,7 @@ async function removeFiles(directory: RawPath, device: number): Promise<Buffer[]
   if (!found) return [];
   // The mount table was read before: later mounts are not in it.
   if (found.dev !== device)
-    throw new KubeletError("EBUSY", `remove ${directory}: it is on another file system than its parent`);
+    throw new KubeletError("EBUSY", `remove ${directory}: it is on a different filesystem than its parent`);
   const dirs: Buffer[] = [];
   for await (const names of namesIn(directory, concurrency))
     await Promise.all(

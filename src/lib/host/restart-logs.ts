@@ -14,7 +14,7 @@ export async function restartsByLogs(containerLogDir: string): Promise<number> {
       .map((entry) => Number(logName.exec(entry.name)?.[1] ?? -1) + 1);
     return Math.max(0, ...counts.filter(Number.isSafeInteger));
   } catch {
-    // No directory, no logs; an unreadable one must not keep the container from starting.
+    // No directory, no logs; an unreadable one must not prevent the container from starting.
     return 0;
   }
 }

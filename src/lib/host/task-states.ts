@@ -24,7 +24,7 @@ const stateOf: Readonly<Record<string, keyof TaskStates>> = {
   t: "stopped",
 };
 
-/** Of all tasks of these processes; those that exit in the meantime, and zombies, are ignored. */
+/** The states of all tasks of these processes; those that exit in the meantime, and zombies, are ignored. */
 export async function readTaskStates(pids: readonly number[], proc = "/proc"): Promise<TaskStates> {
   const counts = { sleeping: 0, running: 0, stopped: 0, uninterruptible: 0, iowaiting: 0 };
   for (const pid of pids) {
@@ -34,7 +34,7 @@ export async function readTaskStates(pids: readonly number[], proc = "/proc"): P
       readFile(join(dir, task, "stat"), "utf8").catch(() => ""),
     );
     for (const stat of stats) {
-      // The name of the program may contain blanks and brackets; the fields after it do not.
+      // The name of the program may contain spaces and parentheses; the fields after it do not.
       const state = stateOf[stat.slice(stat.lastIndexOf(")") + 2)[0] ?? ""];
       if (state) counts[state]++;
     }

@@ -1,6 +1,6 @@
 /**
  * All file calls of the process, and the system calls of `libc.ts`, are made by a pool of threads. Node has four of them, and a call
- * on a dead file system blocks one forever.
+ * on a dead filesystem blocks one forever.
  */
 const poolSize = 8;
 const maxThreads = 1024;

@@ -1,5 +1,5 @@
 /**
- * `$(NAME)` becomes the result of `lookup`, and stays unchanged if `lookup` returns undefined; `$$` becomes `$`, so
+ * `$(NAME)` becomes the result of `lookup`, and remains unchanged if `lookup` returns undefined; `$$` becomes `$`, so
  * that `$$(NAME)` is a literal `$(NAME)`. Everything else is unchanged.
  */
 export function expandVariables(text: string, lookup: (name: string) => string | undefined): string {

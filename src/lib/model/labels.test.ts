@@ -53,7 +53,7 @@ describe("container annotations", () => {
     assert.equal(annotations["dev/x"], "1");
     assert.notEqual(annotations["io.kubernetes.container.hash"], "forged");
   });
-  it("write fields in the order of the API, whatever the manifest's", () => {
+  it("write fields in the order of the API, regardless of that of the manifest", () => {
     assert.equal(
       annotations["io.kubernetes.container.ports"],
       '[{"name":"http","containerPort":80,"protocol":"TCP"}]',

@@ -68,7 +68,7 @@ function identity(pod: Pod): Record<string, string> {
   };
 }
 
-/** Fields in the order of the API types, whatever order a manifest has them in. */
+/** Fields in the order of the API types, regardless of their order in the manifest. */
 function orderedHandler(handler: Handler): object {
   const { exec, httpGet, tcpSocket, sleep } = handler;
   return {

@@ -1,6 +1,6 @@
 import type { PodCondition } from "./pod.ts";
 
-/** The pod has failed, whatever its containers did: rejected, evicted, deadline exceeded. */
+/** The pod has failed, regardless of what its containers did: rejected, evicted, deadline exceeded. */
 export interface PodFailure {
   phase: "Failed";
   reason: string;

@@ -6,7 +6,7 @@ import { formatQuantity } from "./quantity-form.ts";
 export type ResourceAmounts = ReadonlyMap<string, bigint>;
 
 export interface PodResourceOptions {
-  /** Leaves out the pod overhead of the runtime class. */
+  /** Omits the pod overhead of the runtime class. */
   excludeOverhead?: boolean;
   /** False if the PodLevelResources gate is off: spec.resources is then ignored. */
   podLevel?: boolean;

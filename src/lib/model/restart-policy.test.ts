@@ -130,7 +130,7 @@ const table: [
     0,
     "restart-all",
   ],
-  ["a failed init container is tried again", "init", "OnFailure", {}, 1, "restart"],
+  ["a failed init container is retried", "init", "OnFailure", {}, 1, "restart"],
   ["a failed init container, Never", "init", "Never", {}, 1, "no"],
   ["a failed init container, by a rule", "init", "Never", on42, 42, "restart"],
   ["a sidecar is restarted always", "sidecar", "Never", { restartPolicy: "Always" }, 0, "restart"],

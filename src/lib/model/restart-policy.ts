@@ -33,7 +33,7 @@ export function restartDecision(
   const action = gates.containerRules ? matchingAction(container, exitCode) : undefined;
   if (action === "RestartAllContainers" && gates.restartAll) return "restart-all";
   if (role === "sidecar") return "restart";
-  // An init container that succeeded is never run again, whatever its policy.
+  // An init container that succeeded is never run again, regardless of its policy.
   if (role === "init" && exitCode === 0) return "no";
   if (action === "Restart") return "restart";
   const policy = policyOf(pod, container, role, gates);
@@ -42,7 +42,7 @@ export function restartDecision(
   return policy === "OnFailure" && exitCode === 0 ? "no" : "restart";
 }
 
-/** Whether a container that we stop, for example for a failed probe, is restarted, whatever its exit code. */
+/** Whether a container that we stop, for example for a failed probe, is restarted, regardless of its exit code. */
 export function restartsWhenKilled(
   pod: Pod,
   container: Container,
@@ -67,7 +67,7 @@ export type LastTermination = (name: string) => (Termination & { state: string }
 
 /**
  * True while all containers of the pod are being restarted: one terminated in a way that triggers it. It is removed
- * last, so that this stays true until the rest is removed.
+ * last, so that this remains true until the rest is removed.
  */
 export function restartsAll(pod: Pod, lastOf: LastTermination, gates?: RestartGates): boolean {
   return restartAllTriggers(pod, lastOf, gates).length > 0;

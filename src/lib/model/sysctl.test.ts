@@ -4,7 +4,7 @@ import { normalizeSysctl, sysctlNamespace } from "./sysctl.ts";
 
 describe("normalizeSysctl", () => {
   const rows: [rule: string, name: string, want: string][] = [
-    ["dots stay", "net.ipv4.ip_local_port_range", "net.ipv4.ip_local_port_range"],
+    ["dots are kept", "net.ipv4.ip_local_port_range", "net.ipv4.ip_local_port_range"],
     ["slashes become dots", "net/ipv4/tcp_syncookies", "net.ipv4.tcp_syncookies"],
     [
       "the first separator decides: a dot after slashes is a slash",

@@ -57,18 +57,18 @@ export interface ResourceAllocator {
   /** For the containers of the pod together. */
   podHints(pod: Pod): TopologyHints;
   /**
-   * Idempotent: a container keeps its allocation over restarts of itself and of the agent. Called in the order of the init containers, then
+   * Idempotent: a container keeps its allocation across restarts of itself and of the agent. Called in the order of the init containers, then
    * of the containers. Throws a KubeletError, whose code is the reason for rejecting the pod and whose message is that of the status; with
    * the code UnexpectedAdmissionError, or for any other error, the message becomes "Allocate failed due to <message>, which is unexpected".
    */
   allocate(pod: Pod, container: Container, affinity: TopologyHint, signal: AbortSignal): Promise<void>;
-  /** The container runs: init containers before it have completed, and those that are not sidecars need nothing anymore. */
+  /** The container runs: init containers before it have completed, and those that are not sidecars no longer need resources. */
   containerStarted?(pod: Pod, container: Container): void;
   /** Everything that the pod has; after a failed admission, and when its containers are gone. */
   release(uid: PodUid): void;
   /** The pods that have some of the resources. */
   holders(): readonly PodUid[];
-  /** Releases the resources of pods that are gone: those from a checkpoint that is no longer in any source. */
+  /** Releases the resources of pods that are gone: those in a checkpoint that are no longer in any source. */
   keepOnly(isKnown: (uid: PodUid) => boolean): void;
   /** One line for users about a rejected container: what is free, on which NUMA nodes. */
   explain?(pod: Pod, container: Container): string | undefined;

@@ -22,7 +22,7 @@ export interface ErrorProxyOptions {
 const hopHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "host", "upgrade"]);
 const retryable = [429, 503];
 
-/** An HTTPS proxy in front of the API server that can answer requests with errors, or lose the responses. */
+/** An HTTPS proxy in front of the API server that can fail requests, or lose their responses. */
 export class ErrorProxy {
   readonly #o: ErrorProxyOptions;
   readonly #server: Http2SecureServer;

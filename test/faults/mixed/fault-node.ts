@@ -19,7 +19,7 @@ const diskBytes = 64 << 20;
 const hook = new URL("process-hook.ts", import.meta.url).pathname;
 
 /**
- * A real containerd, the embedded API and the agent, with a proxy between each two of them that can fail, a small disk for the agent's root
+ * A real containerd, the embedded API and the agent, with a proxy between each pair of them that can fail, a small disk for the agent's root
  * directory, and a wall clock of the agent that can be set.
  */
 export class FaultNode {
@@ -109,7 +109,7 @@ export class FaultNode {
     await this.full.node.stopRuntime(); // waits for its exit
   }
 
-  /** Of the agent, relative to that of the machine. */
+  /** Sets the clock of the agent, relative to that of the machine. */
   setClock(offsetMs: number): void {
     writeFileSync(join(this.#dir, "offset-ms"), String(offsetMs));
   }

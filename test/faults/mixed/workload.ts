@@ -20,7 +20,7 @@ export interface StaticPod {
   readonly note: string;
 }
 
-/** Pods that are created, edited and deleted through the API server and the manifest directory, and what of them is desired. */
+/** Pods that are created, edited and deleted through the API server and the manifest directory, and which of them are desired. */
 export class Workload {
   /** Pods in the API server, by name. */
   readonly pods = new Map<string, Kind>();

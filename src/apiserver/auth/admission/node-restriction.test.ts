@@ -234,7 +234,7 @@ const rows: [string, Request, string?][] = [
     `${m}node "n1" must not set blockOwnerDeletion on an owner reference`,
   ],
   [
-    "a mirror pod whose owner has another UID than the node",
+    "a mirror pod whose owner has a different UID than the node",
     mirror({}, { ownerReferences: [{ ...owner, uid: "old" }] }),
     `${m}node n1 UID mismatch: expected old got node-uid`,
   ],

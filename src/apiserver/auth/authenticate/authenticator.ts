@@ -8,7 +8,7 @@ import type { ClientCertificates } from "./client-certificates.ts";
 import { impersonated } from "./impersonation.ts";
 
 /**
- * By certificate, else by token. A client without credentials may request public paths; one with invalid credentials,
+ * By certificate, otherwise by token. A client without credentials may request public paths; one with invalid credentials,
  * nothing.
  */
 export class RequestAuthenticator implements Authenticator {

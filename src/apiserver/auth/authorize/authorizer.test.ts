@@ -338,7 +338,7 @@ test("the node graph follows the objects, and deleted objects grant nothing", as
   await graph.done;
 });
 
-test("a secret that two pods use stays readable until both are deleted", async () => {
+test("a secret that two pods use remains readable until both are deleted", async () => {
   const objects = cluster();
   objects.put("pods", pod("second", "n1", { imagePullSecrets: [{ name: "pull" }] }));
   const { graph, authorizer } = authorizerOf(objects);

@@ -153,7 +153,7 @@ test("a kubelet that joins gets its certificate, and renews it itself", async ()
   });
 });
 
-test("the requester is recorded by the API, whatever the request contains", async () => {
+test("the requester is recorded by the API, regardless of what the request contains", async () => {
   const { objects, get } = setUp();
   const forged = {
     ...spec(),

@@ -28,7 +28,7 @@ export interface CertificateSpec {
 }
 
 /**
- * The pair in `<path>.crt` and `<path>.key`, created again if it is missing, does not match, or is past most of its
+ * The pair in `<path>.crt` and `<path>.key`, recreated if it is missing, does not match, or is past most of its
  * lifetime.
  */
 export function ensureKeyPair(path: string, spec: CertificateSpec, ca: Authority, now: number): Pair {

@@ -7,7 +7,7 @@ export function kubeconfig(o: {
   readonly ca: string;
   readonly user: string;
   readonly credential: Credential;
-  /** Of the cluster and of the context. */
+  /** The name of the cluster and of the context. */
   readonly name?: string;
 }): string {
   const name = o.name ?? "kubelet-ts";

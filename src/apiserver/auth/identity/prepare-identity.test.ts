@@ -106,9 +106,9 @@ const rows: [
   ["the CA is missing", (dir) => rmSync(join(dir, "pki/ca.crt")), {}, ["serving", "admin", "kubeletClient"]],
 ];
 
-test("only files that no longer match are created again", async (t) => {
+test("only files that no longer match are recreated", async (t) => {
   for (const [when, change, options, renewed] of rows)
-    await t.test(`if ${when}, these are created again: ${renewed.join(", ") || "none"}`, async (t) => {
+    await t.test(`if ${when}, these are recreated: ${renewed.join(", ") || "none"}`, async (t) => {
       const { dir, clock, prepare } = setUp(t);
       const first = prepare();
       await change(dir, clock);
@@ -134,7 +134,7 @@ test("a CA with a missing or different key is an error, and is not replaced", (t
   assert.throws(() => prepare(), { code: "BadAuthority", message: /ca\.key is missing/ });
 });
 
-test("no certificate outlives the CA, and an expired CA is created again", async (t) => {
+test("no certificate outlives the CA, and an expired CA is recreated", async (t) => {
   const { prepare, clock } = setUp(t);
   const first = prepare();
   await clock.advance(9.5 * 365 * day);

@@ -45,7 +45,7 @@ function bind(
     if (reason !== undefined) misfits.push(reason);
     return reason === undefined;
   });
-  // There is usually one node; of several, the one with the fewest pods is chosen.
+  // There is usually one node; if there are several, the one with the fewest pods is chosen.
   const podsOn = (view: NodeView) => usages.get(view.name)?.pods ?? 0;
   const best = fitting.sort((a, b) => podsOn(a) - podsOn(b))[0];
   if (best === undefined) return { do: "wait", pod: object, message: fitMessage(misfits) };

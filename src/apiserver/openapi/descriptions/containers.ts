@@ -112,7 +112,7 @@ core.SecurityContext: Security settings of a container.
   capabilities: Capabilities to add and drop.
   privileged: Runs with all privileges of root on the node.
   procMount: How /proc is mounted.
-  readOnlyRootFilesystem: Whether the root file system is read-only.
+  readOnlyRootFilesystem: Whether the root filesystem is read-only.
   runAsGroup: GID of the process.
   runAsNonRoot: The container does not start if its user is root.
   runAsUser: UID of the process.

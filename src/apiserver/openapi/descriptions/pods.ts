@@ -153,7 +153,7 @@ core.PodDNSConfig: DNS settings of a pod.
   searches: Search domains.
 core.PodReadinessGate: An additional condition for readiness.
   conditionType: Type of the condition.
-core.PodSchedulingGate: A gate that keeps a pod from being scheduled.
+core.PodSchedulingGate: A gate that prevents a pod from being scheduled.
   name: Its name.
 core.PodIP: An address of a pod.
   ip: The address.

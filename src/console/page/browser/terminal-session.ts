@@ -137,7 +137,7 @@ function documentOf(create: (name: string) => HTMLElement): Document {
   });
 }
 
-/** A part of xterm uses the global document, whatever the options are, but only while it opens. */
+/** A part of xterm uses the global document, regardless of the options, but only while it opens. */
 function openWith(create: (name: string) => HTMLElement, open: () => void): void {
   Object.defineProperty(document, "createElement", { value: create, configurable: true });
   try {

@@ -14,7 +14,7 @@ export interface ChartProps {
   readonly format: (value: number) => string;
   /** Ticks at powers of two, with `formatBytes`. */
   readonly bytes?: boolean;
-  /** The top of the scale if values stay below it. */
+  /** The top of the scale if values remain below it. */
   readonly max?: number | undefined;
 }
 

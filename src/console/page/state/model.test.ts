@@ -22,7 +22,7 @@ test("changes replace only the pods that they name", () => {
   assert.equal(next.pods.get("b"), changed);
 });
 
-test("parts that a message does not change stay the same objects", () => {
+test("parts that a message does not change remain the same objects", () => {
   const next = reduce(start, { ...changes, node: { ...start.node!, name: "other" } }, 9000);
   assert.equal(next.pods, start.pods);
   assert.equal(next.usage, start.usage);
@@ -31,7 +31,7 @@ test("parts that a message does not change stay the same objects", () => {
   assert.equal(pod.pods.get("a"), start.pods.get("a"));
 });
 
-test("a pod that is removed and created again in one message exists", () => {
+test("a pod that is removed and recreated in one message exists", () => {
   const next = reduce(start, { ...changes, pods: [podSummary("a")], removed: ["a"] }, 9000);
   assert.ok(next.pods.has("a"));
 });

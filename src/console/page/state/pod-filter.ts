@@ -75,7 +75,7 @@ export function sortPods(
     status: (a, b) => rank(a) - rank(b) || compareText(a.status, b.status),
     ready: (a, b) => Number(a.ready) - Number(b.ready),
     restarts: (a, b) => a.restarts - b.restarts,
-    // The age of a pod grows as its time of creation is earlier.
+    // The earlier a pod was created, the greater its age.
     age: (a, b) => (b.createdAt ?? 0) - (a.createdAt ?? 0),
     cpu: (a, b) => newest(a, "cpu") - newest(b, "cpu"),
     memory: (a, b) => newest(a, "memory") - newest(b, "memory"),

@@ -14,7 +14,7 @@ export interface TimelineBar {
 const longStepMs = 5_000;
 const longGapMs = 1_000;
 
-/** Places each step on a common axis. Long times are shortened, so that short steps stay visible. */
+/** Places each step on a common axis. Long times are shortened, so that short steps remain visible. */
 export function timelineBars(steps: readonly TimelineStep[], now: number): TimelineBar[] {
   const spans = steps.map((step) => ({
     from: step.startedAt,

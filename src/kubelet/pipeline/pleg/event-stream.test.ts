@@ -117,7 +117,7 @@ for (const error of [undefined, new CriError("UNAVAILABLE", "GetContainerEvents"
     assert.deepEqual(actions, ["relist"], "the events in between were missed");
   });
 
-test("a runtime without events is tried again after minutes, and that is logged once", async (t) => {
+test("a runtime without events is retried after minutes, and that is logged once", async (t) => {
   const unsupported = new CriError("UNIMPLEMENTED", "GetContainerEvents", "method not implemented");
   const { clock, streams, stream, logs, runtime } = await setUp(t, unsupported);
   await clock.advance(299_999);

@@ -20,7 +20,7 @@ export interface EventStreamOptions {
   metrics?: EventStreamMetrics;
 }
 
-/** A runtime without events is tried again after this time: it may have been upgraded. */
+/** A runtime without events is retried after this time: it may have been upgraded. */
 const unsupportedRetryMs = 5 * 60_000;
 const brokenRetryMs = 1000;
 

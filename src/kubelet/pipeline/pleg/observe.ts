@@ -104,7 +104,7 @@ export function mayBecomeOomKilled(
 }
 
 /**
- * The pod with the reason OOMKilled for those of its containers that the kernel killed, whatever the runtime reports: it learns of the
+ * The pod with the reason OOMKilled for those of its containers that the kernel killed, regardless of what the runtime reports: it learns of the
  * kill and of the exit separately. An exit code other than 137 is that of a container that survived the kill of one of its processes.
  */
 export function withOomKills(pod: ObservedPod, isKilled: (id: ContainerId) => boolean): ObservedPod {

@@ -110,7 +110,7 @@ test("a container that was killed is refreshed for a while: the OOM kill is repo
 });
 
 for (const order of ["before", "after"] as const)
-  test(`a container is OOMKilled if the kernel reports it ${order} the exit, whatever the runtime reports`, async (t) => {
+  test(`a container is OOMKilled if the kernel reports it ${order} the exit, regardless of what the runtime reports`, async (t) => {
     const { view, clock, events, observed, pleg } = await setUp(t, {
       everyMs: 3_600_000,
       view: (v) => {
@@ -282,7 +282,7 @@ test("a container that is removed between listing and inspection is gone", async
   assert.ok(isSynced(), "not a failure");
 });
 
-test("a pod that cannot be inspected does not hide the others, and is tried again", async (t) => {
+test("a pod that cannot be inspected does not hide the others, and is retried", async (t) => {
   const { view, clock, state } = await setUp(t, {
     view: (v) => {
       v.show("bad");
@@ -297,7 +297,7 @@ test("a pod that cannot be inspected does not hide the others, and is tried agai
   assert.equal(state("bad"), "c-bad running");
 });
 
-test("a pod that can no longer be inspected stays as it was last observed", async (t) => {
+test("a pod that can no longer be inspected is kept as last observed", async (t) => {
   const { view, clock, state } = await setUp(t, { view: (v) => v.show("p") });
   view.containers[0]!.state = "exited";
   failAt(view, "container c-p");

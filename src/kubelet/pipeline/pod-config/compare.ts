@@ -21,7 +21,7 @@ export function compare(known: Pod, next: Pod): Difference {
 
 function isSemanticallyEqual(known: Pod, next: Pod): boolean {
   return (
-    // A UID in a manifest stays the same when the name changes.
+    // A UID in a manifest remains the same when the name changes.
     fullNameOf(known) === fullNameOf(next) &&
     isDeepStrictEqual(known.spec, next.spec) &&
     isDeepStrictEqual(known.metadata.labels ?? {}, next.metadata.labels ?? {}) &&

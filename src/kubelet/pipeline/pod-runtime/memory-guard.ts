@@ -1,6 +1,6 @@
 /** A memory limit that shrinks, and how much memory is in use below it; undefined if that is unknown. */
 export interface ShrinkingLimit {
-  /** Undefined: of the pod. */
+  /** Undefined for the pod. */
   readonly container?: string;
   readonly limit: bigint;
   readonly usage: bigint | undefined;

@@ -46,7 +46,7 @@ test("a log has a link with upstream's name", async (t) => {
   assert.equal(await readlink(join(dir, "links", "p_default_a-c1.log")), join(logDir, "a", "3.log"));
 });
 
-test("the name of a link is truncated to the limit of the file system", async (t) => {
+test("the name of a link is truncated to the limit of the filesystem", async (t) => {
   const { files, links } = await setUp(t);
   await files.linkLog(aPod({}, { name: "n".repeat(250) }), "a", 0, id("c1"));
   const [name] = await links();

@@ -16,11 +16,11 @@ export const memoryStillInUse = "ResizeMemoryInUse";
 export interface PodResizing {
   /** The change that a container of the pod needs, if it runs, to have its allocated resources. */
   actionFor(pod: Pod, container: Container, isInit: boolean): "none" | "update" | "restart";
-  /** The pod's cgroup needs a resize, whatever its containers need. */
+  /** The pod's cgroup needs a resize, regardless of what its containers need. */
   needsPodResize(pod: Pod): boolean;
   /** A resize was interrupted or has failed. */
   isResizing(uid: PodUid): boolean;
-  /** Resolves when it is recorded that cgroups of the pod may have other resources than recorded. */
+  /** Resolves when it is recorded that cgroups of the pod may have resources that differ from the recorded ones. */
   resizeStarts(pod: Pod): Promise<void>;
   /** All of them have the resources of the pod. */
   resized(pod: Pod, containers: readonly Container[]): Promise<void>;

@@ -11,7 +11,7 @@ export interface PodCgroupSteps {
 /**
  * How the cgroup of a pod gets its new limits: what grows comes before its containers, what shrinks after them. The kernel (cgroup v1)
  * rejects a CPU quota of a container above that of its pod, and a quota of the pod below that of a container. A limit that the pod no
- * longer has stays, as upstream.
+ * longer has is kept, as upstream.
  */
 export function podCgroupSteps(current: CgroupLimits, desired: CgroupResources): PodCgroupSteps {
   const before: Writable<CgroupResources> = {};

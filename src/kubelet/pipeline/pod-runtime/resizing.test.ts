@@ -90,7 +90,7 @@ test("a container that was stopped for a resize starts again while memory of the
   assert.deepEqual(s.names(), ["a#0 exited", "a#1 running", "b#0 running"]);
 });
 
-test("a resize that fails keeps containers from starting that need it, and only these", async (t) => {
+test("a resize that fails blocks the start of containers that need it, and only these", async (t) => {
   const s = await setUp(t);
   s.node.fails = true;
   await s.exit("a", 1);

@@ -84,7 +84,7 @@ const table: [rule: string, settings: Settings, waits: number[]][] = [
 for (const [rule, settings, expected] of table)
   test(`back-off: ${rule}`, async () => assert.deepEqual(await waits(restartDelays(settings)), expected));
 
-test("back-off: 10 min after its last restart there is no delay again, whatever the limit", async () => {
+test("back-off: 10 min after its last restart there is no delay again, regardless of the limit", async () => {
   for (const maxMs of [20_000, 300_000]) {
     const clock = new FakeClock();
     const backoff = new RestartBackoff(clock, maxMs);

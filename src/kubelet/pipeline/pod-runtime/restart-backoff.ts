@@ -130,7 +130,7 @@ export class RestartBackoff {
     return replaced?.id === id ? replaced : undefined;
   }
 
-  /** Undefined if that has passed. `last`: the newest container of the name, which `exited` may be. */
+  /** Undefined if that has passed. `last`: the newest container of that name, which `exited` may be. */
   #until(
     key: string,
     exited: ObservedContainer,
@@ -143,7 +143,7 @@ export class RestartBackoff {
     return until <= this.#clock.monotonic() ? undefined : until;
   }
 
-  /** Never in the future, whatever the clocks are: no wait is longer than the delay. */
+  /** Never in the future, regardless of the clocks: no wait is longer than the delay. */
   #endOf(key: string, { id, finishedAt }: ObservedContainer): MonotonicTime {
     const part = containerPart(key);
     const ends = this.#ends.get(part) ?? new Map<ContainerId, MonotonicTime>();

@@ -19,7 +19,7 @@ export interface PodSyncerOptions {
   readonly volumes: SyncVolumes;
   /** The resource claims of pods; absent on a node that cannot have any. `onStep` reports what the pod waits for. */
   readonly claims?: SyncClaims | undefined;
-  /** Of the runtime; healthy until known. */
+  /** The network health that the runtime reports; healthy until known. */
   readonly networkHealth: () => Health;
   /** Whether this node will run the pod. */
   readonly admit: (pod: Pod) => Admission;

@@ -4,7 +4,7 @@ const minSeconds = 1;
 const defaultSeconds = 30;
 
 /**
- * The grace period of a pod that terminates: the shortest that was requested, else that of its spec. Undefined if there is neither a spec
+ * The grace period of a pod that terminates: the shortest that was requested, otherwise that of its spec. Undefined if there is neither a spec
  * nor a request: then that of its containers applies.
  */
 export function effectiveGraceSeconds(

@@ -29,7 +29,7 @@ export interface PodWorkerOptions {
   logger: Logger;
   /** How often a pod is synced without a request. */
   syncEveryMs: () => number;
-  /** Undefined if the pod may start, else what it waits for. */
+  /** Undefined if the pod may start, otherwise what it waits for. */
   mayStart: () => string | undefined;
   /** True if the pod starts again when this worker has finished: its dead containers are kept, and restart counts continue from them. */
   startsAgain?: () => boolean;
@@ -390,7 +390,7 @@ export class PodWorker implements PodSyncStatus {
     this.#o.onFailure?.(failure);
   }
 
-  /** Terminates a pod whose deadline has passed, else sets a timer for it, which also fires during a sync. */
+  /** Terminates a pod whose deadline has passed, otherwise sets a timer for it, which also fires during a sync. */
   #watchDeadline(): void {
     const { syncer, clock } = this.#o;
     this.#cancelDeadline?.();

@@ -93,7 +93,7 @@ test("changes that arrive together are emitted once, and unchanged pods are the 
   assert.deepEqual(changed, ["a", "b", "c", "d"]);
 });
 
-test("a deleted pod leaves the set; one that cannot be decoded stays as it was", async (t) => {
+test("a deleted pod leaves the set; one that cannot be decoded is kept", async (t) => {
   const api = new FakeApi();
   for (const name of ["a", "b"]) api.put("pods", podOn("n1", name));
   const { sets, settle } = await sourceOn(t, api);

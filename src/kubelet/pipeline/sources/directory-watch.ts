@@ -8,7 +8,7 @@ export interface WatchedDirectory {
   close(): void;
   /** The names that were deleted, not moved or replaced, since the last call. */
   takeDeleted?(): Set<string>;
-  /** True once the directory itself is gone, whatever is at its path now. */
+  /** True once the directory itself is gone, regardless of what is at its path now. */
   isGone?(): boolean;
 }
 

@@ -4,9 +4,9 @@ import type { SourceProblem } from "./source.ts";
 
 /** The known state of one manifest file. */
 export interface FileState {
-  /** Of the file as last read. */
+  /** The stamp of the file as last read. */
   stamp: string | undefined;
-  /** Of the bytes that were last decoded. */
+  /** The digest of the bytes that were last decoded. */
   digest: string | undefined;
   /** The pod of the last valid content; kept while the file is invalid. */
   pod: Pod | undefined;
@@ -20,7 +20,7 @@ export interface FileSet {
   conflicts: SourceProblem[];
 }
 
-/** The pods of all files. Of two files with the same pod the first by name wins. */
+/** The pods of all files. If two files define the same pod, the first by name wins. */
 export function podsOf(files: ReadonlyMap<string, FileState>): FileSet {
   const set: FileSet = { pods: [], conflicts: [] };
   const owners = new Map<string, string>();

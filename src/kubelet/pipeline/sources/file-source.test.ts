@@ -396,7 +396,7 @@ test("a single manifest that is deleted and written again removes and adds its p
   );
 });
 
-test("a directory that is deleted and created again removes and adds its pods", async (t) => {
+test("a directory that is deleted and recreated removes and adds its pods", async (t) => {
   const directory = (at: string) => join(at, "manifests");
   const fill = (at: string, more = "") => {
     mkdirSync(directory(at));
@@ -472,7 +472,7 @@ test("an atomic rename replaces the pod", async (t) => {
   assert.equal(s.emits.length, 2);
 });
 
-test("the directory may be created later, removed, and created again", async (t) => {
+test("the directory may be created later, removed, and recreated", async (t) => {
   const s = await sourceOn(t, { path: (directory) => join(directory, "manifests") });
   assert.deepEqual(s.emits, [[]]);
   assert.deepEqual(s.source.health(), { ok: true });

@@ -50,7 +50,7 @@ export class HttpSource implements PodSource {
     return Promise.resolve();
   }
 
-  /** An unreachable URL is reported as a problem. The source stays healthy: a restart of the agent would not help. */
+  /** An unreachable URL is reported as a problem. The source remains healthy: a restart of the agent would not help. */
   problems(): SourceProblem[] {
     return [...this.#problems];
   }

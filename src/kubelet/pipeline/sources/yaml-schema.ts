@@ -15,7 +15,7 @@ const prefixedOctal: ScalarTag = {
 
 /**
  * Scalars as Kubernetes tools read them: YAML 1.1, where `yes` is true and 0644 is octal (file modes), but dates and
- * `12:30` stay strings.
+ * `12:30` remain strings.
  */
 export function kubernetesTags(tags: Tags): Tags {
   const kept = (tags as Tag[]).filter(

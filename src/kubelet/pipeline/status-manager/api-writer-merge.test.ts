@@ -46,7 +46,7 @@ const cases: Case[] = [
     merged: { conditions: [is("Ready")] },
   },
   {
-    rule: "a final phase is written only when no container can run anymore",
+    rule: "a final phase is written only when no container can be running",
     api: { phase: "Running", conditions: [] },
     own: { phase: "Failed", reason: "Evicted", message: "m", conditions: [is("DisruptionTarget")] },
     couldHaveRunningContainers: true,

@@ -7,7 +7,7 @@ import { isFinal } from "./phase.ts";
 
 const disruption = "DisruptionTarget";
 
-/** Fields of the status that the kubelet does not write: they stay as the API has them, like those of a newer API server. */
+/** Fields of the status that the kubelet does not write: they are kept as the API server has them, like those of a newer API server. */
 const externalFields = [
   "resourceClaimStatuses",
   "extendedResourceClaimStatus",

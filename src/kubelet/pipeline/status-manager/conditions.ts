@@ -145,7 +145,7 @@ function isInitialized(
 ): ConditionState {
   if (phase === "Succeeded") return { status: "True", reason: "PodCompleted" };
   const statusOf = (c: Container) => statuses.find((s) => s.name === c.name);
-  // Init containers that are restarted, or created again with all others, do not make an initialized pod uninitialized.
+  // Init containers that are restarted, or recreated with all others, do not make an initialized pod uninitialized.
   const hasStarted = pod.spec.containers.some((c) => {
     const state = statusOf(c)?.state;
     return state?.running || state?.terminated;

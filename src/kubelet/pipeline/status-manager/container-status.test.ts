@@ -233,7 +233,7 @@ const table: Row[] = [
     { state: creating, lastState: terminated(2), restartCount: 1 },
   ],
   [
-    "terminated and is lost: it stays terminated",
+    "terminated and is lost: it remains terminated",
     never,
     [],
     was(never, [exitedWith(3)]),
@@ -507,7 +507,7 @@ for (const [rule, spec, results, former, expected] of probedTable)
       assert.deepEqual([status?.started, status?.ready], expected);
     });
 
-test("a container that does not run is not ready, whatever its probe results", () => {
+test("a container that does not run is not ready, regardless of its probe results", () => {
   const results = probed({ "startup a-0": "success", "readiness a-0": "success" });
   const [status] = statusOf(aPod(), anObservedPod([exitedWith(0)]), results).containerStatuses!;
   assert.deepEqual([status?.started, status?.ready], [false, false]);
@@ -631,7 +631,7 @@ function restarting(status: ApiPodStatus): string | undefined {
   return status.conditions?.find((c) => c.type === "AllContainersRestarting")?.status;
 }
 
-test("a container that was stopped to be replaced is not done, whatever its exit code", () => {
+test("a container that was stopped to be replaced is not done, regardless of its exit code", () => {
   const pod = aPod({ restartPolicy: "OnFailure" });
   const exited = anObservedPod([anObservedContainer("a", { state: "exited", exitCode: 0 })]);
   assert.equal(statusOf(pod, exited).phase, "Succeeded");

@@ -70,7 +70,7 @@ function stateOptions({ pod, runtimeName }: StatusInput): StateOptions {
   };
 }
 
-/** True if it was stopped to be replaced: it is not done, whatever its exit code. */
+/** True if it was stopped to be replaced: it is not done, regardless of its exit code. */
 export function isReplaced(last: ObservedContainer | undefined, { replaced }: StatusInput): boolean {
   return last?.state === "exited" && replaced?.(last) === true;
 }

@@ -72,7 +72,7 @@ const table: Row[] = [
   ["the init container is done and the rest has not started", withInit, [done("i")], all("Pending")],
   ["the init container failed", withInit, [failed("i")], ["Pending", "Pending", "Failed"]],
   [
-    "the init container was created again after a failure",
+    "the init container was recreated after a failure",
     withInit,
     [created("i", { attempt: 1 }), failed("i")],
     ["Pending", "Pending", "Failed"],

@@ -47,7 +47,7 @@ export function containerResources(
   return resources;
 }
 
-/** Sets the actual amount, else the one last reported. */
+/** Sets the actual amount, otherwise the one last reported. */
 function setActual(
   list: ResourceList,
   name: string,

@@ -15,7 +15,7 @@ export interface ResizeCondition {
   readonly message: string;
   /** The generation of the pod that requests it. */
   readonly generation: number;
-  /** Since when it has its reason. */
+  /** When its reason was set. */
   readonly since: WallTime;
   /** When it last changed. */
   readonly at: WallTime;

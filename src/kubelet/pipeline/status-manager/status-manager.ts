@@ -138,7 +138,7 @@ export class StatusManager {
       gates,
     });
     const next = withMirrorTimes(mirror, computed);
-    // The same object while nothing has changed, for those that compare it.
+    // The same object while nothing has changed, for callers that compare it.
     const changed = !entry || !sameJson(entry.status, next);
     const status = changed ? next : entry.status;
     const problem = invalidTransition(pod, previous, status, gates);

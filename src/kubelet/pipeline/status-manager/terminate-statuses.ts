@@ -4,7 +4,7 @@ import type { ApiContainerStatus } from "./api-types.ts";
 import { unobservedTermination } from "./container-state.ts";
 
 /**
- * The containers of a terminated pod, as upstream's TerminatePod. A container whose termination was not observed is reported as failed.
+ * The containers of a terminated pod, as in upstream's TerminatePod. A container whose termination was not observed is reported as failed.
  * Containers that could not have started keep waiting.
  */
 export function terminateStatuses(

@@ -257,23 +257,23 @@ describe("admitPod", () => {
       "NodePorts",
       "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports",
     ];
-    const beside = (parts: FakePodParts) => ({ others: [fakePod(parts)] });
+    const otherPod = (parts: FakePodParts) => ({ others: [fakePod(parts)] });
     check([
-      ["a free port", undefined, port(80), beside(port(81))],
-      ["a port of another pod", conflict, port(80), beside(port(80))],
-      ["of another protocol", undefined, port(80), beside(port(80, { protocol: "UDP" }))],
+      ["a free port", undefined, port(80), otherPod(port(81))],
+      ["a port of another pod", conflict, port(80), otherPod(port(80))],
+      ["of another protocol", undefined, port(80), otherPod(port(80, { protocol: "UDP" }))],
       [
         "of another address",
         undefined,
         port(80, { hostIP: "10.0.0.1" }),
-        beside(port(80, { hostIP: "10.0.0.2" })),
+        otherPod(port(80, { hostIP: "10.0.0.2" })),
       ],
-      ["of all addresses", conflict, port(80, { hostIP: "10.0.0.1" }), beside(port(80))],
+      ["of all addresses", conflict, port(80, { hostIP: "10.0.0.1" }), otherPod(port(80))],
       [
         "of a sidecar",
         conflict,
         port(80),
-        beside({
+        otherPod({
           spec: {
             initContainers: [
               { name: "s", restartPolicy: "Always", ports: [{ containerPort: 1, hostPort: 80 }] },
@@ -281,7 +281,7 @@ describe("admitPod", () => {
           },
         }),
       ],
-      ["no host port", undefined, port(0), beside(port(0))],
+      ["no host port", undefined, port(0), otherPod(port(0))],
     ]);
   });
 

@@ -72,7 +72,7 @@ test("a critical pod preempts, waits until its victims have terminated, and is t
     admission.text,
     "waiting for others to terminate, lacks cpu 400m: default/b (Burstable, cpu 400m)",
   );
-  assert.equal(msBetween(clock.monotonic(), admission.until), 30_000, "its grace period and half of it");
+  assert.equal(msBetween(clock.monotonic(), admission.until), 30_000, "one and a half grace periods");
   assert.deepEqual(
     [...evicted],
     [
@@ -83,7 +83,7 @@ test("a critical pod preempts, waits until its victims have terminated, and is t
           reason: "Preempting",
           message: "Preempted in order to admit critical pod",
           detail:
-            "critical pod default/dns lacked cpu 400m, which the fewest and cheapest pods free: default/b (Burstable, cpu 400m)",
+            "critical pod default/dns lacked cpu 400m; the fewest and lowest-ranked pods that free it: default/b (Burstable, cpu 400m)",
           conditions: [
             {
               type: "DisruptionTarget",
@@ -134,7 +134,7 @@ test("a critical pod that cannot get enough is rejected, and preempts none", () 
   assert.deepEqual(victims(), []);
 });
 
-test("pods that terminate already are waited for, not preempted", () => {
+test("a critical pod waits for pods that are already terminating, and does not preempt them", () => {
   const { terminating, decide, victims } = setUp(pod("a", "1"), pod("b", "1"));
   terminating.add("a" as PodUid);
   assert.equal(decide(pod("dns", "1", critical)), "waiting");
@@ -187,7 +187,7 @@ test("nothing is reserved for a critical pod that is deleted while it waits", ()
   assert.equal(decide(pod("large", "2")), "admitted");
 });
 
-test("a critical pod is admitted after the grace period and half of it, even if some pods did not terminate", async () => {
+test("a critical pod is admitted after one and a half grace periods, even if some pods did not terminate", async () => {
   const { clock, decide, events } = setUp(pod("a", "2"));
   assert.equal(decide(pod("dns", "1", critical)), "waiting");
   await clock.advance(29_999);

@@ -17,7 +17,7 @@ export interface CriticalPodsOptions {
   readonly metrics: Metrics;
   /** Records that the pod has failed, and terminates it. `isTerminating` is true of it immediately. */
   readonly evict: (uid: PodUid, failure: PodFailure) => void;
-  /** True if the pod is being terminated, for whatever reason. */
+  /** True if the pod is being terminated, for any reason. */
   readonly isTerminating: (uid: PodUid) => boolean;
   /** True if containers of the pod run: it was admitted before, perhaps by a previous agent. */
   readonly runs: (uid: PodUid) => boolean;
@@ -27,7 +27,7 @@ const minTimeoutMs = 10_000;
 
 /**
  * Frees resources for critical pods: preempts other pods, and lets the critical pod wait until they have terminated. Its resources are
- * reserved in the meantime. Pods that are already terminating are waited for, not preempted, so that an agent that restarts in between
+ * reserved in the meantime. It waits for pods that are already terminating instead of preempting them, so that an agent that restarts in between
  * preempts no further pods.
  */
 export class CriticalPods {

@@ -26,7 +26,7 @@ function conflicts(a: HostPort, b: HostPort): boolean {
   return a.ip === b.ip || a.ip === anyAddress || b.ip === anyAddress;
 }
 
-/** Of containers and sidecars: other init containers have exited when the pod serves. */
+/** The host ports of containers and sidecars: other init containers have exited when the pod serves. */
 function hostPorts(pod: Pod): HostPort[] {
   const containers = [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(isSidecar)];
   return containers.flatMap(({ ports = [] }) =>

@@ -81,7 +81,7 @@ test("only admitted pods count against the next one", () => {
   const admit = failureOf({ ...options, activePods: () => desired, runs: () => false });
   assert.equal(admit(a), undefined);
   assert.equal(admit(b)?.reason, "OutOfcpu");
-  assert.equal(admit(a), undefined, "checked again, it stays admitted");
+  assert.equal(admit(a), undefined, "checked again, it remains admitted");
   desired = [c];
   assert.equal(admit(c), undefined, "a was removed");
 });

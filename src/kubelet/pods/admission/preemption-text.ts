@@ -17,7 +17,7 @@ export function preempted(
     phase: "Failed",
     reason: "Preempting",
     message: "Preempted in order to admit critical pod",
-    detail: `${lacked}, which the fewest and cheapest pods free: ${chosen}`,
+    detail: `${lacked}; the fewest and lowest-ranked pods that free it: ${chosen}`,
     conditions: [
       {
         type: "DisruptionTarget",

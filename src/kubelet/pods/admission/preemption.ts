@@ -74,7 +74,7 @@ function isBetter(a: Candidate, b: Candidate, requirements: readonly Requirement
   return near === far ? isSmaller(a, b) : near < far;
 }
 
-/** The sum of squares of the parts that are still missing: all resources count the same, whatever their unit. */
+/** The sum of squares of the parts that are still missing: all resources count the same, regardless of their unit. */
 function distance({ frees }: Candidate, requirements: readonly Requirement[]): number {
   return requirements.reduce((sum, { resource, quantity }) => {
     const rest = quantity - frees(resource);

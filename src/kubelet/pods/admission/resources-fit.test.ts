@@ -58,7 +58,7 @@ describe("insufficientResources", () => {
     ],
     ["overhead is included", requesting({ cpu: "4" }, { overhead: { cpu: "1m" } }), ["cpu 4001 0 4000"]],
     [
-      "an init container is decisive when it needs more than the others",
+      "an init container determines the request if it needs more than the others",
       requesting({ cpu: "1" }, { initContainers: [{ name: "i", resources: { requests: { cpu: "5" } } }] }),
       ["cpu 5000 0 4000"],
     ],

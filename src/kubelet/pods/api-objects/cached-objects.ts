@@ -80,7 +80,7 @@ export class CachedObjects implements ObjectStore {
         if (known) this.#o.onChange(named(ref));
         throw error;
       }
-      // While the API server is unreachable, its last response stays valid.
+      // While the API server is unreachable, its last response remains valid.
       if (known) return known;
       throw before && "missing" in before ? before.missing : error;
     }

@@ -92,7 +92,7 @@ export class FakeObjectApi {
     return this.#events(path, Number(call.query?.resourceVersion), call.signal);
   }
 
-  /** Cuts all watches. */
+  /** Disconnects all watches. */
   disconnect(): void {
     this.#disconnects++;
     this.#wake();

@@ -10,7 +10,7 @@ export interface ObjectChange extends ObjectRef {
 export interface ObjectStore {
   /** Another pod refers to the object. */
   addReference(ref: ObjectRef): void;
-  /** No pod refers to the object anymore. */
+  /** No pod refers to the object. */
   drop(ref: ObjectRef): void;
   /** Fails with a 404 if there is no such object. */
   get(ref: ObjectRef, signal: AbortSignal): Promise<ApiObject>;

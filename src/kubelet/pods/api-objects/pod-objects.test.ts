@@ -170,7 +170,7 @@ test("Watch: get waits for the first list, up to its timeout", async () => {
   assert.equal(stop.signal.aborted, false);
 });
 
-test("Watch: get fails immediately when no pod refers to the object anymore", async () => {
+test("Watch: get fails immediately when no pod refers to the object", async () => {
   const { start, objects, api, secret } = setUp("Watch");
   await start();
   api.delayMs = () => 5000;
@@ -329,7 +329,7 @@ test("Cache: concurrent gets share one request; an aborted one does not cancel i
   assert.equal(api.requests.length, 1);
 });
 
-test("Cache: while the API server is unreachable, its last response stays valid", async () => {
+test("Cache: while the API server is unreachable, its last response remains valid", async () => {
   const { start, objects, api, secret, clock } = setUp("Cache");
   await start();
   objects.register(pod("a", ["x"]));

@@ -4,7 +4,7 @@ import { type ObjectRef, objectsOf, type PodObjectRef, refKey } from "./objects-
 export interface ReferenceChanges {
   /** Objects that the pod refers to and did not before. */
   readonly added: readonly ObjectRef[];
-  /** Objects that no pod refers to anymore. */
+  /** Objects that are no longer referenced. */
   readonly dropped: readonly ObjectRef[];
 }
 
@@ -31,7 +31,7 @@ export class References {
     return { added, dropped: this.#release(uid, lost) };
   }
 
-  /** Returns the objects that no pod refers to anymore. */
+  /** Returns the objects that are no longer referenced. */
   unregister(uid: PodUid): readonly ObjectRef[] {
     const refs = this.#ofPod.get(uid) ?? [];
     this.#ofPod.delete(uid);

@@ -119,7 +119,7 @@ export class WatchedObjects implements ObjectStore {
     return watch;
   }
 
-  /** False if the watch was stopped in the meantime: it was replaced, the object is immutable, or no pod refers to it anymore. */
+  /** False if the watch was stopped in the meantime: it was replaced, the object is immutable, or no pod refers to it. */
   async #firstList(entry: Entry, watch: ObjectWatch, signal: AbortSignal): Promise<boolean> {
     if (watch.hasSynced) return true;
     const { clock, firstListMs: ms } = this.#o;

@@ -67,11 +67,11 @@ describe("files in a volume", () => {
   for (const [rule, path, expected] of [
     ["a plain path", "env", "env"],
     ["a path with a leading slash", "/sub/./x", "sub/x"],
-    ["a path upwards stays inside", "../../secret", "secret"],
+    ["a path upwards remains inside", "../../secret", "secret"],
     ["a symlink within the volume", "link", "env"],
-    ["a symlink upwards stays inside", "up", "secret"],
+    ["a symlink upwards remains inside", "up", "secret"],
     ["an absolute symlink starts at the volume", "top", "secret"],
-    ["a directory that is a symlink stays inside", "sub/away/secret", "secret"],
+    ["a directory that is a symlink remains inside", "sub/away/secret", "secret"],
     ["a missing path", "no/such", "no/such"],
   ] as const)
     it(`${rule}`, async () => assert.equal(await pathInVolume(volume, path), join(volume, expected)));

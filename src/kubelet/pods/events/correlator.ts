@@ -23,7 +23,7 @@ interface Occurrences {
   name: string;
 }
 
-/** Keeps events from flooding the API: repeated ones are counted, similar ones combined, too many dropped. */
+/** Prevents events from flooding the API: repeated ones are counted, similar ones combined, too many dropped. */
 export class EventCorrelator {
   #similar = new LruCache<{ messages: Set<string>; at: MonotonicTime }>(cacheSize);
   #occurrences = new LruCache<Occurrences>(cacheSize);

@@ -97,7 +97,7 @@ test("uidFor overrides the UID of the involved object", async (t) => {
   assert.equal(bodies()[0]?.involvedObject.fieldPath, "spec.initContainers{i}");
 });
 
-test("a repeated event patches count, time and message; if it has expired, it is created again", async (t) => {
+test("a repeated event patches count, time and message; if it has expired, it is recreated", async (t) => {
   const { clock, calls, bodies, server, recorder } = await setUp(t);
   recorder.normal(pod, "Pulled", "m", "c");
   await clock.advance(5000);

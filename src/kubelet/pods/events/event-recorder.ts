@@ -188,7 +188,7 @@ export class EventRecorder implements Component, PodEvents {
         });
         return;
       } catch (error) {
-        // Events expire after an hour or so: this one is created again.
+        // Events expire after an hour or so: this one is recreated.
         if (httpStatusOf(error) !== 404) throw error;
       }
     }

@@ -35,7 +35,7 @@ const orders: [rule: string, records: ImageRecord[], order: string][] = [
     "c b a",
   ],
   [
-    "of images with the same last use, the one that was seen first is first",
+    "among images with the same last use, the one that was seen first is first",
     [
       record("a", { lastUsed: monotonicTime(1), firstSeen: monotonicTime(9) }),
       record("b", { lastUsed: monotonicTime(1), firstSeen: monotonicTime(8) }),

@@ -96,7 +96,7 @@ test("an image without a tag means latest", async () => {
   assert.deepEqual(calls, ["x:latest"]);
 });
 
-test("events name what happened and the container", async () => {
+test("events state what happened, and name the container", async () => {
   const { ensure, events, registry, clock } = setUp();
   registry.pull = async () => void (await clock.advance(1500));
   await ensure("x:1");
@@ -376,7 +376,7 @@ test("no more pulls in parallel than allowed, the next when one finishes", async
   await Promise.all(all);
 });
 
-test("no more pulls a second than allowed", async () => {
+test("no more pulls per second than allowed", async () => {
   const { ensure, calls, clock } = setUp({ pullsPerSecond: 1, pullBurst: 1, parallelPulls: 5 });
   const all = ["a:1", "b:1", "c:1"].map((image) => ensure(image));
   await settle();

@@ -12,7 +12,7 @@ export type PullWait = "queue" | "rate" | "pull";
 export interface PullerOptions {
   images: Pick<ImageService, "pullImage">;
   clock: Clock;
-  /** Maximum of parallel pulls; 1 is one after the other, in the order of the requests. */
+  /** Maximum number of parallel pulls; with 1, images are pulled one at a time, in the order of the requests. */
   parallelPulls: number;
   pullsPerSecond: number;
   pullBurst: number;

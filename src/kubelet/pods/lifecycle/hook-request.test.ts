@@ -30,7 +30,7 @@ const urls: [rule: string, action: Partial<HTTPGetAction>, podIp: string | undef
     "10.0.0.9",
     "http://10.0.0.9:80/50%25%3Fx",
   ],
-  ["dots stay", { path: "/../x" }, "10.0.0.9", "http://10.0.0.9:80/../x"],
+  ["dots are kept", { path: "/../x" }, "10.0.0.9", "http://10.0.0.9:80/../x"],
 ];
 for (const [rule, action, podIp, url] of urls)
   test(`the URL of an httpGet hook: ${rule}`, () => assert.equal(urlOf(requestOf(action, podIp)), url));

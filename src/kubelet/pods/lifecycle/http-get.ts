@@ -12,7 +12,7 @@ const redirects = new Set([301, 302, 303, 307, 308]);
 export class NotTlsError extends Error {}
 
 /**
- * Sends the request of a hook. Any response is a success, whatever its status: the hook was delivered. Redirects are
+ * Sends the request of a hook. Any response is a success, regardless of its status: the hook was delivered. Redirects are
  * followed within the host, certificates are not checked.
  */
 export async function httpGet(first: HookRequest, signal: AbortSignal): Promise<void> {

@@ -131,7 +131,7 @@ test("a pod that terminated and starts again with the same UID gets a new mirror
   assert.deepEqual(calls, ["POST", "DELETE", "POST"]);
 });
 
-test("a deleted mirror is created again, immediately if the watch had shown it, else within 10 s", async (t) => {
+test("a deleted mirror is recreated, immediately if the watch had shown it, otherwise within 10 s", async (t) => {
   const { clock, state, wake, hash } = await setUp(t);
   state.pods = [staticPod("1")];
   await wake();

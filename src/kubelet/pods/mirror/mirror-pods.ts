@@ -197,7 +197,7 @@ export class MirrorPods implements Component {
       });
       this.#o.logger.info("Deleted mirror pod", { pod: podRef(mirror), podUID: uid });
     } catch (error) {
-      // Already deleted, or replaced by another pod of the name.
+      // Already deleted, or replaced by another pod of the same name.
       const status = httpStatusOf(error);
       if (status !== 404 && status !== 409) throw error;
     }

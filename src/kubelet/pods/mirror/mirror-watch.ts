@@ -22,7 +22,7 @@ export class MirrorWatch {
     this.#o = options;
   }
 
-  /** Of the pod or its mirror; undefined if the pod has terminated since and started again. */
+  /** The status of the pod or its mirror; undefined if the pod has terminated since and started again. */
   statusInApi(pod: Pod): PodStatus | undefined {
     return this.#restarted.has(pod.metadata.uid) ? undefined : this.#o.apiPod(pod)?.status;
   }

@@ -10,7 +10,7 @@ const maxSearchLineLength = 2048;
 export interface DnsSettings {
   readonly clusterDns: readonly string[];
   readonly clusterDomain: string;
-  /** The content of the configured resolvConf; undefined if resolvConf is "": pods then get none of the node's name servers. */
+  /** The content of the configured resolvConf; undefined if resolvConf is "": pods then get none of the node's nameservers. */
   readonly host: DnsConfig | undefined;
   readonly nodeIps: readonly string[];
 }

@@ -20,7 +20,7 @@ export function dial({ host, port }: Address): Socket {
     noDelay: true,
     ...(isIPv6(host) && { family: 6 }),
   });
-  // The caller listens too; this listener keeps a late error from crashing the process.
+  // The caller listens too; this listener prevents a late error from crashing the process.
   socket.on("error", () => {});
   return socket;
 }

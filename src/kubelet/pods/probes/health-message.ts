@@ -1,4 +1,4 @@
-/** The messages of grpc.health.v1.Health/Check: small enough to be encoded and decoded by hand. */
+/** The messages of grpc.health.v1.Health/Check: small enough to be encoded and decoded manually. */
 
 const statusNames = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"];
 

@@ -90,7 +90,7 @@ describe("a redirect", () => {
     assert.equal(last.kind === "bad" && last.message, "stopped after 10 redirects");
   });
 
-  it("compares IPv6 hosts whatever their spelling", () => {
+  it("compares IPv6 hosts regardless of their spelling", () => {
     const six = of({ host: "fd00:0::1", port: 8080 });
     assert.equal(to("http://[fd00::1]:8080/b", [six]).kind, "follow");
   });

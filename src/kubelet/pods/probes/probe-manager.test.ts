@@ -65,7 +65,7 @@ describe("after a restart of the agent", () => {
   const old = { startedAt: wallTime(500_000) };
   const spec = { containers: [{ startupProbe: probe(), readinessProbe: probe() }] };
 
-  it("a container that was started and ready stays so until probes report otherwise", async () => {
+  it("a container that was started and ready remains so until probes report otherwise", async () => {
     const pod = await startProbedPod(spec, { previousOutcome: () => "success" });
     pod.failWhile(() => true);
     pod.setContainer("c0#1", "running", old);

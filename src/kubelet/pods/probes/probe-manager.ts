@@ -25,7 +25,7 @@ export interface ProbeManagerOptions {
   /** From 0 to 1. */
   random: () => number;
   /**
-   * The last outcome of a container that ran before its pod was added: it stays started, ready or not ready until probes
+   * The last outcome of a container that ran before its pod was added: it remains started, ready or not ready until probes
    * report otherwise. Used for startup and readiness.
    */
   previousOutcome?: (kind: ProbeKind, pod: Pod, id: ContainerId) => ProbeOutcome | undefined;
@@ -168,7 +168,7 @@ interface DesiredProbe {
   probe: Probe;
 }
 
-/** Startup probes first. Of the init containers only sidecars are probed. */
+/** Startup probes first. Sidecars are the only init containers that are probed. */
 function probesOf({ spec }: Pod): DesiredProbe[] {
   const sidecars = (spec.initContainers ?? []).filter((c) => c.restartPolicy === "Always");
   const kinds: ProbeKind[] = ["startup", "readiness", "liveness"];

@@ -138,7 +138,7 @@ describe("the first probe is made", () => {
 describe("the next tick", () => {
   const table: [rule: string, now: number, next: number][] = [
     ["is a period later", 1000, 2000],
-    ["stays on schedule if this one was late", 1400, 2000],
+    ["remains on schedule if this one was late", 1400, 2000],
     ["drops missed ticks", 4300, 5000],
     ["is always in the future", 2000, 3000],
   ];

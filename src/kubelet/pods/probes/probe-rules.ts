@@ -30,7 +30,7 @@ export function thresholdReached(
 }
 
 /**
- * True if that outcome is final for this container: one that has started stays started, and one that is about to be killed
+ * True if that outcome is final for this container: one that has started remains started, and one that is about to be killed
  * is no longer probed. Probing resumes with the next container.
  */
 export function isFinal(kind: ProbeKind, outcome: ProbeOutcome): boolean {
@@ -76,7 +76,7 @@ export function firstTick(o: FirstTick): MonotonicTime {
 }
 
 /**
- * The tick after `tick`. Ticks stay on schedule however long a probe takes; one missed tick is made up for immediately, the
+ * The tick after `tick`. Ticks remain on schedule however long a probe takes; one missed tick is made up for immediately, the
  * others are dropped.
  */
 export function nextTick(tick: MonotonicTime, periodMs: number, now: MonotonicTime): MonotonicTime {

@@ -39,7 +39,7 @@ class Ticks {
   }
 }
 
-/** How many probes a second this machine has time for now, one after the other. */
+/** How many probes a second this machine can run now, one at a time. */
 async function probesPerSecond(prober: Prober, port: number): Promise<number> {
   const signal = new AbortController().signal;
   const probe = { httpGet: { port, path: "/" }, timeoutSeconds: 60 };

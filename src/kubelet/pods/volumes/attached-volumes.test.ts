@@ -63,7 +63,7 @@ describe("a volume that a controller attaches", () => {
     assert.match(result.text, /^Volume has not been added to the list of VolumesInUse/);
   });
 
-  it("is no longer waited for after an abort", async () => {
+  it("is no longer awaited after an abort", async () => {
     const { clock, outcome } = bench();
     const abort = new AbortController();
     const result = outcome(abort.signal);

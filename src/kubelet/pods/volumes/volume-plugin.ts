@@ -20,7 +20,7 @@ export interface PersistentSource {
   readonly spec: any;
   readonly claim: { readonly namespace: string; readonly name: string; readonly uid: string };
   readonly mode: "Filesystem" | "Block";
-  /** Of the PersistentVolume. */
+  /** The labels of the PersistentVolume. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   /** The capacity in the claim's status; smaller than the volume's while the node has to expand it. */

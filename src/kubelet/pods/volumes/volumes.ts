@@ -53,7 +53,7 @@ export interface VolumesOptions
 export interface PluginParts {
   readonly mounts: Mounts;
   readonly applyFsGroup: (request: OwnershipRequest) => Promise<void>;
-  /** For calls on file systems that may hang. */
+  /** For calls on filesystems that may hang. */
   readonly guard: Pick<HangGuard, "run">;
 }
 
@@ -96,7 +96,7 @@ export function createVolumes(o: VolumesOptions): Volumes {
       events,
       blockMaps: new BlockMaps({ mounts }),
       cleanSubPaths: (uid, volume) => subPaths.clean(uid, volume),
-      // Another volume may be about to use it: then it is not empty, or is created again.
+      // Another volume may be about to use it: then it is not empty, or is recreated.
       makeDir: (dir) => makeDirs(dir, 0o750),
       removeIfEmpty: (dir) => rmdir(dir).catch(() => {}),
       verifyAttached: o.verifyAttached,

@@ -33,7 +33,7 @@ describe("the allocation of pods", () => {
   const entryOf = (file: string, { metadata }: Pod) =>
     decodeCheckpoint(readFileSync(join(rootDir, file), "utf8")).get(metadata.uid);
 
-  it("is what their spec had when they were admitted, whatever changes later, even after a restart", async () => {
+  it("is what their spec had when they were admitted, regardless of later changes, even after a restart", async () => {
     const first = await start();
     const pod = podWith(small);
     assert.equal(first.allocatedPod(pod), pod);
@@ -133,7 +133,7 @@ describe("the allocation of pods", () => {
     assert.deepEqual(allocation.actuated(uid, "c"), large);
   });
 
-  it("leaves out resources that cannot be resized, and unknown pods", async () => {
+  it("omits resources that cannot be resized, and unknown pods", async () => {
     const allocation = await start({ podLevel: false, initContainers: false });
     const initContainers = [{ name: "i" }, { name: "s", restartPolicy: "Always" as const }];
     const pod = fakePod({ spec: { initContainers, containers: [{ name: "c" }] } });

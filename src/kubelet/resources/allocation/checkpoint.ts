@@ -44,7 +44,7 @@ export function decodeCheckpoint(text: string): Map<PodUid, PodResourceInfo> {
   );
 }
 
-/** Of a string, hashed with the name of its type before it. */
+/** The checksum of a string, hashed with the name of its type before it. */
 function checksum(data: string): number {
   return fnv32a(`(string)${data}`);
 }

@@ -2,7 +2,7 @@ import type { Metrics } from "../../../lib/base/metrics.ts";
 import type { ResizeOperation } from "./resize-change.ts";
 import type { ResizeConditions } from "./resize-conditions.ts";
 
-/** Why pending resizes are tried again. */
+/** Why pending resizes are retried. */
 export type ResizeTrigger =
   | "pod_resized"
   | "pod_updated"

@@ -169,7 +169,7 @@ test("a resize that does not fit is deferred, with one event, until resources ar
   ]);
 });
 
-test("deferred resizes are tried again from time to time", async (t) => {
+test("deferred resizes are retried periodically", async (t) => {
   const node = await setUp(t);
   node.add(aPod("a", 300), aPod("b", 300));
   node.resize(aPod("a", 900, 2));
@@ -198,7 +198,7 @@ test("a resize that is reverted is no longer pending", async (t) => {
   assert.deepEqual([node.pending("a"), node.inProgress("a"), node.changes], [undefined, undefined, ["a"]]);
 });
 
-test("an infeasible resize is not tried again until the spec requests something else", async (t) => {
+test("an infeasible resize is not retried until the spec requests something else", async (t) => {
   const node = await setUp(t);
   node.node.isInfeasible = true;
   const withMemory = (memory: string, generation: number): Pod => {

@@ -38,8 +38,8 @@ export interface ResizesOptions {
 const retryEveryMs = 3 * 60_000;
 
 /**
- * Decides about resizes: a pod whose spec requests other resources than it has gets them as soon as the node has them. Until then the
- * resize is pending: deferred, and tried again when resources become free, or infeasible, until the spec changes again.
+ * Decides about resizes: a pod whose spec requests different resources gets them as soon as the node has them. Until then the
+ * resize is pending: deferred, and retried when resources become free, or infeasible, until the spec changes again.
  */
 export class Resizes implements Component {
   readonly name = "pod-resizes";
@@ -152,7 +152,7 @@ export class Resizes implements Component {
     this.retry("pod_resized");
   }
 
-  /** The resources of the pod could not be written. It is tried again. */
+  /** The resources of the pod could not be written. It is retried. */
   failed(pod: Pod, message: string): void {
     const { conditions, events, onChange } = this.#o;
     const { uid } = pod.metadata;

@@ -18,9 +18,9 @@ export interface CgroupManager {
   update(name: CgroupName, resources: CgroupResources): Promise<void>;
   remove(name: CgroupName, options?: RemoveOptions): Promise<void>;
   pids(name: CgroupName): Promise<number[]>;
-  /** Cgroups right below that the driver of the node may have created; scopes of containers are not. */
+  /** Direct child cgroups that the driver of the node may have created; scopes of containers are not. */
   children(name: CgroupName): Promise<CgroupName[]>;
-  /** The names of all cgroups right below, whatever created them. */
+  /** The names of all direct child cgroups, regardless of what created them. */
   entries(name: CgroupName): Promise<string[]>;
   /** Kills all processes in one of these and removes it. */
   removeEntry(name: CgroupName, entry: string): Promise<void>;

@@ -53,7 +53,7 @@ describe("reservedCgroups", () => {
       [["System Reserved", "/system", system]],
     ],
     [
-      "kube-reserved comes after system-reserved, whatever the order of the list",
+      "kube-reserved comes after system-reserved, regardless of the order of the list",
       { levels: ["kube-reserved", "system-reserved"] },
       [
         ["System Reserved", "/system", system],

@@ -13,7 +13,7 @@ type ResourceList = Readonly<Record<string, string>>;
 export interface Enforcement {
   /** enforceNodeAllocatable */
   readonly levels: readonly string[];
-  /** Of the machine: cpu, memory and pid. */
+  /** The capacity of the machine: cpu, memory and pid. */
   readonly capacity: ResourceList;
   readonly systemReserved: ResourceList;
   readonly systemReservedCgroup: string;

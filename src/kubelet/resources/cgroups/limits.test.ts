@@ -45,7 +45,7 @@ describe("podCgroupLimits", () => {
     },
     { rule: "BestEffort gets the least CPU and no bounds", pod: pod({}), want: { cpuShares: 2n } },
     {
-      rule: "pod-level limits apply whatever the containers specify",
+      rule: "pod-level limits apply regardless of what the containers specify",
       pod: fakePod({
         spec: {
           containers: [{}],

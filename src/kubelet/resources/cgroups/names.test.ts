@@ -19,7 +19,7 @@ const root = [...parseRoot("/"), "kubepods"];
 describe("cgroup names", () => {
   const rows: [rule: string, path: string, want: string][] = [
     [
-      "Guaranteed is right below kubepods",
+      "a Guaranteed pod is a direct child of kubepods",
       toPath(podName(root, "Guaranteed", uid), "cgroupfs"),
       "/kubepods/pod3fdc9486-faef-4296",
     ],

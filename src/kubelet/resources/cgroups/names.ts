@@ -53,7 +53,7 @@ export function parseName(path: string, naming: CgroupNaming): CgroupName {
     .map((part) => part.replaceAll("_", "-"));
 }
 
-/** The cgroup of a directory right below a parent; undefined for directories that this naming does not produce. */
+/** The cgroup of a direct subdirectory of a parent; undefined for directories that this naming does not produce. */
 export function childName(parent: CgroupName, dir: string, naming: CgroupNaming): CgroupName | undefined {
   if (naming === "cgroupfs") return [...parent, dir];
   if (!dir.endsWith(slice)) return undefined;

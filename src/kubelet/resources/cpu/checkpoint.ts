@@ -71,7 +71,7 @@ export function decodeCheckpoint(policyName: CpuPolicyName, text: string): CpuAs
 const entriesType = "map[string]map[string]string";
 const firstEntriesType = "map[string]string";
 
-/** Of the content with its Go type names, as the reference kubelet prints it. */
+/** The checksum of the content with its Go type names, as the reference kubelet prints it. */
 function checksumOf({ policyName, defaultCpuSet, entries }: Content, type = entriesType): number {
   const fields = [
     `PolicyName:(string)${policyName}`,

@@ -14,7 +14,7 @@ interface Choice {
 }
 
 /**
- * The given number of the available CPUs, evenly from as few NUMA nodes as possible, in groups of `groupSize`. Of several sets of
+ * The given number of the available CPUs, evenly from as few NUMA nodes as possible, in groups of `groupSize`. If there are several sets of
  * nodes the one is chosen that leaves the free CPUs balanced best. Packed, if there is no such set.
  */
 export function distributeCpus(
@@ -115,7 +115,7 @@ function takeEvenly(
   return pool.taken;
 }
 
-/** Of each node, in whole groups. */
+/** The number of CPUs from each node, in whole groups. */
 function evenShare(count: number, nodes: number, groupSize: number): number {
   return Math.floor(Math.floor(count / nodes) / groupSize) * groupSize;
 }

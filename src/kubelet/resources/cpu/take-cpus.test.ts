@@ -39,7 +39,7 @@ describe("the CPUs that are chosen on each machine are those of the reference", 
     });
 });
 
-/** Written by hand from the documented rules. */
+/** Written manually from the documented rules. */
 const rules: Readonly<Record<string, readonly Case[]>> = {
   "whole sockets and NUMA nodes are taken first": [
     ["xeon-4x24", "", "all", 48, "0-23,96-119"],

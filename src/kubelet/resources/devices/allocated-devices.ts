@@ -69,7 +69,7 @@ export class AllocatedDevices {
   }
 
   /**
-   * The devices of the init containers before this container that no other container before it has. They run one after the other, so
+   * The devices of the init containers before this container that no other container before it has. They run one at a time, so
    * their devices are free again.
    */
   reusable(pod: Pod, container: Container, resource: string): Set<string> {

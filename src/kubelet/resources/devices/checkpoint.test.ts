@@ -28,7 +28,7 @@ describe("the checkpoint of devices", () => {
     );
   });
 
-  const damaged: [rule: string, text: string][] = [
+  const corrupt: [rule: string, text: string][] = [
     ["a changed device", (recorded[0] ?? "").replace("tegra", "tegrb")],
     ["another checksum", (recorded[1] ?? "").replace("3952659280", "3952659281")],
     [
@@ -39,7 +39,7 @@ describe("the checkpoint of devices", () => {
     ["no object", "7"],
     ["a truncated file", (recorded[0] ?? "").slice(0, 100)],
   ];
-  for (const [rule, text] of damaged)
+  for (const [rule, text] of corrupt)
     it(`${rule} is an error`, () => assert.throws(() => decodeCheckpoint(text)));
 
   it("what is written is read", () => {

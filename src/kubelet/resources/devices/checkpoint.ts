@@ -114,7 +114,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Of the data with its Go type names, as the reference kubelet prints it. */
+/** The checksum of the data with its Go type names, as the reference kubelet prints it. */
 function checksum({ PodDeviceEntries: entries, RegisteredDevices: registered }: FileData): number {
   const printed = entries?.map(
     (e) =>

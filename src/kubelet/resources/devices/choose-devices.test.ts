@@ -21,7 +21,7 @@ interface Row {
   available?: string[];
   affinity?: bigint;
   preferred?: string[];
-  /** Of the plugin. */
+  /** The devices that the plugin offers. */
   offered?: string[];
   chosen: string[] | string;
 }
@@ -125,7 +125,7 @@ describe("the choice of devices", () => {
       assert.deepEqual(choice.kind === "query" ? choice.choose(preferred) : choice.devices, chosen);
     });
 
-  it("is exact whatever the plugin prefers: the number requested, none twice, none that is not available", () => {
+  it("is exact regardless of what the plugin prefers: the number requested, none twice, none that is not available", () => {
     const some = fc.subarray(ids);
     fc.assert(
       fc.property(

@@ -29,7 +29,7 @@ export interface DeviceAllocatorOptions {
   readonly save: () => Promise<void>;
   /** NUMA nodes of the machine. */
   readonly numaNodes: readonly number[];
-  /** True if the runtime has a sandbox of the pod: it keeps its devices, whatever their plugin does. */
+  /** True if the runtime has a sandbox of the pod: it keeps its devices, regardless of what their plugin does. */
   readonly isLive: (uid: PodUid) => boolean;
   /** True if the containers of the pod are being stopped. */
   readonly isTerminating: (uid: PodUid) => boolean;

@@ -8,7 +8,7 @@ export interface HintInput {
   readonly available: ReadonlySet<string>;
   /** Devices of init containers that the container takes over: all of them belong to a hint. */
   readonly reusable: ReadonlySet<string>;
-  /** Of the machine. */
+  /** The NUMA nodes of the machine. */
   readonly numaNodes: readonly number[];
 }
 

@@ -101,7 +101,7 @@ describe("registration", () => {
     assert.deepEqual(manager.amounts().allocatable, { [gpu]: "1" });
   });
 
-  it("a list without changes is not reported, in whatever order, and one with changes is", async () => {
+  it("a list without changes is not reported, in any order, and one with changes is", async () => {
     const { manager, changes } = start(dir, plugins);
     const plugin = new FakeDevicePlugin(["a", "b"]);
     await register(manager, plugin);

@@ -121,7 +121,7 @@ export class DeviceManager {
   }
 
   /**
-   * The amounts that the resource fit counts: 0 of the resources whose plugin is gone. Of the others the allocator decides, by the devices
+   * The amounts that the resource fit counts: 0 of the resources whose plugin is gone. The allocator decides about the others, by the devices
    * themselves: their number is no reason to reject a pod, nor to preempt others.
    */
   fitAmounts(): Record<string, string> {

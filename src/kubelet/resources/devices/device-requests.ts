@@ -20,7 +20,7 @@ interface ClaimStatus {
   };
 }
 
-/** The extended resources of a container, except those that DRA allocates. Requests of them equal their limits. */
+/** The extended resources of a container, except those that DRA allocates. Their requests equal their limits. */
 export function containerRequests(pod: Pod, container: Container): DeviceRequest[] {
   const mappings = (pod.status as ClaimStatus | undefined)?.extendedResourceClaimStatus?.requestMappings;
   const isClaimed = (resource: string) =>

@@ -14,7 +14,7 @@ export interface PluginConnectionsOptions {
   readonly open: OpenDevicePlugin;
   readonly logger: Logger;
   readonly metrics: DeviceMetrics;
-  /** The devices of a resource have changed: which of them are new, or have another health than before. */
+  /** The devices of a resource have changed: which of them are new, or whose health has changed. */
   readonly onDevices: (resource: string, changed: readonly string[]) => void;
 }
 

@@ -4,7 +4,7 @@ import type { PodUid } from "../../../lib/model/pod.ts";
 export interface PreparedDevice {
   readonly poolName: string;
   readonly deviceName: string;
-  /** Of a device that several claims share. */
+  /** The share ID of a device that several claims use. */
   readonly shareId?: string | undefined;
   /** Empty: the device is for all requests of the claim. */
   readonly requestNames: readonly string[];

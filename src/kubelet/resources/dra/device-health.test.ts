@@ -24,7 +24,7 @@ function setUp() {
 }
 
 describe("the health of devices", () => {
-  it("is unknown until reported, and after the driver has gone", () => {
+  it("is unknown until reported, and after the driver has disconnected", () => {
     const { health, report, of } = setUp();
     assert.equal(of("x"), "Unknown");
     report("x", "Healthy");
@@ -60,7 +60,7 @@ describe("the watch of a driver's health", () => {
     ...{ device: { poolName: "p", deviceName: "x" }, health, message },
     healthCheckTimeoutSeconds: seconds,
   });
-  it("reports each message, clears when the stream ends, and connects again after 5 s", async () => {
+  it("reports each message, clears when the stream ends, and reconnects after 5 s", async () => {
     const { clock, health, of } = setUp();
     const stop = new AbortController();
     let streams = 0;

@@ -9,7 +9,7 @@ export interface DraMetrics {
   timed<T>(operation: "PrepareResources" | "UnprepareResources", work: () => Promise<T>): Promise<T>;
   /** A pod without claims starts: counted too, as in the reference kubelet. */
   nothingToPrepare(): void;
-  /** Measures one call of a driver. */
+  /** Measures one call to a driver. */
   timedCall<T>(driver: string, method: string, work: () => Promise<T>): Promise<T>;
 }
 

@@ -97,7 +97,7 @@ export class DraDrivers {
     return chosen.calls;
   }
 
-  /** Closes the connections; the drivers stay registered for the next run of the agent. */
+  /** Closes the connections; the drivers remain registered for the next run of the agent. */
   close(): void {
     for (const instance of [...this.#instances.values()].flat()) instance.close();
   }

@@ -40,7 +40,7 @@ export class SliceCleanup {
     await Promise.all(this.#running);
   }
 
-  /** A driver that stays unusable keeps its deadline. */
+  /** A driver that remains unusable keeps its deadline. */
   usable(driver: string, isUsable: boolean): void {
     if (isUsable) {
       this.#pending.get(driver)?.abort();

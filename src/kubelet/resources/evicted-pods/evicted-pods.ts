@@ -17,7 +17,7 @@ export interface EvictedPodsOptions {
 
 /**
  * The pods that the kubelet terminates on its own: evicted or preempted. They are on disk before the first container is stopped, so
- * that an agent that restarts in between neither runs such a pod again nor evicts another one in its place. A pod stays in the
+ * that an agent that restarts in between neither runs such a pod again nor evicts another one in its place. A pod remains in the
  * record until it is gone.
  */
 export class EvictedPods {

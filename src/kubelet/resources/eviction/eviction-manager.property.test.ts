@@ -11,7 +11,7 @@ import { observationsOf } from "./signals.ts";
 import { thresholdsMet, thresholdsOf } from "./thresholds.ts";
 
 const capacity = { memory: 1000, disk: 1000, pids: 1000 };
-/** Curves move until then, and stay as they are afterwards. */
+/** Curves move until then, and do not change afterwards. */
 const movesMs = 120_000;
 const transitionMs = 30_000;
 

@@ -9,7 +9,7 @@ import { type Observations, type Resource, resourceOf } from "./signals.ts";
 import { quantityText, type Threshold, unitsOf } from "./thresholds.ts";
 
 export interface EvictionText {
-  /** Of the pod's status, its DisruptionTarget condition and the event. */
+  /** The message of the pod's status, its DisruptionTarget condition and the event. */
   readonly message: string;
   readonly annotations: Readonly<Record<string, string>>;
 }

@@ -144,7 +144,7 @@ const places: Record<string, Partial<PodStats>> = {
 };
 const diskTable: [signal: Signal, FsLayout, rule: string, expected: string][] = [
   ["nodefs.available", one, "one disk: everything local counts", "layer logs scratch host tmpfs claim"],
-  ["imagefs.inodesFree", one, "one disk: whatever the signal", "layer logs scratch host tmpfs claim"],
+  ["imagefs.inodesFree", one, "one disk: regardless of the signal", "layer logs scratch host tmpfs claim"],
   [
     "nodefs.available",
     apart,

@@ -22,7 +22,7 @@ export interface RankingOptions {
 
 /**
  * The order in which pods are evicted: those that use more than they request, then by priority, then by how much more they use than they
- * request. Process IDs cannot be requested: by priority, then by usage. Otherwise the order stays.
+ * request. Process IDs cannot be requested: by priority, then by usage. Otherwise the order is kept.
  */
 export function rankPods(pods: readonly Pod[], o: RankingOptions): RankedPod[] {
   const resource = resourceOf(o.signal);

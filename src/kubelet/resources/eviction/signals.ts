@@ -58,7 +58,7 @@ export interface Memory {
 /** The usage of the node, as measured in one pass; what could not be measured is absent. */
 export interface NodeUsage {
   readonly memory?: Memory | undefined;
-  /** Of the cgroup of all pods; without a limit it has no available memory. */
+  /** The memory of the cgroup of all pods; without a limit it has no available memory. */
   readonly pods?: Memory | undefined;
   readonly nodeFs?: Space | undefined;
   readonly imageFs?: Space | undefined;

@@ -92,7 +92,7 @@ const layouts: [rule: string, dedicatedImageFs: boolean, splitContainerFs: boole
   ["apart from images they have those of the kubelet", true, true, ["containerfs.available<1Gi"]],
 ];
 for (const [rule, dedicatedImageFs, splitContainerFs, expected] of layouts)
-  test(`${rule}, whatever is configured for them`, () => {
+  test(`${rule}, regardless of what is configured for them`, () => {
     const all = withContainerFs(disks, { dedicatedImageFs, splitContainerFs });
     assert.deepEqual(all.map(text).slice(0, 3), [
       "nodefs.available<1Gi",

@@ -70,7 +70,7 @@ describe("iptables utility chains", () => {
     assert.deepEqual(v4.content()["filter INPUT"], ["-j KUBE-FIREWALL", "-j ACCEPT"]);
     stop.abort();
   });
-  it("a flush is found within a minute, and the chains are created again", async () => {
+  it("a flush is found within a minute, and the chains are recreated", async () => {
     const { start, v4, clock, stop } = setUp();
     await start();
     for (const table of ["mangle", "filter", "nat"] as const) v4.flush(table);
@@ -88,7 +88,7 @@ describe("iptables utility chains", () => {
     assert.deepEqual(v4.calls, ["hasChain mangle", "hasChain mangle", "hasChain mangle"]);
     stop.abort();
   });
-  it("the chains are created again after the flush of all tables has ended", async () => {
+  it("the chains are recreated after the flush of all tables has ended", async () => {
     const { start, v4, clock, stop } = setUp();
     await start();
     v4.flush("mangle");

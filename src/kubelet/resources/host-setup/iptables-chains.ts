@@ -113,7 +113,7 @@ class ReportedOnce {
     return true;
   }
 
-  /** True if it cannot be checked: the chains are not created again because another program holds the lock. */
+  /** True if it cannot be checked: the chains are not recreated because another program holds the lock. */
   async hasCanary(table: (typeof canary.tables)[number], signal: AbortSignal): Promise<boolean> {
     let has = true;
     await this.#try("Could not check for iptables canary", signal, async () => {

@@ -34,7 +34,7 @@ export function staticOptions(rootDir: string, numaNodes: readonly NumaNode[]): 
 
 const started: MemoryManager[] = [];
 
-/** Removed after the test, when nothing writes to it anymore. */
+/** Removed after the test, when nothing writes to it. */
 export async function aDirectory(t: { after(fn: () => Promise<void>): void }): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), "memory-manager-"));
   t.after(async () => {

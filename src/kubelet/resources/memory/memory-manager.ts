@@ -55,7 +55,7 @@ export interface MemoryManagerOptions {
 }
 
 /**
- * With the policy Static, containers of Guaranteed pods get memory and huge pages of NUMA nodes: their requests, of which no more is handed out than
+ * With the policy Static, containers of Guaranteed pods get memory and huge pages of NUMA nodes: their requests, in total never more than
  * a node has. With the policy None only the checkpoint exists, as in the reference kubelet.
  */
 export class MemoryManager implements ResourceAllocator {
@@ -66,7 +66,7 @@ export class MemoryManager implements ResourceAllocator {
   readonly #unused: MachineMemory;
   #machine: MachineMemory;
   readonly #assignments = new Map<PodUid, Map<string, readonly MemoryBlock[]>>();
-  /** Of the pod that is being admitted. */
+  /** The reusable memory of the pod that is being admitted. */
   #reusable: { readonly uid: PodUid; readonly memory: ReusableMemory } | undefined;
 
   /** Throws if the reserved memory does not match the machine or the other reservations. */

@@ -222,7 +222,7 @@ test("without logind there is one line in the log, and it is used as soon as it 
   assert.deepEqual([node.held, node.manager.report().problem], [1, undefined]);
 });
 
-test("a delay that cannot be extended is logged once, and a lock is held nevertheless", async (t) => {
+test("a delay that cannot be extended is logged once, and the lock is still held", async (t) => {
   const { clock, node } = await setUp(t, [pod("a", 0)], {
     // Nothing can be created below a file.
     confDir: "/proc/version/logind.conf.d",

@@ -9,7 +9,7 @@ export interface ShutdownReport {
   readonly problem?: string | undefined;
   readonly active?: {
     readonly since: WallTime;
-    /** Of the group that terminates; undefined before the first and after the last one. */
+    /** The priority of the group that is terminating; undefined before the first and after the last one. */
     readonly priority?: number;
     /** The pods of this group that have not terminated. */
     readonly waitsFor: readonly string[];

@@ -110,7 +110,7 @@ test("only an OOM of the whole machine is a system OOM", () => {
   );
 });
 
-test("the container is found in the cgroup of the process, whatever the driver", () => {
+test("the container is found in the cgroup of the process, regardless of the driver", () => {
   const rows: [cgroup: string | undefined, id: string | undefined][] = [
     [`${pod61}/${id61}`, id61],
     [`${slice310}/docker-${id310}.scope`, id310],

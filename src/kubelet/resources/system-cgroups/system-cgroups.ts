@@ -8,22 +8,22 @@ import type { CgroupMembership } from "../../../lib/host/cgroups/membership.ts";
 import type { SystemProcesses } from "../../../lib/host/system-processes.ts";
 
 export interface SystemCgroupsOptions {
-  /** kubeletCgroups: where the agent itself runs; empty: it stays where it was started. */
+  /** kubeletCgroups: where the agent itself runs; empty: it remains where it was started. */
   readonly kubelet: string;
-  /** systemCgroups: for processes in the root cgroup; empty: they stay there. */
+  /** systemCgroups: for processes in the root cgroup; empty: they remain there. */
   readonly system: string;
   readonly cgroups: Pick<CgroupDriver, "create">;
   readonly membership: CgroupMembership;
   readonly processes: SystemProcesses;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Of the agent. */
+  /** The process ID of the agent. */
   readonly pid: number;
 }
 
 /** Processes start in the root cgroup at any time, so it is emptied periodically. */
 const everyMs = 60_000;
-/** For processes that are started while others are moved: the root is listed again until it is empty, at most this often. */
+/** For processes that are started while others are moved: the root is listed again until it is empty, at most this many times. */
 const maxPasses = 11;
 
 /** Moves the agent and the processes outside of containers into the cgroups that the configuration names. */
@@ -75,7 +75,7 @@ export class SystemCgroups implements Component {
   async #ensureKubelet(cgroup: string): Promise<void> {
     const { cgroups, membership, processes, pid, logger } = this.#o;
     if (!(await processes.isInHostPidNamespace(pid))) {
-      logger.debug(2, "Kubelet is not in the host's PID namespace and stays in its cgroup", { cgroup });
+      logger.debug(2, "Kubelet is not in the host's PID namespace and remains in its cgroup", { cgroup });
       return;
     }
     if (cgroup !== "/") await cgroups.create(cgroup, {});
@@ -99,7 +99,7 @@ export class SystemCgroups implements Component {
     if (failure !== undefined) throw failure;
   }
 
-  /** Init stays in the root with kernel threads, which must not be throttled. */
+  /** Init remains in the root with kernel threads, which must not be throttled. */
   async #movable(): Promise<number[]> {
     const { membership, processes } = this.#o;
     const pids = (await membership.rootProcesses()).filter((pid) => pid !== 1);

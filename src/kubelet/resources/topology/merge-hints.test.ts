@@ -56,7 +56,7 @@ const twoNodes: readonly Row[] = [
   ["the same preferred node is used", ["0", "0"], "0", "0", "0"],
   ["different preferred nodes have none in common", ["0", "1"], "01!", "-", "-"],
   ["the node in common is used", ["0 1", "1"], "1", "1", "1"],
-  ["the node in common is used in whatever order", ["1", "0 1"], "1", "1", "1"],
+  ["the node in common is used in any order", ["1", "0 1"], "1", "1", "1"],
   ["the lowest node in common is used", ["0 1", "0 1"], "0", "0", "0"],
   ["all nodes are used if both resources need them", ["01", "01"], "01", "01", "-"],
   ["one node is preferred by one, all by the other", ["0", "01"], "0!", "-", "-"],

@@ -80,7 +80,7 @@ class Locking extends FakeAllocator {
 }
 
 describe("pods without exclusive resources", () => {
-  test("are admitted without a promise, whatever the others wait for", async () => {
+  test("are admitted without a promise, regardless of what the others wait for", async () => {
     const { admit, allocator, value } = setUp({ policy: "restricted" });
     allocator.before = () => new Promise(() => {});
     void admit(podOf("a", { name: "app" }));
@@ -327,7 +327,7 @@ describe("shortage", () => {
 });
 
 describe("concurrency", () => {
-  test("pods of the same allocator are decided one after the other, in the order of their requests", async () => {
+  test("pods of the same allocator are admitted one at a time, in the order of their requests", async () => {
     const { admit, allocator, reported } = setUp();
     const first = Promise.withResolvers<void>();
     allocator.before = ({ name }) => (name === "a" ? first.promise : Promise.resolve());
@@ -394,7 +394,7 @@ describe("concurrency", () => {
     );
   });
 
-  test("a pod that is deleted while it waits gets nothing, and others go on", async () => {
+  test("a pod that is deleted while it waits gets nothing, and others continue", async () => {
     const { admit, allocator } = setUp();
     const first = Promise.withResolvers<void>();
     allocator.before = ({ name }) => (name === "a" ? first.promise : Promise.resolve());

@@ -262,7 +262,7 @@ test("a log that is truncated in place starts again", async (t) => {
   await until(() => text().endsWith("before\nx\n"));
 });
 
-test("a client that disconnects ends the reading, whatever it waits for", async (t) => {
+test("a client that disconnects ends the reading, regardless of what it waits for", async (t) => {
   const { log, follow, stop, until } = setUp(t);
   const reading = follow();
   await until(() => log.followers === 1);

@@ -45,7 +45,7 @@ async function searchBackwards(search: TailSearch, handle: FileHandle, file: num
   }
 }
 
-/** Where the last whole row ends. A row that is longer than a block is not waited for. */
+/** Where the last whole row ends. A row that is longer than a block is not awaited. */
 export async function lastRowEnd(handle: FileHandle, end: number): Promise<number> {
   for (let size = 1; ; size = blockBytes) {
     const block = Buffer.allocUnsafe(Math.min(size, end));

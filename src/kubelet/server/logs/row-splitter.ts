@@ -13,7 +13,7 @@ export class RowSplitter {
   /** The offset of the current row in the file. */
   #rowAt: number;
   #carry = none;
-  /** Of a row that is being split; null if it is invalid. */
+  /** The head of a row that is being split; null if it is invalid. */
   #oversized: RowHead | null | undefined;
   /** How much of it was passed on. */
   #emittedBytes = 0;

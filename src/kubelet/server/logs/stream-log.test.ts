@@ -18,7 +18,7 @@ const T = "2026-01-01T00:00:00";
 for (const { name, text, options, expected } of [
   { name: "an empty log is empty", text: "", expected: "" },
   { name: "text is shown without its head", text: `${T}Z stdout F hello  you \n`, expected: "hello  you \n" },
-  { name: "an empty line stays one", text: `${T}Z stdout F \n${T}Z stdout F x\n`, expected: "\nx\n" },
+  { name: "an empty line is kept", text: `${T}Z stdout F \n${T}Z stdout F x\n`, expected: "\nx\n" },
   {
     name: "pieces of a line are joined",
     text: `${T}Z stdout P a\n${T}Z stdout P:more b\n${T}Z stdout F c\n`,

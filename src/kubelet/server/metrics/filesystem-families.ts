@@ -5,7 +5,7 @@ import type { CgroupRow } from "./cgroup-row.ts";
 import { labelsOf } from "./container-families.ts";
 import type { Family, MetricType, Sample } from "./exposition.ts";
 
-/** A disk of the machine with a file system on it. */
+/** A disk of the machine with a filesystem on it. */
 export interface Disk {
   /** "/dev/vda1" */
   readonly device: string;

@@ -96,7 +96,7 @@ async function serveServices(
   }
 }
 
-/** As Go's file server: directories are listed, and have a trailing slash. */
+/** As in Go's file server: directories are listed, and have a trailing slash. */
 async function servePath(exchange: Exchange, dir: string): Promise<void> {
   const { params, request, response } = exchange;
   const requestedPath = params.path ?? "";

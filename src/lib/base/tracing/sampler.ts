@@ -1,4 +1,4 @@
-/** Whether a new trace is kept. A participant of an existing trace follows the decision of its root. */
+/** Whether a new trace is kept. A participant in an existing trace follows the decision of its root. */
 export type Sampler = (traceId: string) => boolean;
 
 /** Decides by the trace ID alone, so that all participants with the same rate agree. */

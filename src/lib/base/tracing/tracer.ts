@@ -32,7 +32,7 @@ export interface SpanOptions {
   readonly attributes?: Record<string, AttributeValue>;
   /** The caller in another process; otherwise it belongs to the local work in progress. */
   readonly parent?: TraceContext | undefined;
-  /** Starts a new trace, whatever the caller. */
+  /** Starts a new trace, regardless of the caller. */
   readonly isRoot?: boolean;
   readonly links?: readonly TraceContext[];
 }

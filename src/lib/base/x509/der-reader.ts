@@ -12,7 +12,7 @@ export function malformed(message: string, cause?: unknown): KubeletError {
   return new KubeletError("BadRequest", message, cause === undefined ? {} : { cause });
 }
 
-/** Reads one element after the other. It never recurses, so that no input can nest too deep. */
+/** Reads the elements in sequence. It never recurses, so that no input can nest too deep. */
 export class DerReader {
   readonly #bytes: Buffer;
   readonly #structure: string;

@@ -23,7 +23,7 @@ function relativeName(type: Oid, value: string): Buffer {
   return setOf([sequence(writeOid(type), element(tag, Buffer.from(value, "utf8")))]);
 }
 
-/** Of several common names the last one is used, as in Go. Attributes of other types are ignored. */
+/** The last of several common names is used, as in Go. Attributes of other types are ignored. */
 export function readName(relativeNames: DerReader): DistinguishedName {
   let commonName = "";
   const organizations: string[] = [];

@@ -177,7 +177,7 @@ describe("runtime connection", () => {
     assert.equal(s.connection.state.kind, "up");
   });
 
-  it("stays healthy for 30 s without the runtime, and not longer", async (t) => {
+  it("remains healthy for 30 s without the runtime, and not longer", async (t) => {
     const s = started(t, "up");
     await s.start();
     await settle();

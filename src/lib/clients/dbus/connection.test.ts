@@ -53,17 +53,17 @@ describe("a peer that misbehaves", () => {
     ["sends no line", "x".repeat(20_000), /the response is not a line/],
     ["is another protocol", "HTTP/1.1 400 Bad Request\r\n\r\n", /was rejected: HTTP/],
   ] as const)
-    it(`and ${title} is an error of the connect`, async () => {
+    it(`and ${title} fails the connection attempt`, async () => {
       onData = (socket) => void socket.write(response);
       await assert.rejects(open(), problem);
     });
 
-  it("and closes during authentication is an error of the connect", async () => {
+  it("and closes during authentication fails the connection attempt", async () => {
     onData = (socket) => void socket.destroy();
     await assert.rejects(open(), { code: "DBusAuthentication" });
   });
 
-  it("and never responds is an error of the connect after 10 s", async () => {
+  it("and never responds fails the connection attempt after 10 s", async () => {
     const clock = new FakeClock();
     const received = new Promise<void>((resolve) => (onData = () => resolve()));
     const failed = assert.rejects(open(clock), { code: "DBusAuthentication" });

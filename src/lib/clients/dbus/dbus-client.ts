@@ -30,7 +30,7 @@ export interface DBusClientOptions {
   readonly endpoints: readonly DBusEndpoint[];
   readonly clock: Clock;
   readonly signals?: readonly SignalHandler[];
-  /** Signals that were sent until the next call connects again are lost. */
+  /** Signals that were sent until the next call reconnects are lost. */
   readonly onDisconnect?: (error: Error) => void;
 }
 
@@ -55,7 +55,7 @@ export class DBusClient {
     this.#o = options;
   }
 
-  /** One call. If its connection is lost, it rejects with the code `disconnected`; the next call connects again. */
+  /** One call. If its connection is lost, it rejects with the code `disconnected`; the next call reconnects. */
   async call(call: MethodCall, options: CallOptions = {}): Promise<readonly DBusValue[]> {
     const { connection, kind } = await this.#connect(options.signal);
     // A peer has no names: it is its only destination.

@@ -154,7 +154,7 @@ describe("with the message bus of the D-Bus project", { skip: missing }, () => {
     connection.close();
   });
 
-  it("after a restart of the bus the next call connects again, with the same match rules", async () => {
+  it("after a restart of the bus the next call reconnects, with the same match rules", async () => {
     const queue = signalQueue();
     const lost: string[] = [];
     const one = client({

@@ -6,7 +6,7 @@ import { openFdSocket } from "./fd-socket.ts";
 import { decodeMessage, encodeMessage, type Message, MessageSplitter } from "./message.ts";
 
 export interface FdCallOptions {
-  /** Of a bus. */
+  /** The socket of a bus. */
   readonly socketPath: string;
   readonly clock: Clock;
   readonly signal?: AbortSignal;

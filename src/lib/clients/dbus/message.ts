@@ -68,7 +68,7 @@ export function decodeMessage(bytes: Buffer): Message | undefined {
   if (version !== 1) throw invalid(`version ${String(version)} of the protocol`);
   header.align(8);
   const content = bytes.subarray(header.offset);
-  if (content.length !== bodyBytes) throw invalid("a message has another length than its header");
+  if (content.length !== bodyBytes) throw invalid("the length of a message differs from that in its header");
   const kind = kinds[type as number];
   if (kind === undefined) return undefined;
   const fields = new Map((list as [number, Variant][]).map(([code, variant]) => [code, variant]));

@@ -12,7 +12,7 @@ export type DBusType =
 
 const basic = new Set("ybnqiuxtdsogh");
 const maxLength = 255;
-/** Of arrays, and of structs: the limit of the specification for each. */
+/** The limit of the specification for nested arrays, and for nested structs. */
 const maxDepth = 32;
 
 const parsed = new Map<string, readonly DBusType[]>();

@@ -3,7 +3,7 @@ import { alignmentOf, type BasicCode, type DBusType, parseSignature } from "./si
 import type { DBusValue, Variant } from "./value.ts";
 
 const maxArrayBytes = 64 << 20;
-/** Of containers in each other, variants included. */
+/** The maximum nesting of containers, variants included. */
 const maxDepth = 64;
 
 /** Marshals values in little-endian order. Offsets are aligned from its own start. */

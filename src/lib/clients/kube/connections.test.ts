@@ -193,7 +193,7 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
     assert.equal(server.sockets.length, 2);
   });
 
-  it("many requests without a response do not postpone the end of their connection", async (t) => {
+  it("many requests without a response do not delay the close of their connection", async (t) => {
     const clock = new FakeClock();
     const server = await serve(t, watchOrRespond);
     const relay = await startRelay(t, server.port);
@@ -301,7 +301,7 @@ describe("rate limit and retries", { timeout: 30_000 }, () => {
     assert.equal((await aborted).name, "AbortError");
   });
 
-  it("a server that always returns Retry-After is requested 11 times", async (t) => {
+  it("a server that always returns Retry-After receives 11 requests", async (t) => {
     const seen: number[] = [];
     const server = await serve(t, (_request, response) => json(response, 429, {}, { "retry-after": "0" }));
     const transport = client(t, server.url, { onResponse: ({ status }) => seen.push(status) });

@@ -51,7 +51,7 @@ export async function listPages(request: ListRequest): Promise<Listed> {
       return { resourceVersion: whole.resourceVersion, paged };
     }
   }
-  // Of the first page: if a server's pages are not consistent, the watch repeats changes that later pages contained.
+  // The version of the first page: if a server's pages are not consistent, the watch repeats changes that later pages contained.
   return { resourceVersion: first.resourceVersion, paged };
 }
 

@@ -118,7 +118,7 @@ async function live(seed: number): Promise<number> {
   assert.deepEqual(listWatch.health(), { ok: true });
   for (const [name, object] of server.objects()) {
     const kept = listWatch.store.get("ns", name);
-    // Of an object that can no longer be decoded, an earlier version may remain, never that of another object.
+    // An object that can no longer be decoded may remain in an earlier version, never in that of another object.
     if (object.broken) assert.ok(!kept || kept.metadata.uid === object.metadata.uid);
     else assert.deepEqual(kept, object);
   }

@@ -344,7 +344,7 @@ export class ListWatch<T> implements Component {
       return;
     }
     const { since = clock.monotonic(), logged } = this.#failing ?? {};
-    // An error response is another failure than no response, and is logged then.
+    // An error response is a different failure from no response, and is then logged.
     const reason = isReported(error) ? undefined : String(httpStatusOf(error) ?? "no response");
     const isNew = reason !== undefined && reason !== logged;
     failureLog(

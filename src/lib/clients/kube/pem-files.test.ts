@@ -36,7 +36,7 @@ test("each reload of a CA file is counted with its result", async (t) => {
   await reload(fixture("ca.pem"));
   await reload(fixture("other-ca.pem"));
   await reload("no certificate");
-  assert.equal(await reload(undefined), fixture("other-ca.pem"), "the last valid value stays in use");
+  assert.equal(await reload(undefined), fixture("other-ca.pem"), "the last valid value remains in use");
   assert.deepEqual(await metricValues(metrics, "rest_client_transport_ca_reload_total"), {
     "result=success,reason=unchanged": 1,
     "result=success,reason=updated": 1,

@@ -23,7 +23,7 @@ const lastMomentsMs = 5000;
 /**
  * A value built from PEM files, and built again when they change. The same object is returned until then, so that a caller sees
  * a change by comparing. Files that cannot be read or do not match (half of a pair was replaced) are read again later,
- * and in the meantime the previous value stays.
+ * and in the meantime the previous value is kept.
  */
 export class PemFiles<T> {
   readonly #sources: readonly PemSource[];

@@ -3,8 +3,8 @@ import { BlockList, isIP } from "node:net";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The proxy for a server: the one of the kubeconfig, else the one of the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY
- * and their lower-case forms). Loopback addresses never use a proxy of the environment.
+ * The proxy for a server: the one in the kubeconfig, otherwise the one in the environment (HTTPS_PROXY, HTTP_PROXY, NO_PROXY
+ * and their lower-case forms). Loopback addresses never use a proxy from the environment.
  */
 export function proxyFor(server: URL, configured: URL | undefined, env: Environment): URL | undefined {
   if (configured) return configured;

@@ -21,7 +21,7 @@ export interface RequestMetrics {
   received(method: string, host: string, bytes: number): void;
   /** A client was created: with its own connections (miss), or with those of another (hit). */
   transportCreated(result: "hit" | "miss"): void;
-  /** The connections of a client are closed for good. */
+  /** The connections of a client are closed permanently. */
   transportClosed(): void;
   /** The CA file was reloaded. */
   authorityRead(reason: AuthorityRead): void;

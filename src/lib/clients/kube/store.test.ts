@@ -152,7 +152,7 @@ test("objects are found by namespace and name, cluster-scoped ones by name", () 
   assert.equal(store.size, 2);
 });
 
-test("the same version stays the same object", () => {
+test("the same version remains the same object", () => {
   const store = new Store<{ text: string }>();
   const version = { namespace: "ns", name: "a", uid: "1", resourceVersion: "1" };
   const object = { text: "a" };

@@ -79,7 +79,7 @@ export class Store<T> implements ObjectReader<T> {
       if (!this.#entries.has(key)) changes.push({ type: "deleted", key, object });
     for (const [key, entry] of this.#entries) {
       const oldEntry = former.get(key);
-      // Consumers compare objects by identity: the same version stays the same object.
+      // Consumers compare objects by identity: the same version remains the same object.
       if (oldEntry && isSameVersion(oldEntry.version, entry.version)) this.#entries.set(key, oldEntry);
       else changes.push(...this.#apply(key, oldEntry, entry));
     }

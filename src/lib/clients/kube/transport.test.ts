@@ -74,7 +74,7 @@ for (const protocol of ["h2", "https", "http"] as const) {
       assert.equal(seen?.headers["user-agent"], "kubelet/v1.36.4 (linux/amd64) kubernetes/0123456");
     });
 
-    it("requests one after the other and many watches share connections as the protocol allows", async (t) => {
+    it("sequential requests and many watches share connections as the protocol allows", async (t) => {
       const server = await serve(t, protocol, (request, response) => {
         if (!request.url?.includes("watch")) return json(response, 200, {});
         response.writeHead(200);

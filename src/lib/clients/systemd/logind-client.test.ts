@@ -103,7 +103,7 @@ describe("logind on a bus", { skip: noBus }, () => {
     await until(() => events.includes("shutdown true"));
   });
 
-  it("a bus that is restarted is reported, and the next call connects again", async () => {
+  it("a bus that is restarted is reported, and the next call reconnects", async () => {
     await client.isPreparing();
     await bus.stop();
     await until(() => events.includes("lost"));

@@ -7,7 +7,7 @@ import type { DBusValue, Variant } from "../dbus/value.ts";
 
 export interface LogindOptions {
   readonly clock: Clock;
-  /** Of the system bus. */
+  /** The socket of the system bus. */
   readonly socketPath?: string;
   /** The machine is about to shut down, or no longer is. Any user of the machine can send this signal: check `isPreparing`. */
   readonly onPrepareForShutdown: (isActive: boolean) => void;

@@ -66,7 +66,7 @@ export class SystemdClient {
   }
 
   /**
-   * Creates and starts a unit that exists until it is stopped or the machine reboots. If a unit of the name is loaded, it is
+   * Creates and starts a unit that exists until it is stopped or the machine reboots. If a unit of that name is loaded, it is
    * started, and its properties are unchanged.
    */
   async startTransientUnit(

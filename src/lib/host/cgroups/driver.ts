@@ -41,6 +41,6 @@ export interface CgroupDriver {
   remove(path: CgroupPath, options?: RemoveOptions): Promise<void>;
   /** Processes in the cgroup and below. */
   pids(path: CgroupPath): Promise<number[]>;
-  /** Names of the cgroups right below; none if it is absent. */
+  /** Names of the direct child cgroups; none if it is absent. */
   children(path: CgroupPath): Promise<string[]>;
 }

@@ -12,7 +12,7 @@ const knobs: Record<string, Record<string, string>> = {
 };
 
 /**
- * A cgroup v2 file system simulated in an ordinary directory: a new cgroup gets the files of the controllers that its
+ * A cgroup v2 filesystem simulated in an ordinary directory: a new cgroup gets the files of the controllers that its
  * parent delegates, and is removed with them. For tests.
  */
 export class FakeUnified implements CgroupFiles {

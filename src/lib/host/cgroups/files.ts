@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { mkdir, open, readdir, readFile, rmdir } from "node:fs/promises";
 import { errnoOf } from "../../base/errors.ts";
 
-/** Operations on a cgroup file system. */
+/** Operations on a cgroup filesystem. */
 export interface CgroupFiles {
   read(file: string): Promise<string>;
   /** Fails with ENOENT if the file does not exist: only the kernel creates these files. */
@@ -48,7 +48,7 @@ export const hostCgroupFiles: CgroupFiles = {
 };
 
 /**
- * Reads without the thread pool: a fifth of the CPU time for a few small files that are read again and again, and it blocks the agent as long
+ * Reads without the thread pool: a fifth of the CPU time for a few small files that are read repeatedly, and it blocks the agent as long
  * as the kernel takes.
  */
 export const directCgroupFiles: Pick<CgroupFiles, "read" | "dirs"> = {

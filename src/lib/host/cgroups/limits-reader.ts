@@ -58,7 +58,7 @@ function textAt(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8").trim();
   } catch {
-    // The cgroup does not exist (yet, or anymore), or has no such controller.
+    // The cgroup does not exist yet, was removed, or has no such controller.
     return undefined;
   }
 }

@@ -11,7 +11,7 @@ export interface MemoryAlarm {
 
 /**
  * Registers alarms with the kernel (cgroup v1 only: v2 has no such thresholds). `notify` is called each time the usage crosses one of
- * them. Returns a function that removes them. A thread of the pool waits for the kernel as long.
+ * them. Returns a function that removes them. Until then, a thread of the pool waits for the kernel.
  */
 export async function setMemoryAlarms(
   alarms: readonly MemoryAlarm[],
@@ -27,7 +27,7 @@ export async function setMemoryAlarms(
   }
   const wait = () =>
     read(eventFd, Buffer.alloc(8), 0, 8, null, (error) => {
-      // The kernel forgets the alarms with the descriptor.
+      // The kernel drops the alarms when the descriptor is closed.
       if (isClosed || error) return closeSync(eventFd);
       notify();
       wait();

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { KubeletError } from "../../base/errors.ts";
 import { type CgroupFiles, isGone } from "./files.ts";
 
-/** A path that may be created, killed and removed: never the root, never out of it. */
+/** A path that may be created, killed and removed: never the root, never outside it. */
 export function checkPath(path: string): string {
   const parts = path.split("/").slice(1);
   if (!path.startsWith("/") || parts.some((part) => part === "" || part === "." || part === "..")) {

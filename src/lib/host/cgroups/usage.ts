@@ -67,7 +67,7 @@ export interface CgroupUsageReader {
   readonly version: 1 | 2;
   /**
    * Undefined if there is no such cgroup. "/" is the whole machine. "basic" needs only a few reads: usage of CPU and
-   * memory, the limits of memory, and pressure; all else is 0 or absent then. "memory": only usage and limit of memory.
+   * memory, the limits of memory, and pressure; everything else is 0 or absent. "memory": only usage and limit of memory.
    */
   read(path: string, parts: UsageParts): Promise<CgroupUsage | undefined>;
   children(path: string): Promise<string[]>;

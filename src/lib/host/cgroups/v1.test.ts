@@ -79,21 +79,22 @@ describe("cgroup v1", { skip }, () => {
     await driver.create(`${root}/pod/container`, {});
     await driver.create(`${root}/other`, {});
     const inside = spawn("sleep", ["1000"], { stdio: "ignore" });
-    const beside = spawn("sleep", ["1000"], { stdio: "ignore" });
+    const sibling = spawn("sleep", ["1000"], { stdio: "ignore" });
     try {
       const ended = once(inside, "exit");
       for (const dir of dirs(`${root}/pod/container`))
         await writeFile(join(dir, "cgroup.procs"), String(inside.pid));
-      for (const dir of dirs(`${root}/other`)) await writeFile(join(dir, "cgroup.procs"), String(beside.pid));
+      for (const dir of dirs(`${root}/other`))
+        await writeFile(join(dir, "cgroup.procs"), String(sibling.pid));
       assert.deepEqual(await driver.pids(`${root}/pod`), [inside.pid]);
       await driver.remove(`${root}/pod`);
       assert.deepEqual(await ended, [null, "SIGKILL"]);
       for (const dir of dirs(`${root}/pod`)) assert.ok(!existsSync(dir), dir);
-      assert.deepEqual(await driver.pids(`${root}/other`), [beside.pid]);
-      assert.equal(beside.exitCode, null);
+      assert.deepEqual(await driver.pids(`${root}/other`), [sibling.pid]);
+      assert.equal(sibling.exitCode, null);
     } finally {
       inside.kill("SIGKILL");
-      beside.kill("SIGKILL");
+      sibling.kill("SIGKILL");
     }
   });
 

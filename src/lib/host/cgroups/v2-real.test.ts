@@ -101,20 +101,20 @@ describe("cgroup v2 on this host", { skip }, async () => {
     await driver.create(`${root}/pod/container`, {});
     await driver.create(`${root}/other`, {});
     const inside = spawn("sleep", ["1000"], { stdio: "ignore" });
-    const beside = spawn("sleep", ["1000"], { stdio: "ignore" });
+    const sibling = spawn("sleep", ["1000"], { stdio: "ignore" });
     try {
       const ended = once(inside, "exit");
       await writeFile(join(mount, root, "pod/container/cgroup.procs"), String(inside.pid));
-      await writeFile(join(mount, root, "other/cgroup.procs"), String(beside.pid));
+      await writeFile(join(mount, root, "other/cgroup.procs"), String(sibling.pid));
       assert.deepEqual(await driver.pids(`${root}/pod`), [inside.pid]);
       await driver.remove(`${root}/pod`);
       assert.deepEqual(await ended, [null, "SIGKILL"]);
       assert.ok(!existsSync(join(mount, root, "pod")));
-      assert.deepEqual(await driver.pids(`${root}/other`), [beside.pid]);
-      assert.equal(beside.exitCode, null);
+      assert.deepEqual(await driver.pids(`${root}/other`), [sibling.pid]);
+      assert.equal(sibling.exitCode, null);
     } finally {
       inside.kill("SIGKILL");
-      beside.kill("SIGKILL");
+      sibling.kill("SIGKILL");
     }
   });
 

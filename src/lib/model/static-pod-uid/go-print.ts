@@ -5,7 +5,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * A value with all of its fields and their types, as the reference kubelet prints one to hash it. `written` is the same value
- * as in the manifest: of quantities, the text is used.
+ * as in the manifest: for quantities, their text is used.
  */
 export function goPrint(type: string, value: unknown, written: unknown): string {
   return `(${qualified(type)})${content(type, value, written)}`;

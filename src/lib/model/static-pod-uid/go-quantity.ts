@@ -119,7 +119,7 @@ function printed({ value, scale, text, format, isBig }: InternalQuantity): strin
   );
 }
 
-/** Of 64 bits each, the lowest first. */
+/** The value in limbs of 64 bits, the lowest first. */
 function limbs(value: bigint): bigint[] {
   const found: bigint[] = [];
   for (let rest = value < 0n ? -value : value; rest > 0n; rest >>= 64n) found.push(BigInt.asUintN(64, rest));

@@ -1,6 +1,6 @@
 /**
  * The types behind a pod's spec in the reference kubelet v1.36, with the names and the order of their fields: one type
- * a paragraph, "Field type". The JSON name of a field is the same with a lower-case first letter, or the text after the
+ * per paragraph, "Field type". The JSON name of a field is the same with a lower-case first letter, or the text after the
  * bar; with nothing after the bar, its fields are those of the outer object. A type without a package is of "core".
  */
 const table = `

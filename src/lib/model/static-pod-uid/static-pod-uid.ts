@@ -17,7 +17,7 @@ interface StaticPod {
   readonly spec: PodSpec;
 }
 
-/** Legacy annotations, which no version reads anymore and the reference kubelet drops. */
+/** Legacy annotations, which the reference kubelet drops. */
 const dropped = /^pod\.(alpha|beta)\.kubernetes\.io\/init-container(s|-statuses)$/;
 
 /**

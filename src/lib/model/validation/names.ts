@@ -113,7 +113,7 @@ export function noBacksteps(value: string): ErrorMessage {
   return value.split("/").includes("..") ? "must not contain '..'" : undefined;
 }
 
-/** A relative path that stays inside its base directory. */
+/** A relative path that remains inside its base directory. */
 export function descendingPath(value: string): ErrorMessage {
   return value.startsWith("/") ? "must be a relative path" : noBacksteps(value);
 }

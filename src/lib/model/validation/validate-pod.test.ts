@@ -140,7 +140,7 @@ test("a claim template has object metadata", () => {
   assert.deepEqual(result.unknownFields, ["spec.volumes[0].ephemeral.volumeClaimTemplate.metadata.foo"]);
 });
 
-test("unknown fields are listed and left out", () => {
+test("unknown fields are listed and omitted", () => {
   const result = validatePod(pod({ container: { imge: "x" }, spec: { foo: { bar: 1 } } }));
   assert.ok("pod" in result);
   assert.deepEqual(result.unknownFields, ["spec.containers[0].imge", "spec.foo"]);
@@ -475,7 +475,7 @@ table("volumes and mounts", [
     "spec.containers[0].volumeMounts[1].mountPath: Invalid value",
   ],
   [
-    "subPath stays inside",
+    "subPath remains inside",
     mount({ subPath: "a/../../b" }),
     "spec.containers[0].volumeMounts[0].subPath: Invalid value",
   ],
@@ -548,17 +548,17 @@ table("volumes and mounts", [
     'spec.volumes[0].projected.sources[0].podCertificate.keyType: Unsupported value: "DSA": supported values: "ECDSAP256", ',
   ],
   [
-    "a pod certificate lives for an hour at least",
+    "a pod certificate is valid for at least an hour",
     certificateVolume({ maxExpirationSeconds: 3599 }),
     "spec.volumes[0].projected.sources[0].podCertificate.maxExpirationSeconds: Invalid value: 3599: if provided, maxExpirationSeconds must be >= 3600",
   ],
   [
-    "a pod certificate lives for 91 days at most",
+    "a pod certificate is valid for at most 91 days",
     certificateVolume({ maxExpirationSeconds: 91 * 86_400 + 1 }),
     "spec.volumes[0].projected.sources[0].podCertificate.maxExpirationSeconds: Invalid value: 7862401: if provided, maxExpirationSeconds must be <= 7862400",
   ],
   [
-    "a pod certificate of Kubernetes lives for a day at most",
+    "a pod certificate of Kubernetes is valid for at most a day",
     certificateVolume({ signerName: "kubernetes.io/x", maxExpirationSeconds: 86_401 }),
     "spec.volumes[0].projected.sources[0].podCertificate.maxExpirationSeconds: Invalid value: 86401: if provided, maxExpirationSeconds must be <= 86400",
   ],
@@ -568,7 +568,7 @@ table("volumes and mounts", [
     "spec.volumes[0].projected.sources[0].podCertificate: Required value: specify at least one of credentialBundlePath, keyPath, and certificateChainPath",
   ],
   [
-    "the files of a pod certificate stay in the volume",
+    "the files of a pod certificate remain in the volume",
     certificateVolume({ keyPath: "../key" }),
     "spec.volumes[0].projected.sources[0].podCertificate.keyPath: Invalid value",
   ],

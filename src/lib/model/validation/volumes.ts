@@ -138,7 +138,7 @@ function checkToken(
 const certificateKeys = ["RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"];
 const minCertificateSeconds = 3600;
 const maxCertificateSeconds = 91 * 24 * 3600;
-/** Of the signers of Kubernetes itself. */
+/** The limit for the signers of Kubernetes itself. */
 const maxKubernetesSeconds = 24 * 3600;
 
 function checkPodCertificate(

@@ -41,7 +41,7 @@ async function priorityOf(pod: PodDraft, objects: Objects): Promise<Priority> {
   const defaultClass = (await objects.list(resource))
     .filter((each) => each.globalDefault === true)
     .map(ofClass);
-  // There should be one at most; of several, the lowest.
+  // There should be at most one; if there are several, the lowest is used.
   const [lowest] = defaultClass.sort((a, b) => a.value - b.value);
   return lowest ?? { className: "", value: 0, preemptionPolicy: "PreemptLowerPriority" };
 }

@@ -12,7 +12,7 @@ const attempts = 10;
 
 export interface ServiceAccountOptions {
   readonly clock: Clock;
-  /** False: no token is mounted, whatever pod and account specify. */
+  /** False: no token is mounted, regardless of what the pod and the account specify. */
   readonly mountTokens: boolean;
   /** An unused name with this prefix. */
   readonly newName: (base: string) => string;

@@ -11,7 +11,7 @@ import { checkWholePod } from "./check-pod.ts";
 
 type List = Record<string, string> | undefined;
 
-/** CPU and memory can be changed while a pod runs, as long as it stays in its class; nothing else. */
+/** CPU and memory can be changed while a pod runs, as long as it remains in its class; nothing else. */
 export function validateResize(draft: Draft, oldObject: ApiObject): readonly Problem[] {
   const pod = asPod(draft);
   const old = asPod(oldObject);

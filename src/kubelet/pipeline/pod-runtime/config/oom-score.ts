@@ -14,7 +14,7 @@ const bestEffort = 1000;
 
 /**
  * The higher the score, the earlier the OOM killer selects the container. Between BestEffort (1000) and Guaranteed (-997), a Burstable
- * container scores the lower, the more of the node's memory it requests.
+ * container scores lower the more of the node's memory it requests.
  */
 export function oomScoreAdj(pod: Pod, container: Container, memoryCapacity: bigint, podLevel = true): number {
   if (isNodeCritical(pod)) return guaranteed;

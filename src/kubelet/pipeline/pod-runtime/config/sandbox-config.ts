@@ -63,7 +63,7 @@ function sandboxSecurity(pod: Pod, ctx: SandboxContext): SandboxSecurityInit {
     ),
     supplementalGroupsPolicy: groupsPolicy(security),
     privileged: hasPrivilegedContainer(pod),
-    // The pause process needs no more than the default profile, whatever the containers have.
+    // The pause process needs no more than the default profile, regardless of what the containers have.
     seccomp: { profileType: ProfileType.RuntimeDefault },
   };
 }

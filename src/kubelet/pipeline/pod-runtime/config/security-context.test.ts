@@ -254,7 +254,7 @@ describe("verifyRunAsNonRoot", () => {
   const allowed: [rule: string, own: SecurityContext, image: ImageUser][] = [
     ["root by default", {}, { uid: 0n }],
     ["root, with runAsNonRoot false", { runAsNonRoot: false }, { uid: 0n }],
-    ["a non-root user, whatever the image has", { runAsNonRoot: true, runAsUser: 5 }, { uid: 0n }],
+    ["a non-root user, regardless of what the image has", { runAsNonRoot: true, runAsUser: 5 }, { uid: 0n }],
     ["an image with a non-root user", { runAsNonRoot: true }, { uid: 5n }],
   ];
   for (const [rule, own, image] of allowed) it(`allows ${rule}`, () => verify(own, image));

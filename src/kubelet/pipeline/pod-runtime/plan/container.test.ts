@@ -114,7 +114,7 @@ testPlans([
     "delay a until 999999",
     { replaced: () => true, restartAt: () => monotonicTime(999_999) },
   ],
-  // one of a name
+  // one container per name
   [
     "created and never started: removed, not started",
     aPod(),

@@ -71,7 +71,7 @@ function mustWait(
   last: ObservedContainer | undefined,
 ): boolean {
   if (last?.state !== "exited") return false;
-  // The replacement of a sandbox is not held against its containers.
+  // The replacement of a sandbox does not count as a failure of its containers.
   if (last.sandboxId !== view.sandbox?.id && view.context.replaced(last)) return false;
   const until = view.context.restartAt(container, last);
   if (until === undefined) return false;

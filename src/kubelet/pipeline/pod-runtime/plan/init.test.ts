@@ -97,7 +97,7 @@ testPlans([
     "kill i-0 (unknown)",
   ],
   [
-    "an init container that was never started is created again",
+    "an init container that was never started is recreated",
     twoInits,
     anObservedPod([anObservedContainer("j", { state: "created" }), done("i")]),
     "remove j-0",
@@ -218,7 +218,7 @@ testPlans([
     "start sidecar s#0, waiting for init container i to complete",
   ],
   [
-    "a sidecar is restarted while regular containers run, whatever the pod policy",
+    "a sidecar is restarted while regular containers run, regardless of the pod policy",
     aPod({ ...sidecar.spec, restartPolicy: "Never" }),
     anObservedPod([anObservedContainer("a"), done("s"), done("i")]),
     "start sidecar s#1",
@@ -279,7 +279,7 @@ testPlans([
     "",
   ],
   [
-    "an ephemeral container that was never started is created again",
+    "an ephemeral container that was never started is recreated",
     debug,
     anObservedPod([anObservedContainer("a"), anObservedContainer("e", { state: "created" })]),
     "remove e-0",

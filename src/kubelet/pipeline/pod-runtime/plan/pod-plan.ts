@@ -11,7 +11,7 @@ export type Role = ContainerRole;
 export interface StartAction {
   container: Container;
   role: Role;
-  /** One more than that of the last container of the name; 0 if the runtime has none. */
+  /** One more than that of the last container of that name; 0 if the runtime has none. */
   attempt: number;
 }
 
@@ -47,7 +47,7 @@ export interface PodPlan {
   /** The sandbox that the containers run in. */
   sandbox?: ObservedSandbox;
   kill: Kill[];
-  /** Containers that are stopped to be replaced, whatever their exit code will be. */
+  /** Containers that are stopped to be replaced, regardless of their exit code. */
   replaces: ObservedContainer[];
   removeContainers: ObservedContainer[];
   /** All containers of the pod are being restarted: they are removed and their logs are kept. */
@@ -84,7 +84,7 @@ export interface PlanContext {
 export interface ResizeNeeds {
   /** The change that the container needs to have its resources, if it runs. */
   actionFor(container: Container, isInit: boolean): "none" | "update" | "restart";
-  /** The pod's cgroup needs a resize, whatever its containers need. */
+  /** The pod's cgroup needs a resize, regardless of what its containers need. */
   readonly ofPod: boolean;
   /** A resize was interrupted or has failed: what the containers have is unknown. */
   readonly repeats: boolean;

@@ -5,7 +5,7 @@ import { isLive, type PodView } from "./view.ts";
 /**
  * A container exited in a way that restarts all containers of the pod: the regular ones are stopped, then the init containers, then all
  * are removed, so that the pod starts again with its first init container, in the same sandbox. The containers that triggered it are
- * removed last: they are the record for the next stage, or the next agent. Ephemeral ones stay.
+ * removed last: they are the record for the next stage, or the next agent. Ephemeral ones are kept.
  */
 export function planRestartAll(plan: PodPlan, view: PodView): boolean {
   const { pod, observed, context } = view;

@@ -39,7 +39,7 @@ export class PodView {
     return newestContainer(this.observed, name);
   }
 
-  /** The current container of that name: the one in the newest sandbox, else the newest one. */
+  /** The current container of that name: the one in the newest sandbox, otherwise the newest one. */
   last(name: string): ObservedContainer | undefined {
     return this.inSandbox(name) ?? this.newest(name);
   }

@@ -36,7 +36,7 @@ const groupDirMode = 0o2550;
 const dirMode = 0o755;
 
 /**
- * Replaces the files in `dir` by the payload atomically: a reader that resolves `..data` once sees all old or all new files. An
+ * Atomically replaces the files in `dir` with the payload: a reader that resolves `..data` once sees all old or all new files. An
  * interrupted write, even by a crash, leaves the old files, and the next write cleans up after it. One writer per directory at a
  * time. Returns whether anything was written.
  */
@@ -142,7 +142,7 @@ function withPath(error: unknown, path: string): unknown {
   return Object.assign(error, { path, message: `${error.message} '${path}'` });
 }
 
-/** The rename replaces the old files by the new ones. */
+/** The rename replaces the old files with the new ones. */
 async function replaceDataLink(files: FileCalls, dir: string, generation: string): Promise<void> {
   const link = join(dir, newDataLink);
   try {

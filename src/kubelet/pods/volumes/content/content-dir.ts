@@ -15,7 +15,7 @@ const dirMode = 0o777;
 
 export interface ContentMedium {
   readonly medium: Medium;
-  /** An earlier version may have written to disk, and running containers have mounted that directory: it stays in use. */
+  /** An earlier version may have written to disk, and running containers have mounted that directory: it remains in use. */
   readonly keepsDisk?: boolean;
 }
 

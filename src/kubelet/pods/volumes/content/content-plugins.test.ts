@@ -176,7 +176,7 @@ describe("content volumes", () => {
   };
   const labelled = (text: string) => podWith(labels, { metadata: { labels: { a: text } } });
 
-  it("a downwardAPI volume that an earlier version created on disk stays in use", async (t) => {
+  it("a downwardAPI volume that an earlier version created on disk remains in use", async (t) => {
     const n = node(t);
     const request = n.request(labels, { pod: labelled("old") });
     await n.pluginFor(labels).setUp(request);

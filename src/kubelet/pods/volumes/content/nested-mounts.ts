@@ -3,8 +3,8 @@ import { KubeletError } from "../../../../lib/base/errors.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
 
 /**
- * Directories that a read-only volume must contain because other volumes are mounted on them. Of nested ones only the outer one is
- * needed.
+ * Directories that a read-only volume must contain because other volumes are mounted on them. Only the outermost of nested directories
+ * is needed.
  */
 export function nestedMountPoints({ spec }: Pod, volumeName: string): string[] {
   const found = new Set<string>();

@@ -61,7 +61,7 @@ export async function mapDevice(
     nodeName: deps.nodeName,
     attachmentID: attachmentName(source.handle, source.driver, deps.nodeName),
   });
-  // Written before the call: the volume stays staged while a pod has a file here.
+  // Written before the call: the volume remains staged while a pod has a file here.
   await mkdir(paths.podRefs, { recursive: true, mode: 0o750 });
   await writeFile(paths.podRef, "", { flag: "a" });
   try {

@@ -4,7 +4,7 @@ import { loadVolumeData, saveVolumeData, type VolumeData } from "./volume-data.t
 
 export interface CompletionDeps {
   readonly mounts: MountPoints;
-  /** Rejects if the file system at the path is dead, such as without its server. */
+  /** Rejects if the filesystem at the path is dead, such as without its server. */
   readonly checkMount?: ((path: string) => Promise<unknown>) | undefined;
 }
 

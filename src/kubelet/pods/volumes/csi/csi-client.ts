@@ -34,7 +34,7 @@ export interface DriverCapabilities {
   readonly mountGroup: boolean;
 }
 
-/** The access type: a block device, or a file system. */
+/** The access type: a block device, or a filesystem. */
 export type AccessType =
   | { readonly kind: "block" }
   | {

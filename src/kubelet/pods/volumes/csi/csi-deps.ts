@@ -51,7 +51,7 @@ export interface CsiDeps {
   readonly secrets: Secrets;
   readonly tokens: PodTokens | undefined;
   readonly mounts: MountPoints;
-  /** Rejects if the file system at a path is dead or hangs; default: statfs. */
+  /** Rejects if the filesystem at a path is dead or hangs; default: statfs. */
   readonly checkMount?: (path: string) => Promise<unknown>;
   readonly ownership: Ownership;
   /** The CSIVolumeHealth gate: whether the condition of volumes is requested. */

@@ -50,7 +50,7 @@ export function newCsiNode(node: NodeMeta): CsiNodeObject {
   };
 }
 
-/** A node that was deleted and created again has another UID: the CSINode of the previous one is not its own. */
+/** A node that was deleted and recreated has another UID: the CSINode of the previous one is not its own. */
 export function isOwnedBy(object: CsiNodeObject, node: NodeMeta): boolean {
   const { name, uid } = node.metadata;
   const owners = object.metadata.ownerReferences ?? [];

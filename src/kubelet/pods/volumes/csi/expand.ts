@@ -18,7 +18,7 @@ export interface ExpandRequest {
 
 const infeasible = new Set(["INVALID_ARGUMENT", "OUT_OF_RANGE", "NOT_FOUND"]);
 
-/** Expands the file system or the device on this node. Throws an ExpansionError. */
+/** Expands the filesystem or the device on this node. Throws an ExpansionError. */
 export async function expandVolume(
   deps: CsiDeps,
   request: ExpandRequest,

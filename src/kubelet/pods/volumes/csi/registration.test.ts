@@ -51,7 +51,7 @@ describe("a CSI driver", () => {
   });
 
   for (const [what, reason, expected] of [
-    ["stays in the node's objects when the agent stops during its registration", undefined, []],
+    ["remains in the node's objects when the agent stops during its registration", undefined, []],
     ["is removed from the node's objects when its socket is removed", new SocketChanged(), ["uninstall d"]],
   ] as const)
     it(what, async () => {

@@ -34,7 +34,7 @@ export async function stageVolume(
   });
   const secrets = await stageSecrets(deps, source, signal);
   try {
-    // A file system that is mounted there may hang, and the directory exists.
+    // A filesystem that is mounted there may hang, and the directory exists.
     if (!(await deps.mounts.isMountPoint(stagingPath)))
       await mkdir(stagingPath, { recursive: true, mode: 0o750 });
   } catch (error) {

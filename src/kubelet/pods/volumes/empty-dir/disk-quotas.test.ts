@@ -87,7 +87,7 @@ describe("disk quotas", () => {
 
   for (const [rule, pod, isEmpty, counting] of [
     ["without a user namespace", fakePod({}), true, true],
-    ["on a file system that does not count", isolated, true, false],
+    ["on a filesystem that does not count", isolated, true, false],
     ["with files from before the gate was enabled", isolated, false, true],
   ] as const)
     it(`a volume ${rule} has no project, and nothing is reserved`, async (t) => {

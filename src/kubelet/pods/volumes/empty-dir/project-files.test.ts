@@ -28,7 +28,7 @@ describe("reserved projects", () => {
   ] as const)
     it(rule, async () => assert.equal(await freeProject(found, always), project));
 
-  it("a project with files on the file system is not free", async () => {
+  it("a project with files on the filesystem is not free", async () => {
     assert.equal(await freeProject(files(""), async (id) => id > 1_048_580), 1_048_581);
     await assert.rejects(
       freeProject(files(""), async () => false),

@@ -8,7 +8,7 @@ export interface ProjectFiles {
 
 /** As in the reference kubelet, far from those that administrators choose. */
 const firstProject = 1_048_577;
-/** A file system on which none of these is free has another user of all of them. */
+/** A filesystem on which none of these is free has another user of all of them. */
 const maxSearched = 128;
 
 /** The project of a directory, if one is reserved for it. */

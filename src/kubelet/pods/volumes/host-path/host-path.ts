@@ -11,7 +11,7 @@ interface HostPathSource {
 }
 
 export interface HostPathOptions {
-  /** The path may be on a file system that hangs. */
+  /** The path may be on a filesystem that hangs. */
   readonly guard: Pick<HangGuard, "run">;
 }
 

@@ -38,7 +38,7 @@ describe("an iscsi volume", () => {
   let clock: FakeClock;
   let hosts: Map<string, number>;
   let log: string[];
-  /** Mounts of the same file system. */
+  /** Mounts of the same filesystem. */
   let mounted: Set<string>;
   const pod = fakePod();
 

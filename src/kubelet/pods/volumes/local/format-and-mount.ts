@@ -55,7 +55,7 @@ export async function formatAndMount(
   await mounts.mount(device, dir, fsType, options);
 }
 
-/** The file system or partition table on a device; undefined if blkid finds nothing. */
+/** The filesystem or partition table on a device; undefined if blkid finds nothing. */
 async function contentOf(device: string, run: RunProgram, signal: AbortSignal): Promise<string | undefined> {
   const args = ["-p", "-s", "TYPE", "-s", "PTTYPE", "-o", "export", device];
   const { code, stdout, stderr } = await run("blkid", args, signal);

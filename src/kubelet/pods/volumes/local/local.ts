@@ -17,7 +17,7 @@ export interface LocalVolumeOptions {
   readonly events: PodEvents;
   readonly applyFsGroup: (request: OwnershipRequest) => Promise<void>;
   readonly run?: RunProgram;
-  /** The path may be on a file system that hangs. */
+  /** The path may be on a filesystem that hangs. */
   readonly guard: Pick<HangGuard, "run">;
 }
 

@@ -21,7 +21,7 @@ export interface VolumeUse extends UsedVolume {
   resolved: (ResolvedVolume & { readonly key: string }) | undefined;
   resolvedAt: MonotonicTime | undefined;
   resolving: boolean;
-  /** Of the last attempt; an earlier one may have succeeded. */
+  /** The failure of the last attempt; an earlier one may have succeeded. */
   failure: Failure | undefined;
 }
 

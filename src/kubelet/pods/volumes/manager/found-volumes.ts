@@ -11,7 +11,7 @@ export interface FoundVolume {
   readonly dir: string;
 }
 
-/** All volumes that have a directory. Only names are read: a file system that is mounted there may hang. */
+/** All volumes that have a directory. Only names are read: a filesystem that is mounted there may hang. */
 export async function findVolumes(rootDir: string): Promise<FoundVolume[]> {
   const pods = join(rootDir, "pods");
   const found = await Promise.all((await listDir(pods)).map((uid) => findPodVolumes(pods, uid as PodUid)));

@@ -21,7 +21,7 @@ export async function inStep<T>(step: string, work: () => Promise<T>): Promise<T
   }
 }
 
-/** With a blank before the colon, as in upstream's events. */
+/** With a space before the colon, as in upstream's events. */
 export function eventMessage(step: string, volume: string, cause: string): string {
   return `${step} for volume "${volume}" : ${cause}`;
 }

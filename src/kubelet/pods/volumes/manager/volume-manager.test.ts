@@ -115,7 +115,7 @@ describe("waiting for the volumes of a pod", () => {
     assert.equal(second.done, true);
   });
 
-  test("a block volume cannot be mounted, nor a file system passed as a device", async () => {
+  test("a block volume cannot be mounted, nor a filesystem passed as a device", async () => {
     const { clock, manager } = await started({
       resolveClaim: async (_pod, volume) => {
         const spec = claimSpec(volume);
@@ -303,7 +303,7 @@ describe("volumes that require remounts", () => {
     assert.equal(result.done, true);
   });
 
-  test("a failed update is reported by an event, and the volume stays in use", async () => {
+  test("a failed update is reported by an event, and the volume remains in use", async () => {
     const { clock, host, manager } = await started(remounting);
     const pod = podWithVolumes("a", ["x"]);
     await Promise.all([manager.waitFor(pod, never), clock.advance(50)]);

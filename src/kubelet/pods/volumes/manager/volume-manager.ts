@@ -186,7 +186,7 @@ export class VolumeManager implements Component {
     this.#reconciler.wake();
   }
 
-  /** Checks all pods again, and ends the back-off of plugins for which `retry` returns true, such as after a driver was registered. */
+  /** Checks all pods again, and ends the back-off of plugins for which `retry` returns true, for example after a driver was registered. */
   resync(retry?: (plugin: string) => boolean): void {
     for (const record of this.#reconciler.records.values())
       if (record.failure && retry?.(record.plugin.name))

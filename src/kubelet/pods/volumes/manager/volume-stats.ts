@@ -51,7 +51,7 @@ export class VolumeStats {
     this.#o = options;
   }
 
-  /** Of all volumes of the pod; those that cannot be measured are omitted. */
+  /** The stats of all volumes of the pod; those that cannot be measured are omitted. */
   stats(uid: PodUid): Promise<readonly VolumeStat[]> {
     // No entry for a pod without volumes: no change would remove it.
     if (this.#o.mountedVolumes(uid).length === 0) return Promise.resolve([]);

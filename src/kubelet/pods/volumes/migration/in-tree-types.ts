@@ -5,9 +5,9 @@ type StringMap = Readonly<Record<string, string>>;
 /** The context of a volume source. */
 export interface TranslationContext {
   readonly isInline: boolean;
-  /** Of the PersistentVolume, or of the pod's volume. */
+  /** The name of the PersistentVolume, or of the pod's volume. */
   readonly name: string;
-  /** Of the pod, or of the claim that the volume is bound to. */
+  /** The namespace of the pod, or of the claim that the volume is bound to. */
   readonly namespace: string;
   readonly labels: StringMap;
   readonly annotations: StringMap;

@@ -145,7 +145,7 @@ async function hostPathOf(
     subPath,
   };
   try {
-    // The volume may be on a file system that hangs.
+    // The volume may be on a filesystem that hangs.
     return await o.guard.run(`${volume.path}#${container.name}#${index}`, () => o.subPaths.prepare(request));
   } catch (error) {
     const fields = { podUID: pod.metadata.uid, container: container.name, volume: mount.name };

@@ -30,7 +30,7 @@ test(`a container that swaps directories for symlinks never escapes its volume i
     for (const path of ["a/deep/part", "b", "deep/part"]) await mkdir(join(dir, path), { recursive: true });
   await mkdir(join(outside, "part"));
   await writeFile(join(outside, "secret"), "x");
-  // A separate file system identifies the files of the volume.
+  // A separate filesystem identifies the files of the volume.
   await hostMounts.mountTmpfs(volume);
   for (const path of ["a/deep/part", "b"]) await mkdir(join(volume, path), { recursive: true });
   const inside = (await stat(volume)).dev;

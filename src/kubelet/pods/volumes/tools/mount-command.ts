@@ -1,7 +1,7 @@
 import { KubeletError } from "../../../../lib/base/errors.ts";
 import { type CommandLimits, type Commands, exitText } from "../../../../lib/host/system-commands.ts";
 
-/** Mount helpers of file systems may wait this long for a server. */
+/** Mount helpers of filesystems may wait this long for a server. */
 const mountTimeoutMs = 150_000;
 const unmountTimeoutMs = 60_000;
 
@@ -17,7 +17,7 @@ function mountArguments({ source, target, fsType, options }: MountRequest): stri
   return [...type, ...(options.length > 0 ? ["-o", options.join(",")] : []), source, target];
 }
 
-/** mount(8), for file systems that need a mount helper. */
+/** mount(8), for filesystems that need a mount helper. */
 export async function mountByCommand(
   commands: Commands,
   request: MountRequest,
@@ -31,7 +31,7 @@ export async function mountByCommand(
 }
 
 /**
- * umount(8), in a separate process: unmounting the file system of a dead server can hang, and would block the agent. After a minute
+ * umount(8), in a separate process: unmounting the filesystem of a dead server can hang, and would block the agent. After a minute
  * it is forced.
  */
 export async function unmountByCommand(

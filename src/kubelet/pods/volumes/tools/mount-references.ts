@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { KubeletError } from "../../../../lib/base/errors.ts";
 import type { MountPoint } from "../../../../lib/host/mount-table.ts";
 
-/** Mount points in pods with the same root of the same file system as this path. */
+/** Mount points in pods with the same root of the same filesystem as this path. */
 function podMountsOf(mounts: readonly MountPoint[], path: string, rootDir: string): string[] {
   const own = mounts.findLast((mount) => mount.path === path);
   if (!own) return [];

@@ -8,7 +8,7 @@ export interface FrameHeader {
   readonly opcode: number;
   readonly length: number;
   readonly mask: Buffer;
-  /** Of the header itself. */
+  /** The size of the header itself. */
   readonly size: number;
 }
 

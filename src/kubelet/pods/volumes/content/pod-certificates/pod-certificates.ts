@@ -151,7 +151,7 @@ export class PodCertificates implements Component {
     });
   }
 
-  /** One step after the other, until nothing has changed; a step that fails is repeated after a back-off. */
+  /** One step at a time, until nothing has changed; a step that fails is repeated after a back-off. */
   async #run(record: Record): Promise<void> {
     const { clock, logger } = this.#o;
     const { key, pod } = record;
