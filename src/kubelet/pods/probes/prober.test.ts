@@ -81,18 +81,13 @@ describe("the prober", () => {
       "127.0.0.1",
       /no port with the name "web"/,
     ],
-    ["a pod without an address", { tcpSocket: { port: 80 } }, undefined, /address of the pod is not known/],
-    [
-      "a pod without an address, over gRPC",
-      { grpc: { port: 80 } },
-      undefined,
-      /address of the pod is not known/,
-    ],
+    ["a pod without an address", { tcpSocket: { port: 80 } }, undefined, /the pod has no IP address/],
+    ["a pod without an address, over gRPC", { grpc: { port: 80 } }, undefined, /the pod has no IP address/],
     [
       "a pod without an address, over HTTP",
       { httpGet: { port: 80 } },
       undefined,
-      /address of the pod is not known/,
+      /the pod has no IP address/,
     ],
     ["a probe without a handler", {}, "127.0.0.1", /missing probe handler/],
   ];
