@@ -89,7 +89,7 @@ function layerOf(file) {
 const statement =
   /^\s*(?:import|export)\b[^"'`;]*?\bfrom\s*["']([^"']+)["']|^\s*import\s*["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/gm;
 
-/** Import and export-from statements, dynamic imports and import types, over several lines too. */
+/** Import and export-from statements, dynamic imports and import types, also those that span several lines. */
 export function importsOf(text) {
   return [...text.matchAll(statement)].map((match) => {
     const leading = /^\s*/.exec(match[0])[0].length;

@@ -71,7 +71,7 @@ const above = "../../kubelet/state/b.ts";
 const forms = [
   ["dynamic imports count", `const x = await import("${above}");`],
   ["export from is an import", `export * from "${above}";`],
-  ["imports over several lines count", `import {\n  x,\n  y,\n} from "${above}";`],
+  ["imports that span several lines count", `import {\n  x,\n  y,\n} from "${above}";`],
   ["a side-effect import is an import", `import "${above}";`],
   ["imports of types count", `import type { x } from "${above}";`],
 ].map(([rule, text]) => [rule, "lib/model/a.ts", text, /down only/]);

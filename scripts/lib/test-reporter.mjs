@@ -28,7 +28,7 @@ export default async function* report(source) {
         break;
       case "test:fail": {
         const cause = data.details.error?.cause ?? data.details.error;
-        // A suite fails with its tests, which were reported already.
+        // A suite fails with its tests, which were already reported.
         if (data.details.error?.failureType === "subtestsFailed") break;
         const file = state(files, data);
         file.failed++;

@@ -17,7 +17,7 @@ export interface Attributes {
   /** Plural; "" if the path is not a resource. */
   readonly resource: string;
   readonly subresource: string;
-  /** "" for cluster-wide objects, and for lists over all namespaces. */
+  /** "" for cluster-wide objects, and for lists across all namespaces. */
   readonly namespace: string;
   /** "" for lists and creations, and the value of a `metadata.name` field selector in lists and watches. */
   readonly name: string;

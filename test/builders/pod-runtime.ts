@@ -81,7 +81,7 @@ export async function podRuntimeOnFake(
       }),
       requests: plainRequests(podLogsDir),
       cgroups: {
-        ensure: async (pod) => void cgroups.push(`make ${pod.metadata.uid}`),
+        ensure: async (pod) => void cgroups.push(`create ${pod.metadata.uid}`),
         remove: async (uid) => void cgroups.push(`remove ${uid}`),
         removeUnknown: async (_pod, knownIds) => {
           cgroups.push(`keep ${knownIds.size}`);
@@ -147,7 +147,7 @@ export async function podRuntimeOnFake(
     newAgent: () => {
       runtime = make();
     },
-    /** Ends the running container of that name, and refreshes. */
+    /** Lets the running container of that name exit, and refreshes. */
     exit: async (name: string, code: number) => {
       const found = [...fake.pods.containers.values()].find(
         (c) => c.config.metadata?.name === name && c.state === ContainerState.CONTAINER_RUNNING,

@@ -12,7 +12,7 @@ import { waitFor } from "../e2e/wait-for.ts";
 import { CgroupNode } from "./cgroup-node.ts";
 
 const kernel = cgroupDriver(await detectLayout());
-const skip = process.getuid?.() === 0 ? false : "only root may make cgroups";
+const skip = process.getuid?.() === 0 ? false : "only root can create cgroups";
 /** The least that a kubelet reserves: one CPU of this machine has to remain. */
 const reserved = { cpuManagerPolicy: "static", systemReserved: { cpu: "100m" } } as const;
 

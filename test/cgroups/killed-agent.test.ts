@@ -21,7 +21,7 @@ const kernel = cgroupDriver(layout);
 const cgroupRoot = `/kubelet-ts-killed-${process.pid}`;
 const seed = Number(process.env.KILL_SEED ?? 20261116);
 const program = fileURLToPath(new URL("./killed-node.ts", import.meta.url));
-const skip = process.getuid?.() === 0 ? false : "only root may make cgroups";
+const skip = process.getuid?.() === 0 ? false : "only root can create cgroups";
 const tiers = ["", "/burstable", "/besteffort"].map((tier) => `${cgroupRoot}/kubepods${tier}`);
 
 describe("cgroups after kill -9 of the agent", { skip }, () => {

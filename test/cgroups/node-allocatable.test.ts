@@ -10,7 +10,7 @@ import { contentsOf } from "./kernel-values.ts";
 const layout = await detectLayout();
 const kernel = cgroupDriver(layout);
 const base = `/kubelet-ts-allocatable-${process.pid}`;
-const skip = process.getuid?.() === 0 ? false : "only root may make cgroups";
+const skip = process.getuid?.() === 0 ? false : "only root can create cgroups";
 const mi = 1024 * 1024;
 const [cpu, memory, pids] =
   layout.version === 1

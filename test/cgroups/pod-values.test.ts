@@ -15,7 +15,7 @@ import { contentsOf, kernelValues } from "./kernel-values.ts";
 import { podOf, type ReferencePod, type ReferenceSettings, referencePods } from "./reference-pods.ts";
 
 const layout = await detectLayout();
-const skip = process.getuid?.() === 0 ? false : "only root may make cgroups";
+const skip = process.getuid?.() === 0 ? false : "only root can create cgroups";
 const driver = process.env.CGROUP_DRIVER === "systemd" ? "systemd" : "cgroupfs";
 const kernel = cgroupDriver(layout);
 const base = [`kubelettest${process.pid}`];

@@ -47,7 +47,7 @@ const withMemory = (memory: string, cpu = "1m") => {
   return { containers: [container({ resources: { requests: amounts, limits: amounts } })] };
 };
 
-test("memory is allocated from one NUMA node, kept over a restart and released; what does not fit is rejected and explained", async (t) => {
+test("memory is allocated from one NUMA node, kept across a restart and released; what does not fit is rejected and explained", async (t) => {
   const { cluster, start } = await startCluster(t);
   const rootDir = join(cluster.dir, "root");
   await start();

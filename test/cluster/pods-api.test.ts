@@ -88,7 +88,7 @@ test("pods are served while the API server is unavailable", async (t) => {
   );
 });
 
-test("a watch receives ADDED, then each change of metadata and status, then DELETED, and no more", async (t) => {
+test("a watch receives ADDED, then each change of metadata and status, then DELETED, and nothing after it", async (t) => {
   const { cluster, client } = await startWithPodsApi(t);
   const { uid: existing } = cluster.addPod("existing").metadata;
   await cluster.runs("existing");
@@ -133,7 +133,7 @@ test("a watch receives ADDED, then each change of metadata and status, then DELE
   assert.equal(watch.of(uid).length, events.length);
 });
 
-test("a pod that has completed is DELETED for a watch once, and listed until it is deleted", async (t) => {
+test("a watch receives DELETED once for a pod that has completed, which is listed until it is deleted", async (t) => {
   const { cluster, client } = await startWithPodsApi(t);
   const watch = client.watch();
   await isSynced(watch);
@@ -155,7 +155,7 @@ test("a pod that has completed is DELETED for a watch once, and listed until it 
   await assert.rejects(client.get(uid), (error) => hasGrpcCode(error, "NOT_FOUND"));
 });
 
-test("static pods are watched and listed, and their mirrors are not", async (t) => {
+test("static pods are watched and listed, and their mirror pods are not", async (t) => {
   const { cluster, client } = await startWithPodsApi(t);
   const watch = client.watch();
   await isSynced(watch);

@@ -6,7 +6,7 @@ import type { KubeRequest, KubeTransport } from "../../src/lib/clients/kube/tran
 
 type Api = Pick<KubeTransport, "request" | "stream">;
 
-/** The API in memory behind a real HTTP port, for an agent that is a process of its own. */
+/** Serves the in-memory API on a real HTTP port, for an agent that runs in a separate process. */
 export async function serveApi(api: Api): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer((request, response) => {
     void serve(api, request, response).catch(() => response.destroy());

@@ -8,7 +8,7 @@ import { silentLogger } from "../../src/lib/base/logger.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
 
-test("a server without a configured certificate creates one and keeps it over a restart", async (t) => {
+test("a server without a configured certificate creates one and keeps it across a restart", async (t) => {
   const node = await TestCluster.start(t);
   const certDir = join(node.dir, "pki");
   await node.startAgent({ certDir });

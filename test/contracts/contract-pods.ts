@@ -142,7 +142,7 @@ export class ContractPods {
   }
 }
 
-/** The error of the runtime. */
+/** The error that the runtime reports. */
 export async function errorOf(call: Promise<unknown>): Promise<CriError> {
   const error = await call.then(
     () => assert.fail("the runtime did not reject the call"),

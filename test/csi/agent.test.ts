@@ -9,7 +9,7 @@ import type { DriverProcess } from "./driver-process.ts";
 
 const driverName = "disk.example.com";
 const zone = "topology.disk.example.com/zone";
-/** The metrics of a kubelet about volumes, except their usage. */
+/** The volume metrics of a kubelet, except for usage. */
 const volumeMetrics = [
   "csi_operations_seconds",
   "force_cleaned_failed_volume_operation_errors_total",

@@ -51,7 +51,7 @@ describeOnContainerd("the agent", (version) => {
     ["SIGINT", 0],
     ["SIGKILL", null],
   ] as const) {
-    test(`exits on ${signal} and leaves its pods running, and adopts them when it is started again`, async () => {
+    test(`exits on ${signal} and leaves its pods running, and adopts them when it is restarted`, async () => {
       agent.start();
       const ran = await ids();
       assert.equal(readFileSync(`/proc/${agent.pid}/comm`, "utf8").trim(), "kubelet");
@@ -79,7 +79,7 @@ describeOnContainerd("the agent", (version) => {
     assert.equal(socket.received().at(-1), "STOPPING=1", "a message was sent after STOPPING=1");
   });
 
-  test("sends no watchdog messages that are meant for another process", async (t) => {
+  test("sends no watchdog messages if they are expected of another process", async (t) => {
     const socket = new NotifySocket(join(node.rootDir, "..", "notify"));
     t.after(() => socket.close());
     const env = { NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: "1000", WATCHDOG_PID: String(process.pid) };
@@ -115,7 +115,7 @@ describeOnContainerd("the agent", (version) => {
     assert.match(warnings[0]!, /^W.*--kube-api-content-type, --volume-plugin-dir/);
   });
 
-  test("writes with --logging-format=json one JSON object per line and nothing else", async () => {
+  test("writes one JSON object per line and nothing else with --logging-format=json", async () => {
     const mark = agent.log().length;
     agent.start(["--logging-format=json"]);
     await ids();

@@ -156,7 +156,7 @@ describe("kubelet apply and kubelet delete", () => {
     assert.deepEqual(await run(["delete", "f"]), output("default/f: deleted"));
   });
 
-  test("a pod of a manifest file is neither replaced nor deleted", async () => {
+  test("a pod from a manifest file is neither replaced nor deleted", async () => {
     writeManifest(join(dir, "manifests"), "filed.yaml", pod("filed"));
     await waitFor(() => assert.ok(agent.running().some((c) => c.pod === "filed")));
     const done = await run(["apply", "-f", "-"], pod("filed", 2));

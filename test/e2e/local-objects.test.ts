@@ -77,7 +77,7 @@ describeOnContainerd("ConfigMaps and Secrets from a directory", (version) => {
     assert.equal(await inside("web", "stat -L -c %a /login/password"), "400\n");
   });
 
-  test("a change of a file appears in the container without a restart", async () => {
+  test("a change to a file appears in the container without a restart", async () => {
     const { uid } = await pods.running("web");
     const before = containerIdOf(await pods.running("web"));
     writeManifest(objects, "settings.json", configMap("settings", { MODE: "second" }));

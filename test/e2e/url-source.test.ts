@@ -80,7 +80,7 @@ describeOnContainerd("pods from a URL", (version) => {
   const problems: [what: string, status: number, body: string, message: RegExp][] = [
     ["a body that is not a manifest", 200, "<html>sorry</html>", /127\.0\.0\.1:\d+\/pods/],
     ["a list with an invalid pod", 200, list(pod("one"), { kind: "Pod", metadata: { name: "x" } }), /spec/],
-    ["an error of the server", 503, "", /503/],
+    ["a server error", 503, "", /503/],
     ["an empty body", 200, "", /zero-length/],
   ];
   for (const [what, status, body, message] of problems) {

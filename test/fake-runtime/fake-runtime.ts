@@ -62,7 +62,7 @@ export interface RecordedCall {
   result?: string;
 }
 
-/** A container runtime in memory behind a real gRPC socket. Its state survives stop() and start(). */
+/** An in-memory container runtime on a real gRPC socket. Its state survives stop() and start(). */
 export interface FakeRuntime {
   readonly endpoint: string;
   readonly calls: RecordedCall[];

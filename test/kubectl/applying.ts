@@ -149,7 +149,7 @@ export function applying(setup: KubectlSetup): void {
         assert.equal(await k.ok(["get", "configmap", "differs", "-o", "jsonpath={.data.a}"]), "1");
       });
 
-      test("a change of an immutable field of a pod is rejected, with the field and its new value", async () => {
+      test("a change to an immutable field of a pod is rejected, with the field and its new value", async () => {
         const k = kubectl();
         const manifest = pod("fixed");
         await apply(k, manifest);

@@ -41,7 +41,7 @@ export function discovering(setup: KubectlSetup): void {
       assert.match(all, /^ {6}terminationMessagePolicy\t<string>$/m);
     });
 
-    test("api-resources has each kind with its short names, group and scope", async () => {
+    test("api-resources lists each kind with its short names, group and scope", async () => {
       const reported = rows(await k().ok(["api-resources"]));
       const of = (name: string) =>
         reported

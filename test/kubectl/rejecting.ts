@@ -89,7 +89,7 @@ export function rejecting(setup: KubectlSetup): void {
           ['no matches for kind "Deployment" in version "apps/v1"'],
         ],
         [
-          "an invalid key of a ConfigMap",
+          "an invalid key in a ConfigMap",
           configMap("c", { "a/b": "1" }),
           ['data[a/b]: Invalid value: "a/b": a valid config key must consist of'],
         ],
@@ -136,7 +136,7 @@ export function rejecting(setup: KubectlSetup): void {
       );
       const changes: [what: string, args: string[], reported: string][] = [
         [
-          "a change of an immutable ConfigMap",
+          "a change to an immutable ConfigMap",
           ["patch", "configmap", "fixed", "-p", '{"data":{"a":"2"}}'],
           "data: Forbidden: field is immutable when `immutable` is set",
         ],

@@ -259,7 +259,7 @@ export class Machine {
       reject(
         new Error(`${what} in the machine: ${why}\n${this.console().split("\n").slice(-15).join("\n")}`),
       );
-    const timer = setTimeout(() => fail(`not done within ${ms / 1000} s`), ms);
+    const timer = setTimeout(() => fail(`did not finish within ${ms / 1000} s`), ms);
     void this.#exited.then(() => fail("the guest has ended"));
     late.catch(() => {});
     try {

@@ -150,7 +150,7 @@ describeOnMachine("a node that is shut down and started again", () => {
     await readyIs("True");
   });
 
-  test("a reboot terminates pods by priority, with their hooks and grace periods, and all that should run does so again", async () => {
+  test("a reboot terminates pods by priority, with their hooks and grace periods, and all that should run is running again afterwards", async () => {
     const { machine, api } = node;
     await node.place("static", podManifest("static", notingPod("exit 0", { hostname: "static" })));
     await api.addPod("web", notingPod("exit 0", { hostname: "web" }));

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-/** A program of the tests that serves a plugin (CSI, devices, DRA), as a process that can be killed and started again. */
+/** A test program that serves a plugin (CSI, devices, DRA), in a process that can be killed and restarted. */
 export class PluginChild {
   readonly #program: string;
   readonly #stdin: "ignore" | "pipe";

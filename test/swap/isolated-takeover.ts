@@ -37,18 +37,18 @@ async function restoreContainers(node: TestNode): Promise<Map<string, string>> {
         : pod.status?.qosClass === "BestEffort"
           ? "besteffort/"
           : "";
-    const isOnHost = pod.spec.hostNetwork === true;
+    const usesHostNetwork = pod.spec.hostNetwork === true;
     const config = {
       ...{
         metadata,
         labels: { ...labels },
         annotations: { ...annotations },
-        hostname: isOnHost ? "" : metadata.name,
+        hostname: usesHostNetwork ? "" : metadata.name,
       },
       logDirectory: join(node.logDir, `${metadata.namespace}_${metadata.name}_${metadata.uid}`),
       linux: {
         cgroupParent: `${node.cgroupRoot}/kubepods/${tier}pod${metadata.uid}`,
-        securityContext: { namespaceOptions: { network: isOnHost ? 2 : 0, pid: 1 } },
+        securityContext: { namespaceOptions: { network: usesHostNetwork ? 2 : 0, pid: 1 } },
       },
     };
     const sandbox = await runtime.runPodSandbox(config as never, "");

@@ -43,8 +43,8 @@ async function createContainers(
   const isSelected = ({ labels }: Listed) => uids.has(labels["io.kubernetes.pod.uid"] ?? "");
   for (const sandbox of recorded.snapshot.sandboxes.filter(isSelected)) {
     const { id, metadata, labels, annotations } = sandbox;
-    const isOnHost = labels["io.kubernetes.pod.name"]?.startsWith("small");
-    const namespaceOptions = { network: isOnHost ? 2 : 0 };
+    const usesHostNetwork = labels["io.kubernetes.pod.name"]?.startsWith("small");
+    const namespaceOptions = { network: usesHostNetwork ? 2 : 0 };
     const linux = { securityContext: { namespaceOptions } };
     const config = { metadata, labels: { ...labels }, annotations: { ...annotations }, linux };
     const copyId = await runtime.runPodSandbox(config as never, "");
@@ -67,7 +67,7 @@ async function createContainers(
   return ids;
 }
 
-/** Replaces recorded container IDs and the runtime's name by those of this runtime. */
+/** Replaces recorded container IDs and the runtime's name with those of this runtime. */
 function renamed(text: string, ids: ReadonlyMap<string, string>): string {
   const withIds = [...ids].reduce((all, [from, to]) => all.replaceAll(from, to), text);
   return withIds.replaceAll("containerd://", "fake://");

@@ -137,7 +137,7 @@ export const content: VolumeSuite = {
       assert.match(await read("all/ca.pem"), /^-----BEGIN CERTIFICATE-----\n/);
     });
 
-    test("a token is for its audience, its pod and the requested time", async () => {
+    test("a token is bound to its audience and its pod, and valid for the requested time", async () => {
       const [, claims] = (await read("all/token")).split(".");
       const { aud, exp, iat, ...more } = JSON.parse(Buffer.from(claims!, "base64url").toString());
       assert.deepEqual([aud, exp - iat], [["somebody"], 600]);
@@ -149,7 +149,7 @@ export const content: VolumeSuite = {
         assert.match(await node().failsInside("content", `touch /v/${volume}/x`), /Read-only file system/);
     });
 
-    test("all content but that of ConfigMaps is in memory, and limited to the pod's memory", async () => {
+    test("all content except that of ConfigMaps is in memory, and limited to the pod's memory", async () => {
       const pod = (await node().runs("content")) as Pod;
       const inside = await node().mountsInside("content");
       const typeAt = (volume: string) => inside.find(({ path }) => path === `/v/${volume}`)?.fsType;
@@ -191,7 +191,7 @@ export const content: VolumeSuite = {
       assert.deepEqual([containerID, restartCount], [before?.containerID, 0]);
     });
 
-    test("when a selected key is removed, the volume is not changed, with an event", async () => {
+    test("when a selected key is removed, the volume does not change, and an event reports it", async () => {
       const message =
         'MountVolume.SetUp failed for volume "picked" : configmap references non-existent config key: b';
       await node().hasEvent("content", "FailedMount", message, 90_000);

@@ -15,7 +15,7 @@ export const anonymous: Caller = { name: "system:anonymous", groups: [unauthenti
 /** The ID of the credential, in the extra fields of a caller. */
 export const credentialId = "authentication.kubernetes.io/credential-id";
 
-/** The node that is the caller: "" for a node without a name; undefined if the caller is not a node. */
+/** The name of the calling node: "" for a node without a name; undefined if the caller is not a node. */
 export function nodeNameOf(caller: Caller): string | undefined {
   if (!caller.name.startsWith(nodeUserPrefix)) return undefined;
   return caller.groups.includes(nodes) ? caller.name.slice(nodeUserPrefix.length) : undefined;

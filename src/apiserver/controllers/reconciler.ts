@@ -75,7 +75,7 @@ export class Reconciler implements Component {
     } catch (error) {
       if (signal.aborted || isAbort(error)) return undefined;
       this.#failure = messageOf(error);
-      logger.warn("Failed to run controller", { controller: this.name, err: this.#failure });
+      logger.warn("Failed to reconcile, will retry", { controller: this.name, err: this.#failure });
       return Math.min(maxRetryMs, firstRetryMs * 2 ** this.#failures++);
     }
   }

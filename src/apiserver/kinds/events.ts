@@ -5,7 +5,7 @@ import { dnsSubdomain, nameIsPathSegment, qualifiedName } from "./names.ts";
 
 const lengths = { reportingInstance: 128, action: 128, reason: 128, message: 1024 } as const;
 
-/** The same events in events.k8s.io: other names, and nothing else. */
+/** The same events in events.k8s.io: only the field names differ. */
 const renamed = [
   ["involvedObject", "regarding"],
   ["message", "note"],

@@ -7,7 +7,7 @@ import { FakeObjects } from "./pods/fake-objects.ts";
 import { podDefinition } from "./pods/pod-definition.ts";
 import type { AllocationOptions } from "./services/allocation.ts";
 
-/** For tests: all kinds, with the rules of each kept, over objects in memory. */
+/** For tests: all kinds with their rules, on in-memory objects. */
 export function testKinds(services: Partial<AllocationOptions> = {}): {
   objects: FakeObjects;
   definitions: readonly ResourceDefinition[];

@@ -35,7 +35,7 @@ describe("names", () => {
     ["a label key", qualifiedName("example.com/My_name"), []],
     ["a label key without a prefix before the slash", qualifiedName("/a"), ["prefix part must be non-empty"]],
     ["a label value", labelValue(""), []],
-    ["a key of a config map", configMapKey("a.b_C-1"), []],
+    ["a key of a ConfigMap", configMapKey("a.b_C-1"), []],
     ["a key that is ..", configMapKey(".."), ["must not be '..'"]],
     ["a key that starts with ..", configMapKey("..a"), ["must not start with '..'"]],
   ];

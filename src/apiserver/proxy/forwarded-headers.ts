@@ -24,7 +24,7 @@ const isIdentityHeader = (name: string) =>
 
 const tokenProtocol = "base64url.bearer.authorization.k8s.io.";
 
-/** The headers of a forwarded request: all but those for the API itself. */
+/** The headers of a forwarded request: all except those for the API server itself. */
 export function requestHeaders(request: IncomingMessage, upgrade: boolean): OutgoingHttpHeaders {
   const headers = Object.create(null) as Record<string, string[]>;
   const dropped = namesInConnectionHeader(request.headers);

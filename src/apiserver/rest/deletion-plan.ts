@@ -8,7 +8,7 @@ export type DeletionPlan =
   | { readonly kind: "remove" }
   /** It is kept for its grace period or its finalizers, in this state. */
   | { readonly kind: "mark"; readonly draft: Draft }
-  /** It is being deleted already; nothing changes. */
+  /** It is already being deleted; nothing changes. */
   | { readonly kind: "pending" };
 
 export interface DeletionRequest {
@@ -66,7 +66,7 @@ function shorten(draft: Draft, left: number, seconds: number, now: number): void
   const meta = draft.metadata;
   const startedAt = Date.parse(meta.deletionTimestamp!) - left * 1000;
   const end = startedAt + seconds * 1000;
-  // The period has elapsed already; one second is left for the component that stops the object.
+  // The period has already elapsed; one second is left for the component that stops the object.
   const elapsed = end < now;
   meta.deletionTimestamp = wireTime(elapsed ? now : end);
   meta.deletionGracePeriodSeconds = elapsed && seconds !== 0 ? 1 : seconds;

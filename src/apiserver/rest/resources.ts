@@ -38,7 +38,7 @@ export async function serveResource(exchange: Exchange, upgrade?: ConnectRequest
   }
 }
 
-/** A path has a namespace if, and only if, its resource is namespaced, except for lists over all namespaces. */
+/** A path has a namespace if, and only if, its resource is namespaced, except for lists across all namespaces. */
 function checkScope({ target, verb }: Exchange, { definition }: Served): void {
   if (!definition.namespaced) {
     if (target.namespace !== "") throw noSuchResource();

@@ -21,7 +21,7 @@ export interface Update {
    * object. Undefined: there is nothing to update.
    */
   mutate(oldObject: Draft | undefined): Draft | undefined;
-  /** Called before an object is created that did not exist: update and create are different verbs. */
+  /** Called before the update creates a missing object: update and create are different verbs. */
   readonly mayCreate?: () => Promise<void>;
   /** `mutate` also sets managedFields: an apply. */
   readonly tracked?: boolean;

@@ -51,7 +51,7 @@ export class Head {
   }
 
   /**
-   * Waits for a change of the resource. Returns the reason for the end of the wait, and the version up to which it
+   * Waits for a change to the resource. Returns the reason for the end of the wait, and the version up to which it
    * missed nothing.
    */
   nextChange(

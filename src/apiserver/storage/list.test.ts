@@ -100,7 +100,7 @@ test("a list of an exact version returns that state, or fails if it is compacted
   store.close();
 });
 
-test("a list not older than a future version waits for it, but not forever", async () => {
+test("a list not older than a future version waits for it, for a limited time", async () => {
   const clock = new FakeClock();
   const store = await filled(["a"], memoryStore({ clock }));
   const notOlderThan = (version: number) => store.list(pods, { match: { kind: "notOlderThan", version } });

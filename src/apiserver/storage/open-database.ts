@@ -58,7 +58,10 @@ function prepareSchema(database: DatabaseSync, firstVersion: () => number): void
   const found = Number(database.prepare("PRAGMA user_version").get()?.user_version);
   if (found === schemaVersion) return;
   if (found !== 0)
-    throw new StoreError("StorageFailed", `the database has schema ${found}, known is ${schemaVersion}`);
+    throw new StoreError(
+      "StorageFailed",
+      `the database has schema ${found}, only schema ${schemaVersion} is supported`,
+    );
   database.exec(schema);
   const first = firstVersion();
   database.prepare("INSERT INTO marks VALUES (1, ?, ?)").run(first, first);

@@ -154,7 +154,7 @@ const rows: Row[] = [
     is: ["0/2", "Error", "0"],
   },
   {
-    rule: "init containers are counted until they are done",
+    rule: "init containers are counted until they have completed",
     init,
     status: {
       phase: "Pending",

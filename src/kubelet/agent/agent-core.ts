@@ -56,7 +56,7 @@ export interface AgentCore {
   readonly nodeEvents: NodeEvents;
   /** Undefined for a node without a cluster. */
   readonly view: ClusterView | undefined;
-  /** The ConfigMaps and Secrets that pods refer to: of the cluster, or of a directory; undefined if there is neither. */
+  /** The ConfigMaps and Secrets that pods refer to, from the cluster or a local directory; undefined if there is neither. */
   readonly objects: ReferencedObjects | undefined;
   /** Must be started before the first pod is synced. */
   readonly components: readonly Component[];
@@ -67,7 +67,7 @@ export interface AgentCore {
   readonly shutdown: NodeShutdownState;
   readonly replaced: ReplacedContainers;
   readonly starting: StartingContainers;
-  /** Running pods as users see them: a container whose postStart hook runs does not count yet. */
+  /** Running pods as users see them: a container whose postStart hook is still running does not count yet. */
   readonly running: { get(uid: PodUid): ObservedPod | undefined; knows(uid: PodUid): boolean };
   readonly restartGates: { containerRules: boolean; restartAll: boolean };
   readonly startupLatency: PodStartupLatency;

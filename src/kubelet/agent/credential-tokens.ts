@@ -6,7 +6,7 @@ interface ServiceAccount {
   readonly metadata: { readonly uid: string; readonly annotations?: Readonly<Record<string, string>> };
 }
 
-const requestMs = 10_000;
+const requestTimeoutMs = 10_000;
 
 /** Service accounts and their tokens for credential provider plugins, from the same cache as token volumes. */
 export function credentialTokens(
@@ -18,7 +18,11 @@ export function credentialTokens(
       const [encodedNamespace, encodedName] = [namespace, name].map(encodeURIComponent);
       const path = `/api/v1/namespaces/${encodedNamespace}/serviceaccounts/${encodedName}`;
       // Requested for each pull, so that a removed annotation takes effect immediately.
-      const { metadata } = await api.request<ServiceAccount>({ method: "GET", path, timeoutMs: requestMs });
+      const { metadata } = await api.request<ServiceAccount>({
+        method: "GET",
+        path,
+        timeoutMs: requestTimeoutMs,
+      });
       return { uid: metadata.uid, annotations: metadata.annotations };
     },
     async token({ audience, ...request }) {

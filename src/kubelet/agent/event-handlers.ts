@@ -181,7 +181,7 @@ export function podHandlers(
         if (phase === "terminated") exclusive.topology.release(uid);
       },
       "worker-gone": ({ uid }) => {
-        // A pod that was added again has a new worker, which may have been admitted already.
+        // A pod that was added again has a new worker, which may already have been admitted.
         if (!workers.get(uid)) exclusive.topology.release(uid);
       },
     },

@@ -35,7 +35,7 @@ test("a previous version has the name and source of a static pod, another UID, a
   );
 });
 
-test("the source annotation of a sandbox marks a pod as from the API", () => {
+test("the source annotation of a sandbox marks a pod as one from the API server", () => {
   assert.equal(isFromApi(observedAs("a", "p", "api")), true);
   assert.equal(isFromApi(observedAs("a", "p", "file")), false);
   assert.equal(isFromApi(undefined), false);

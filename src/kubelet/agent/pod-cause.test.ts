@@ -324,7 +324,7 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
     "ResourceClaim x: not allocated",
   ],
   [
-    "claims that are checked again, one after another",
+    "claims that are rechecked one at a time",
     info([
       { kind: "claims", text: "ResourceClaim x: waiting", error: "ResourceClaim x not found", atS: 9 },
       { kind: "claims", text: "waiting until the ResourceClaims of the pod are created", atS: 6 },

@@ -159,7 +159,7 @@ function hookCause(
   { container, end }: ContainerTermination,
   pod: PodInfo["pod"],
 ) {
-  // Timestamps in the status have whole seconds.
+  // Timestamps in the status have a resolution of one second.
   const [from, to] = [Date.parse(String(end.startedAt)), Date.parse(String(end.finishedAt)) + 1000];
   const hook = records.findLast(
     (r) =>
@@ -173,7 +173,7 @@ function conditionText(status: PodStatus, type: string): string | undefined {
   return condition?.status === "False" ? condition.message || condition.reason : undefined;
 }
 
-/** The newest failure of a container, even if it was restarted since. */
+/** The newest failure of a container, even if it has been restarted since. */
 function unstableCause(info: PodInfo): string | undefined {
   const { status, now, phase } = info;
   if (phase !== "syncing") return undefined;

@@ -125,7 +125,7 @@ const counts: [rule: string, status: PodStatus, ready: string, restarts: number]
     0,
   ],
   [
-    "restarts of init containers count until they are done",
+    "restarts of init containers count until they have completed",
     { initContainerStatuses: [ran("migrate", { ready: false, restartCount: 4 })] },
     "0/2",
     4,

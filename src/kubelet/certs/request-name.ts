@@ -2,7 +2,7 @@ import { createHash, type KeyObject } from "node:crypto";
 import type { DistinguishedName, Usage } from "../../lib/base/x509/x509.ts";
 
 /**
- * The name of a request that remains the same as long as key, subject and usages do: an agent that is started again finds
+ * The name of a request that remains the same as long as key, subject and usages do: an agent that is restarted finds
  * its request. The name equals that of the reference kubelet.
  */
 export function requestName(

@@ -30,14 +30,14 @@ const steps = fc.array(
   { maxLength: 12 },
 ) as fc.Arbitrary<Step[]>;
 
-it("whatever happens, the API soon has the current status, gets no invalid request, and gets every transition", async () => {
-  await fc.assert(fc.asyncProperty(steps, live), { numRuns: 60 });
+it("after any sequence of changes and faults, the API server soon has the current status, has received no invalid request, and has received every transition", async () => {
+  await fc.assert(fc.asyncProperty(steps, runPlan), { numRuns: 60 });
 });
 
-async function live(plan: Step[]): Promise<void> {
+async function runPlan(plan: Step[]): Promise<void> {
   const clock = new FakeClock();
   const api = new FakeNodeApi("bench-node");
-  const turns: string[] = [];
+  const transitions: string[] = [];
   let notReady = ["not yet"];
   let stop = new AbortController();
   const info = () => fakeInputs({ conditions: { pressure: [], notReady } });
@@ -55,7 +55,7 @@ async function live(plan: Step[]): Promise<void> {
       clock,
       random: () => 0.5,
       events: {
-        normal: (reason) => /^Node(Not)?Ready$/.test(reason) && turns.push(reason),
+        normal: (reason) => /^Node(Not)?Ready$/.test(reason) && transitions.push(reason),
         warning: () => {},
       },
       logger: silentLogger,
@@ -125,5 +125,6 @@ async function live(plan: Step[]): Promise<void> {
   assert.deepEqual(changedFields(node.status, planStatus(node, info(), clock.wall()).node.status), {});
   assert.equal(node.metadata.labels?.["kubernetes.io/os"], "linux");
   // A node that was recreated starts without a transition: transitions alternate only on the same node.
-  if (!deleted) for (const [i, turn] of turns.entries()) assert.notEqual(turn, turns[i + 1]);
+  if (!deleted)
+    for (const [i, transition] of transitions.entries()) assert.notEqual(transition, transitions[i + 1]);
 }

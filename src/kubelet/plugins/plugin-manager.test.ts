@@ -193,7 +193,7 @@ describe("the plugin manager", () => {
     assert.equal(log.includes("deregister p"), false);
   });
 
-  it("deregisters a plugin that moved to another socket before it registers it again", async () => {
+  it("deregisters a plugin that moved to another socket before it re-registers it", async () => {
     const left = Promise.withResolvers<void>();
     const deregister = async () => {
       log.push("leaving");

@@ -137,12 +137,12 @@ const cases: Case[] = [
   },
   // Authorization
   {
-    name: "no right",
+    name: "no permission",
     ...bearer("good-denied"),
     status: 403,
     message: /^Forbidden \(user=denied, verb=get, resource=nodes, subresource\(s\)=\[pods proxy\]\)\n$/,
   },
-  { name: "another right", ...bearer("good-metrics"), status: 403 },
+  { name: "permission for another resource", ...bearer("good-metrics"), status: 403 },
   {
     name: "permission to get does not permit exec",
     path: app,

@@ -3,8 +3,8 @@ import type { PodUid } from "../../lib/model/pod.ts";
 import type { ObservedPod } from "./observed-pods.ts";
 
 /**
- * Containers that run in the runtime but whose postStart hook is not done. The component that starts
- * containers writes it; after a restart of the agent they count as started.
+ * Containers that are running in the runtime but whose postStart hook has not completed. Only the component that starts
+ * containers adds and deletes them; after a restart of the agent they count as started.
  */
 export class StartingContainers {
   #ids = new Map<ContainerId, PodUid>();

@@ -21,7 +21,7 @@ export interface LayerContext {
 
 /** By container ID; each filesystem is queried once. */
 export async function layersOf(
-  counts: ReadonlyMap<string, ContainerStats>,
+  containers: ReadonlyMap<string, ContainerStats>,
   context: LayerContext,
 ): Promise<ReadonlyMap<string, Layer>> {
   const spaces = new Map<string, Promise<Pick<Layer, "space" | "device"> | undefined>>();
@@ -31,7 +31,7 @@ export async function layersOf(
     return known;
   };
   const layers = new Map<string, Layer>();
-  for (const [id, { writableLayer }] of counts) {
+  for (const [id, { writableLayer }] of containers) {
     const mountpoint = writableLayer?.fsId?.mountpoint;
     if (!writableLayer?.usedBytes || !mountpoint) continue;
     const filesystem = await filesystemOf(mountpoint);

@@ -9,7 +9,7 @@ import type { StatsHost, StatsOptions } from "./options.ts";
 import { rfc3339 } from "./times.ts";
 
 /** The runtime walks its disk for this, which may be slow. */
-const imageFsWithinMs = 10_000;
+const imageFsTimeoutMs = 10_000;
 
 /** The stats of the machine and of system cgroups. */
 export class NodeStatsProvider {
@@ -70,11 +70,11 @@ export class NodeStatsProvider {
     return all.filter((stats) => stats !== undefined);
   }
 
-  /** Without a response of the runtime the rest is still reported. */
+  /** If the runtime does not respond, the rest is still reported. */
   async #runtimeFs(): Promise<NodeStats["runtime"]> {
     const { runtime, logger } = this.#o;
     try {
-      const info = await runtime.imageFsInfo({ timeoutMs: imageFsWithinMs });
+      const info = await runtime.imageFsInfo({ timeoutMs: imageFsTimeoutMs });
       return await runtimeFilesystems(info, (path) => this.#host.space(path).catch(() => undefined));
     } catch (error) {
       logger.debug(3, "Failed to get image filesystem stats from the runtime", { err: messageOf(error) });

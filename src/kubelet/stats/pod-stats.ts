@@ -18,7 +18,7 @@ import { sumOfContainers } from "./pod-sums.ts";
 import { rfc3339 } from "./times.ts";
 
 /** The stats of the runtime, requested once for all pods. */
-export interface RuntimeCounts {
+export interface RuntimeStats {
   readonly containers: ReadonlyMap<string, api.ContainerStats>;
   readonly sandboxes: ReadonlyMap<string, api.LinuxPodSandboxStats>;
 }
@@ -38,8 +38,8 @@ export class PodStatsProvider {
     this.#p = parts;
   }
 
-  /** Undefined if no container runs. */
-  async cpuAndMemory(pod: ObservedPod, counts: RuntimeCounts): Promise<PodStats | undefined> {
+  /** Undefined if no container is running. */
+  async cpuAndMemory(pod: ObservedPod, runtime: RuntimeStats): Promise<PodStats | undefined> {
     const { o, sampler, rates } = this.#p;
     const running = pod.containers.filter((c) => c.state === "running");
     const sandbox = sandboxOf(pod, running);
@@ -51,12 +51,12 @@ export class PodStatsProvider {
         containerUsage(container, {
           ...{ sampler, rates, psi: o.psi, cgroupPressure: o.cgroups.version === 2 },
           canSwap: o.machine.swapBytes > 0,
-          runtimeStats: counts.containers.get(container.id),
+          runtimeStats: runtime.containers.get(container.id),
           cgroup: dirs?.get(container.id),
         }),
       ),
     );
-    const runtimeStats = counts.sandboxes.get(sandbox.id);
+    const runtimeStats = runtime.sandboxes.get(sandbox.id);
     const whole =
       (runtimeStats && this.#fromRuntime(sandbox, runtimeStats)) ??
       (cgroup === undefined ? undefined : await sampler.stats(cgroup, sandbox.createdAt));
@@ -72,14 +72,14 @@ export class PodStatsProvider {
   }
 
   /** Complete stats. */
-  async whole(pod: ObservedPod, counts: RuntimeCounts, nodeSpace: FsSpace): Promise<PodStats | undefined> {
-    const basic = await this.cpuAndMemory(pod, counts);
+  async whole(pod: ObservedPod, runtime: RuntimeStats, nodeSpace: FsSpace): Promise<PodStats | undefined> {
+    const basic = await this.cpuAndMemory(pod, runtime);
     if (!basic) return undefined;
     const time = rfc3339(this.#p.o.clock.wall());
     const [files, network, processes] = await Promise.all([
-      this.#files(pod, counts, nodeSpace, time),
-      this.#network(pod, counts, time),
-      this.#processes(pod, counts),
+      this.#files(pod, runtime, nodeSpace, time),
+      this.#network(pod, runtime, time),
+      this.#processes(pod, runtime),
     ]);
     const { volume, "ephemeral-storage": ephemeral } = files;
     return {
@@ -96,13 +96,13 @@ export class PodStatsProvider {
     };
   }
 
-  /** Only disk usage. Undefined if no container runs. */
-  async storage(pod: ObservedPod, counts: RuntimeCounts, nodeSpace: FsSpace): Promise<PodStats | undefined> {
+  /** Only disk usage. Undefined if no container is running. */
+  async storage(pod: ObservedPod, runtime: RuntimeStats, nodeSpace: FsSpace): Promise<PodStats | undefined> {
     const running = pod.containers.filter((c) => c.state === "running");
     const sandbox = sandboxOf(pod, running);
     if (!sandbox || running.length === 0) return undefined;
     const { name, namespace, uid } = pod;
-    const files = await this.#files(pod, counts, nodeSpace, rfc3339(this.#p.o.clock.wall()));
+    const files = await this.#files(pod, runtime, nodeSpace, rfc3339(this.#p.o.clock.wall()));
     return {
       podRef: { name, namespace, uid },
       startTime: rfc3339(sandbox.createdAt),
@@ -118,7 +118,7 @@ export class PodStatsProvider {
   /** Writable layers, logs, volumes; of its running containers, in their order. */
   async #files(
     pod: ObservedPod,
-    counts: RuntimeCounts,
+    runtime: RuntimeStats,
     nodeSpace: FsSpace,
     time: string,
   ): Promise<{
@@ -132,7 +132,7 @@ export class PodStatsProvider {
     const [containers, volumes, podLogs, hosts] = await Promise.all([
       Promise.all(
         running.map(async ({ id, name }) => {
-          const runtimeStats = counts.containers.get(id);
+          const runtimeStats = runtime.containers.get(id);
           const [space, logs] = await Promise.all([
             this.#fsSpaceOf(runtimeStats),
             usageOfFiles(join(logDir, name)),
@@ -174,12 +174,12 @@ export class PodStatsProvider {
     return space && fsSpaceOf(space);
   }
 
-  /** Any process of the pod is in its network namespace; the sandbox's exists first. */
-  async #network(pod: ObservedPod, counts: RuntimeCounts, time: string): Promise<NetworkStats | undefined> {
+  /** Every process of the pod is in its network namespace; that of the sandbox is the first to exist. */
+  async #network(pod: ObservedPod, runtime: RuntimeStats, time: string): Promise<NetworkStats | undefined> {
     const { o, host, sampler } = this.#p;
     const sandbox = sandboxOf(pod, pod.containers);
     if (!sandbox) return undefined;
-    const runtimeStats = runtimeNetwork(counts.sandboxes.get(sandbox.id)?.network);
+    const runtimeStats = runtimeNetwork(runtime.sandboxes.get(sandbox.id)?.network);
     const cgroup = o.cgroupOf(pod.uid);
     if (runtimeStats || cgroup === undefined) return runtimeStats;
     const dirs = await sampler.containers(cgroup);
@@ -192,10 +192,10 @@ export class PodStatsProvider {
     return undefined;
   }
 
-  async #processes(pod: ObservedPod, counts: RuntimeCounts): Promise<number | undefined> {
+  async #processes(pod: ObservedPod, runtime: RuntimeStats): Promise<number | undefined> {
     const { o, sampler } = this.#p;
     const sandbox = sandboxOf(pod, pod.containers);
-    const runtimeStats = sandbox && counts.sandboxes.get(sandbox.id)?.process?.processCount;
+    const runtimeStats = sandbox && runtime.sandboxes.get(sandbox.id)?.process?.processCount;
     if (runtimeStats) return Number(runtimeStats.value);
     const cgroup = o.cgroupOf(pod.uid);
     if (cgroup === undefined) return undefined;

@@ -18,7 +18,7 @@ import { fsSpaceOf } from "./filesystems.ts";
 import { layersOf } from "./layers.ts";
 import { NodeStatsProvider } from "./node-stats.ts";
 import type { StatsHost, StatsOptions } from "./options.ts";
-import { PodStatsProvider, type RuntimeCounts } from "./pod-stats.ts";
+import { PodStatsProvider, type RuntimeStats } from "./pod-stats.ts";
 import { PressureStats } from "./pressure-stats.ts";
 import { withoutIo } from "./without-io.ts";
 
@@ -35,7 +35,7 @@ const defaultSecondSampleMs = 1000;
 const longestWindowMs = 60_000;
 const runtimeWithinMs = 10_000;
 const podsAtOnce = 4;
-const noCounts: RuntimeCounts = { containers: new Map(), sandboxes: new Map() };
+const noRuntimeStats: RuntimeStats = { containers: new Map(), sandboxes: new Map() };
 
 /** The resource usage of the node and its pods, on request. */
 export class Stats {
@@ -51,7 +51,7 @@ export class Stats {
   readonly #totals: CachedLoad<Summary>;
   readonly #storage: CachedLoad<Summary>;
   readonly #containers: CachedLoad<readonly CgroupRow[]>;
-  readonly #counts: CachedLoad<RuntimeCounts>;
+  readonly #runtimeStats: CachedLoad<RuntimeStats>;
   #sampledAt: MonotonicTime | undefined;
   /** Calls that this runtime does not implement; not retried until the agent restarts. */
   readonly #unknown = new Set<string>();
@@ -76,7 +76,7 @@ export class Stats {
       return this.#collectCpuAndMemory();
     });
     this.#totals = cached(() => this.#collectCpuAndMemory());
-    this.#counts = cached(() => this.#loadRuntimeStats());
+    this.#runtimeStats = cached(() => this.#loadRuntimeStats());
     this.#containers = cached(() => this.#collectContainers());
   }
 
@@ -102,13 +102,13 @@ export class Stats {
 
   /** The disk usage of some pods, and nothing else of them. `layers`: with their writable layers, which the runtime measures. */
   async storageOf(uids: ReadonlySet<PodUid>, o: { readonly layers: boolean }): Promise<PodStats[]> {
-    const [counts, nodeFs] = await Promise.all([
-      o.layers ? this.#counts.get() : noCounts,
+    const [runtime, nodeFs] = await Promise.all([
+      o.layers ? this.#runtimeStats.get() : noRuntimeStats,
       this.#host.space(this.#o.rootDir),
     ]);
     const pods = [...this.#o.observed.all()].filter(({ uid }) => uids.has(uid));
     const found = await mapWithLimit(pods, podsAtOnce, (pod) =>
-      this.#pods.storage(pod, counts, fsSpaceOf(nodeFs)),
+      this.#pods.storage(pod, runtime, fsSpaceOf(nodeFs)),
     );
     return found.filter((stats) => stats !== undefined);
   }
@@ -128,28 +128,31 @@ export class Stats {
   }
 
   async #collectSummary(): Promise<Summary> {
-    const [counts, nodeFs] = await Promise.all([this.#counts.get(), this.#host.space(this.#o.rootDir)]);
+    const [runtime, nodeFs] = await Promise.all([
+      this.#runtimeStats.get(),
+      this.#host.space(this.#o.rootDir),
+    ]);
     const space = fsSpaceOf(nodeFs);
     const [node, pods] = await Promise.all([
       this.#node.whole(nodeFs),
-      mapWithLimit([...this.#o.observed.all()], podsAtOnce, (pod) => this.#pods.whole(pod, counts, space)),
+      mapWithLimit([...this.#o.observed.all()], podsAtOnce, (pod) => this.#pods.whole(pod, runtime, space)),
     ]);
     return this.#done(node, pods);
   }
 
   async #collectCpuAndMemory(): Promise<Summary> {
-    const counts = await this.#counts.get();
+    const runtime = await this.#runtimeStats.get();
     const [node, pods] = await Promise.all([
       this.#node.cpuAndMemory(),
-      mapWithLimit([...this.#o.observed.all()], podsAtOnce, (pod) => this.#pods.cpuAndMemory(pod, counts)),
+      mapWithLimit([...this.#o.observed.all()], podsAtOnce, (pod) => this.#pods.cpuAndMemory(pod, runtime)),
     ]);
     return withoutIo(this.#done(node, pods));
   }
 
   async #collectContainers(): Promise<readonly CgroupRow[]> {
-    const [rows, counts] = await Promise.all([cgroupRows(this.#o, this.#host), this.#counts.get()]);
+    const [rows, runtime] = await Promise.all([cgroupRows(this.#o, this.#host), this.#runtimeStats.get()]);
     const devices = await readBlockDevices();
-    const layers = await layersOf(counts.containers, {
+    const layers = await layersOf(runtime.containers, {
       space: (path) => this.#host.space(path),
       device: async (path) => {
         const numbers = (await deviceOf(path)) ?? "";
@@ -169,7 +172,7 @@ export class Stats {
   }
 
   /** If the runtime does not respond, only its stats are missing; cgroups are read without it. */
-  async #loadRuntimeStats(): Promise<RuntimeCounts> {
+  async #loadRuntimeStats(): Promise<RuntimeStats> {
     const { runtime, podStatsFromRuntime } = this.#o;
     const [containers, sandboxes] = await Promise.all([
       this.#load("ListContainerStats", () => runtime.listContainerStats({ timeoutMs: runtimeWithinMs })),

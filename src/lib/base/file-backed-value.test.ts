@@ -21,11 +21,11 @@ function setUp() {
   });
   const write = (index: number, text: string, version: string) =>
     Object.assign(files[index]!, { text, version });
-  return { made: value, reads, write };
+  return { value, reads, write };
 }
 
-test("files are read again only after they were touched", async () => {
-  const { made: value, reads, write } = setUp();
+test("files are re-read only after they were touched", async () => {
+  const { value, reads, write } = setUp();
   assert.equal(value.value, undefined);
   assert.equal(await value.reload(), "loaded");
   assert.deepEqual(value.value, { texts: ["a", "b"] });
@@ -37,8 +37,8 @@ test("files are read again only after they were touched", async () => {
   assert.equal(reads.length, 4);
 });
 
-test("the value is the same object while the content is", async () => {
-  const { made: value, write } = setUp();
+test("the value remains the same object while the content is unchanged", async () => {
+  const { value, write } = setUp();
   await value.reload();
   const before = value.value;
   write(0, "a", "2");
@@ -47,8 +47,8 @@ test("the value is the same object while the content is", async () => {
   assert.equal(await value.reload(), "untouched");
 });
 
-test("invalid content keeps the value and is read again", async () => {
-  const { made: value, write } = setUp();
+test("invalid content does not change the value and is re-read", async () => {
+  const { value, write } = setUp();
   await value.reload();
   const before = value.value;
   write(0, "bad", "2");
@@ -60,7 +60,7 @@ test("invalid content keeps the value and is read again", async () => {
 });
 
 test("a first load that fails is retried", async () => {
-  const { made: value, write } = setUp();
+  const { value, write } = setUp();
   write(0, "bad", "1");
   await assert.rejects(value.reload(), /bad/);
   assert.equal(value.value, undefined);

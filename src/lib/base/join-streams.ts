@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream";
 export async function joinStreams(a: Duplex, b: Duplex, signal: AbortSignal): Promise<void> {
   const both = Promise.all([follow(a, b), follow(b, a)]);
   const stop = () => {
-    // The client has closed already, and its last data may still be in flight.
+    // The client has already closed, and its last data may still be in flight.
     if (a.closed) return;
     a.destroy();
     b.destroy();

@@ -7,7 +7,7 @@ export type Path = readonly (string | number)[];
 export interface Problem {
   readonly path: Path;
   readonly message: string;
-  /** The origin of the value, if it is known already: "/etc/kubelet.yaml:12" or "--eviction-hard". */
+  /** The origin of the value, if already known: "/etc/kubelet.yaml:12" or "--eviction-hard". */
   readonly origin?: string | undefined;
 }
 

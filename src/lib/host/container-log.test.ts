@@ -45,10 +45,10 @@ const table: [rule: string, log: string | Buffer, options: TailOptions, text: st
     all,
     "a\nb\n",
   ],
-  ["a row over many chunks", out("a") + out(long) + out("b"), all, `a\n${long}\nb\n`],
-  ["the last bytes of a row over many chunks", out("a") + out(`${long}y`), { bytes: 4 }, "xxy\n"],
+  ["a row that spans many chunks", out("a") + out(long) + out("b"), all, `a\n${long}\nb\n`],
+  ["the last bytes of a row that spans many chunks", out("a") + out(`${long}y`), { bytes: 4 }, "xxy\n"],
   [
-    "a row over many chunks is one line",
+    "a row that spans many chunks is one line",
     out("a") + out(`${long}y`),
     { bytes: 400_000, lines: 1 },
     `${long}y\n`,

@@ -30,7 +30,7 @@ test("mounts below a directory are in unmount order", () => {
   ]);
 });
 
-test("cgroup hierarchies of both versions are found, with optional fields or without", () => {
+test("cgroup hierarchies of both versions are found, with or without optional fields", () => {
   assert.deepEqual(cgroupMounts(mounts), ["/sys/fs/cgroup/unified", "/sys/fs/cgroup/memory"]);
 });
 
@@ -54,7 +54,7 @@ test("mounts below a directory are found in the text as in the parsed table", ()
     assert.deepEqual(findMountsBelow(text, path), mountsBelow(mounts, [path]), path);
 });
 
-test("a mount has its ID, its parent, the visible part of the filesystem, and whether it is shared", () => {
+test("a mount has its ID, its parent, its root in the filesystem, and whether it is shared", () => {
   const { id, parentId, device, root, source, shared, mountOptions } = findMount(text, "/elsewhere")!;
   assert.deepEqual(
     [id, parentId, device, root, source, shared, mountOptions],

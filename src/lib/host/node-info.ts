@@ -23,7 +23,7 @@ export async function readMachineInfo(): Promise<MachineInfo> {
   };
 }
 
-/** How many numbers a list such as "0-3,8" names. */
+/** The length of a list such as "0-3,8", which names 5 CPUs. */
 export function countRanges(text: string): number {
   return text
     .trim()

@@ -10,7 +10,7 @@ export interface TaskCounts {
 
 /** The smaller of the kernel's two limits, and how many tasks there are. */
 export async function readTaskCounts(proc = "/proc"): Promise<TaskCounts> {
-  // Without the thread pool: it takes less time than a switch to another thread.
+  // Synchronous: a read takes less time than a switch to a thread of the pool.
   const read = (path: string) => {
     try {
       return readFileSync(`${proc}/${path}`, "utf8");

@@ -24,7 +24,7 @@ describe("kinds of processes", () => {
     else assert.equal(await processes.isKernelThread(Number(thread)), true);
   });
 
-  const skip = process.getuid?.() === 0 ? false : "only root may make PID namespaces";
+  const skip = process.getuid?.() === 0 ? false : "only root can create PID namespaces";
   it("a process in a PID namespace of its own is not one of the host", { skip }, async (t) => {
     const parent = spawn("unshare", ["--pid", "--fork", "--kill-child", "sleep", "1000"]);
     t.after(async () => {

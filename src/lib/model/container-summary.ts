@@ -20,7 +20,7 @@ interface Restarts {
 
 type Shown = Pick<Pod, "spec" | "status">;
 
-/** Init containers are shown until the last one is done; from then on the regular containers. */
+/** Init containers are shown until the last one has completed; from then on the regular containers. */
 export function summarizeContainers(pod: Shown, phaseReason: string): ContainerSummary {
   const initContainers = pod.spec.initContainers ?? [];
   const sidecars = new Set(initContainers.filter(isSidecar).map((container) => container.name));

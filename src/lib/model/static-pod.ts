@@ -11,7 +11,7 @@ import { checkPod } from "./validation/validate-pod.ts";
 export type ManifestOrigin =
   | { source: "file"; path: string }
   | { source: "http"; url: string }
-  /** `name` is the manifest's own, not the pod's. */
+  /** `name` is that of the manifest, not of the pod. */
   | { source: "applied"; name: string };
 
 export interface StaticPodOptions {

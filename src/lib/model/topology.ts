@@ -42,8 +42,8 @@ export type TopologyHints = ReadonlyMap<string, readonly TopologyHint[] | undefi
 export interface ResourceAllocator {
   /** "cpu", "memory" or "devices": for logs and explanations. */
   readonly name: string;
-  /** The pod requests such resources: nothing is allocated to others. */
-  concerns(pod: Pod): boolean;
+  /** True if the pod requests such resources; nothing is allocated to other pods. */
+  appliesTo(pod: Pod): boolean;
   /**
    * Serializes decisions about the same resources: held from the hints of the first container until the last one has its resources.
    * Only allocators that call other processes have it; they allocate after the others, which are free for other pods in the meantime.

@@ -19,8 +19,8 @@ const diskBytes = 64 << 20;
 const hook = new URL("process-hook.ts", import.meta.url).pathname;
 
 /**
- * A real containerd, the embedded API and the agent, with a proxy between each pair of them that can fail, a small disk for the agent's root
- * directory, and a wall clock of the agent that can be set.
+ * A real containerd, the embedded API and the agent, with fault-injecting proxies between them, a small disk for the agent's root
+ * directory, and a wall clock for the agent that can be set.
  */
 export class FaultNode {
   readonly full: NodeWithApi;
@@ -114,7 +114,7 @@ export class FaultNode {
     writeFileSync(join(this.#dir, "offset-ms"), String(offsetMs));
   }
 
-  /** Until `freeDisk`, the root directory of the agent has no space. */
+  /** Leaves no space in the root directory of the agent until `freeDisk`. */
   fillDisk(): void {
     const chunk = Buffer.alloc(1 << 20);
     for (const size of [chunk.length, 4096])
@@ -133,7 +133,7 @@ export class FaultNode {
     return join(this.full.node.rootDir, "filling");
   }
 
-  /** Bytes in use by the agent's heap, without garbage. */
+  /** The heap usage of the agent in bytes, after a garbage collection. */
   async heapBytes(): Promise<number> {
     const file = join(this.#dir, "heap-bytes");
     rmSync(file, { force: true });

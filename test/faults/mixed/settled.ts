@@ -110,7 +110,7 @@ async function assertTrue(
   }
   if (kind === "config") {
     const volume = join(node.full.node.rootDir, "pods", own.uid, "volumes/kubernetes.io~configmap", settings);
-    assert.equal(readFileSync(join(volume, "n"), "utf8"), workload.setting, `config map of ${name}`);
+    assert.equal(readFileSync(join(volume, "n"), "utf8"), workload.setting, `ConfigMap of ${name}`);
   }
 }
 

@@ -26,7 +26,7 @@ export class Workload {
   readonly pods = new Map<string, Kind>();
   /** Static pods, by the name in their manifest. */
   readonly statics = new Map<string, StaticPod>();
-  /** The content of the config map. */
+  /** The content of the ConfigMap. */
   setting = "0";
   readonly #node: FaultNode;
   readonly #random: Random;
@@ -158,7 +158,7 @@ export class Workload {
     const n = String(++this.#edits);
     await this.#request("PATCH", `${configMaps}/${settings}`, { data: { n } });
     this.setting = n;
-    return `edit the config map: ${n}`;
+    return `edit the ConfigMap: ${n}`;
   }
 
   /** Until there is a response: the API server may be down. A previous attempt may have been executed. */

@@ -45,7 +45,7 @@ export class BusyAgent {
     this.#agent = agent;
   }
 
-  /** Pods with probes and a config map each; resolves when all are ready. */
+  /** Pods with probes and a ConfigMap each; resolves when all are ready. */
   async addPods(prefix: string, count: number): Promise<void> {
     for (const name of names(prefix, count)) {
       const metadata = { name, namespace: "default" };

@@ -397,7 +397,7 @@ const rows: [string, Request, string?][] = [
     'nodes "n1" is forbidden: node "n1" is not allowed to set the following labels: foo.k8s.io/b, node-role.kubernetes.io/control-plane, x.node-restriction.kubernetes.io/a',
   ],
   [
-    "a change of labels that a node may set",
+    "a change to labels that a node may set",
     nodeWrite(
       "UPDATE",
       {
@@ -425,7 +425,7 @@ const rows: [string, Request, string?][] = [
     ),
   ],
   [
-    "a change of taints",
+    "a change to taints",
     nodeWrite("UPDATE", { spec: {} }, { spec: { taints: [{ key: "a", effect: "NoSchedule" }] } }),
     'nodes "n1" is forbidden: node "n1" is not allowed to modify taints',
   ],
@@ -434,17 +434,17 @@ const rows: [string, Request, string?][] = [
     nodeWrite("UPDATE", { spec: { taints: [] } }, { spec: {} }, "status"),
   ],
   [
-    "a change of taints by a status update",
+    "a change to taints by a status update",
     nodeWrite("UPDATE", { spec: { taints: [{ key: "a" }] } }, { spec: {} }, "status"),
     'nodes "n1" is forbidden: node "n1" is not allowed to modify taints',
   ],
   [
-    "a change of the node's owner references",
+    "a change to the node's owner references",
     nodeWrite("UPDATE", { ownerReferences: [owner] }, {}),
     'nodes "n1" is forbidden: node "n1" is not allowed to modify ownerReferences',
   ],
   [
-    "a change of the config source",
+    "a change to the config source",
     nodeWrite("UPDATE", { spec: { configSource: { configMap: { name: "a" } } } }, { spec: {} }),
     'nodes "n1" is forbidden: node "n1" is not allowed to update configSource to a new non-nil configSource',
   ],
@@ -506,12 +506,12 @@ const rows: [string, Request, string?][] = [
     ),
   ],
   [
-    "a change of a PVC's phase",
+    "a change to a PVC's phase",
     claim({ status: { phase: "Lost" } }, { status: { phase: "Bound" } }),
     'persistentvolumeclaims "c" is forbidden: node "n1" is not allowed to update fields other than status.quantity and status.conditions: status',
   ],
   [
-    "a change of a PVC's labels",
+    "a change to a PVC's labels",
     claim({ metadata: { name: "c" } }, {}),
     'persistentvolumeclaims "c" is forbidden: node "n1" is not allowed to update fields other than status.quantity and status.conditions: metadata',
   ],
@@ -613,7 +613,7 @@ const rows: [string, Request, string?][] = [
     ),
   ],
   [
-    "a change of a certificate request",
+    "a change to a certificate request",
     { ...podCertificate({}), operation: "UPDATE", name: "r" },
     certificateForbidden("unexpected operation UPDATE"),
   ],

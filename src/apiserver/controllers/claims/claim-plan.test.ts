@@ -9,7 +9,7 @@ import type {
 } from "../../../lib/gen/kubernetes/resource.d.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
-import { type ClaimStep, type ClaimWorld, planClaims, podClaimAnnotation } from "./claim-plan.ts";
+import { type ClaimInputs, type ClaimStep, planClaims, podClaimAnnotation } from "./claim-plan.ts";
 
 const node = { name: "n1", labels: {} };
 const slice = (devices: (string | Device)[], more: Partial<ResourceSlice["spec"]> = {}): ResourceSlice => ({
@@ -50,7 +50,7 @@ const allocation = (...devices: string[]): AllocationResult => ({
   devices: { results: devices.map((device) => ({ request: "r", driver: "d", pool: "p", device })) },
 });
 const reserved = (uid: string) => ({ resource: "pods", name: uid, uid });
-const plan = (world: Partial<ClaimWorld>) =>
+const plan = (inputs: Partial<ClaimInputs>) =>
   planClaims({
     ...{
       pods: [],
@@ -60,7 +60,7 @@ const plan = (world: Partial<ClaimWorld>) =>
       classes: [classOf()],
       slices: [slice(["a", "b"])],
     },
-    ...world,
+    ...inputs,
   });
 /** A step in one line. */
 const line = (step: ClaimStep) => {
@@ -87,7 +87,7 @@ describe("the allocation of a claim", () => {
   const cases: {
     rule: string;
     request?: DeviceRequest;
-    world?: Partial<ClaimWorld>;
+    inputs?: Partial<ClaimInputs>;
     devices?: string;
     blocked?: RegExp;
   }[] = [
@@ -100,13 +100,13 @@ describe("the allocation of a claim", () => {
     },
     {
       rule: "takes no device that is allocated to another claim",
-      world: { claims: [claim("y", [], { status: { allocation: allocation("a"), reservedFor: [] } })] },
+      inputs: { claims: [claim("y", [], { status: { allocation: allocation("a"), reservedFor: [] } })] },
       devices: "b",
     },
     {
-      rule: "takes a used device with admin access",
+      rule: "takes a device in use with admin access",
       request: exactly({ adminAccess: true }),
-      world: { claims: [claim("y", [], { status: { allocation: allocation("a"), reservedFor: [] } })] },
+      inputs: { claims: [claim("y", [], { status: { allocation: allocation("a"), reservedFor: [] } })] },
       devices: "a!",
     },
     {
@@ -117,36 +117,36 @@ describe("the allocation of a claim", () => {
     {
       rule: "waits for all devices",
       request: exactly({ allocationMode: "All", count: undefined }),
-      world: { claims: [claim("y", [], { status: { allocation: allocation("a"), reservedFor: [] } })] },
+      inputs: { claims: [claim("y", [], { status: { allocation: allocation("a"), reservedFor: [] } })] },
       blocked: /1 of 2 devices are available, needs all/,
     },
     {
       rule: "takes devices of the driver that the class selects",
-      world: {
+      inputs: {
         classes: [classOf('device.driver == "e"')],
         slices: [slice(["a"]), slice(["z"], { driver: "e" })],
       },
       devices: "z",
     },
     {
-      rule: "is rejected with another selector",
+      rule: "is rejected if the request has selectors",
       request: exactly({ selectors: [{ cel: { expression: "true" } }] }),
       blocked: /not supported by this API server: selectors of request r/,
     },
     {
-      rule: "is rejected with alternatives",
+      rule: "is rejected if the request has alternatives",
       request: { name: "r", firstAvailable: [{ name: "s", deviceClassName: "gpu" }] },
       blocked: /not supported by this API server: firstAvailable of request r/,
     },
-    { rule: "waits for its class", world: { classes: [] }, blocked: /device class gpu does not exist/ },
+    { rule: "waits for its class", inputs: { classes: [] }, blocked: /device class gpu does not exist/ },
     {
       rule: "uses no slices of other nodes",
-      world: { slices: [slice(["a"], { nodeName: "n2" })] },
+      inputs: { slices: [slice(["a"], { nodeName: "n2" })] },
       blocked: /0 available/,
     },
     {
       rule: "uses slices of all nodes",
-      world: {
+      inputs: {
         slices: [
           {
             spec: {
@@ -160,7 +160,7 @@ describe("the allocation of a claim", () => {
     },
     {
       rule: "uses the newest generation of a pool",
-      world: {
+      inputs: {
         slices: [
           slice(["old"]),
           slice(["new"], { pool: { name: "p", generation: 2, resourceSliceCount: 1 } }),
@@ -170,21 +170,21 @@ describe("the allocation of a claim", () => {
     },
     {
       rule: "waits until a pool is complete",
-      world: { slices: [slice(["a"], { pool: { name: "p", generation: 1, resourceSliceCount: 2 } })] },
+      inputs: { slices: [slice(["a"], { pool: { name: "p", generation: 1, resourceSliceCount: 2 } })] },
       blocked: /0 available/,
     },
     {
       rule: "uses no tainted devices",
-      world: { slices: [slice([{ name: "a", taints: [{ key: "bad", effect: "NoSchedule" }] }, "b"])] },
+      inputs: { slices: [slice([{ name: "a", taints: [{ key: "bad", effect: "NoSchedule" }] }, "b"])] },
       devices: "b",
     },
   ];
-  for (const { rule, request = exactly(), world = {}, devices, blocked } of cases)
+  for (const { rule, request = exactly(), inputs = {}, devices, blocked } of cases)
     it(rule, () => {
       const found = plan({
         pods: [pod("u1", ["x"])],
-        ...world,
-        claims: [claim("x", [request]), ...(world.claims ?? [])],
+        ...inputs,
+        claims: [claim("x", [request]), ...(inputs.claims ?? [])],
       });
       const steps = found.steps.map(line).filter((step) => !step.startsWith("refuse"));
       assert.deepEqual(steps, devices === undefined ? [] : [`allocate x ${devices} for u1`]);
@@ -253,44 +253,44 @@ describe("the claims of pods", () => {
     ...claim("x", [], { status: { allocation: allocation("a"), reservedFor: uids.map(reserved) } }),
     metadata: { name: "x", namespace: "default", uid: "uid-x", ...more },
   });
-  const cases: { rule: string; world: Partial<ClaimWorld>; steps: string[]; blocked?: RegExp }[] = [
+  const cases: { rule: string; inputs: Partial<ClaimInputs>; steps: string[]; blocked?: RegExp }[] = [
     {
       rule: "are created from a template",
-      world: { pods: [templated()], templates: [template] },
+      inputs: { pods: [templated()], templates: [template] },
       steps: ["create dev from t"],
       blocked: /to be created/,
     },
     {
       rule: "wait for their template",
-      world: { pods: [templated()] },
+      inputs: { pods: [templated()] },
       steps: [],
       blocked: /resourceclaimtemplate "t" not found/,
     },
     {
       rule: "are named in the pod's status, once created",
-      world: { pods: [templated()], templates: [template], claims: [generated] },
+      inputs: { pods: [templated()], templates: [template], claims: [generated] },
       steps: ["name dev u1-dev-1"],
       blocked: /to be created/,
     },
     {
-      rule: "wait for a claim that does not exist",
-      world: { pods: [pod("u1", ["x"])] },
+      rule: "block their pod while they do not exist",
+      inputs: { pods: [pod("u1", ["x"])] },
       steps: [],
       blocked: /resourceclaim "x" not found/,
     },
     {
-      rule: "are reserved for another pod",
-      world: { pods: [pod("u1", ["x"]), pod("u2", ["x"])], claims: [held(["u1"])] },
+      rule: "are also reserved for a second pod",
+      inputs: { pods: [pod("u1", ["x"]), pod("u2", ["x"])], claims: [held(["u1"])] },
       steps: ["reserve x for u2"],
     },
     {
       rule: "do not block a pod that has them",
-      world: { pods: [pod("u1", ["x"])], claims: [held(["u1"])] },
+      inputs: { pods: [pod("u1", ["x"])], claims: [held(["u1"])] },
       steps: [],
     },
     {
       rule: "are released when one of their pods has terminated",
-      world: {
+      inputs: {
         pods: [pod("u1", ["x"], { status: { phase: "Succeeded" } }), pod("u2", ["x"])],
         claims: [held(["u1", "u2"])],
       },
@@ -298,22 +298,22 @@ describe("the claims of pods", () => {
     },
     {
       rule: "are deallocated when their last pod is gone",
-      world: { claims: [held(["u1"])] },
+      inputs: { claims: [held(["u1"])] },
       steps: ["release x to none"],
     },
     {
       rule: "lose their finalizer when they are deleted and no pod uses them",
-      world: { claims: [held([], { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["f"] })] },
+      inputs: { claims: [held([], { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["f"] })] },
       steps: ["release x to none"],
     },
     {
       rule: "that were generated are deleted when their pod has terminated",
-      world: { pods: [templated({ status: { phase: "Failed" } })], claims: [generated] },
+      inputs: { pods: [templated({ status: { phase: "Failed" } })], claims: [generated] },
       steps: ["delete u1-dev-1"],
     },
     {
       rule: "are kept while a deleted pod is still terminating",
-      world: {
+      inputs: {
         pods: [
           pod("u1", ["x"], {
             metadata: {
@@ -330,9 +330,9 @@ describe("the claims of pods", () => {
       steps: [],
     },
   ];
-  for (const { rule, world, steps, blocked } of cases)
+  for (const { rule, inputs, steps, blocked } of cases)
     it(rule, () => {
-      const found = plan(world);
+      const found = plan(inputs);
       assert.deepEqual(found.steps.map(line), steps);
       if (blocked) assert.match(found.blocked.get("u1") ?? "", blocked);
       else assert.equal(found.blocked.get("u1"), undefined);

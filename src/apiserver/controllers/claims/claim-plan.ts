@@ -9,7 +9,7 @@ import { matchesTerms } from "../../../lib/model/node-selector.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { allocate, deviceKey, type NodeName } from "./allocate.ts";
 
-export interface ClaimWorld {
+export interface ClaimInputs {
   readonly pods: readonly Pod[];
   readonly nodes: readonly NodeName[];
   readonly claims: readonly ResourceClaim[];
@@ -47,13 +47,13 @@ export interface ClaimPlan {
 export const podClaimAnnotation = "resource.kubernetes.io/pod-claim-name";
 
 /** The next steps for the claims of all pods: one for each claim, the one after it when its result was observed. */
-export function planClaims(world: ClaimWorld): ClaimPlan {
+export function planClaims(inputs: ClaimInputs): ClaimPlan {
   const steps: ClaimStep[] = [];
   const blocked = new Map<string, string>();
-  const used = new Set(world.claims.flatMap(usedDevices));
-  const pods = new Map(world.pods.map((pod) => [pod.metadata.uid as string, pod]));
+  const used = new Set(inputs.claims.flatMap(usedDevices));
+  const pods = new Map(inputs.pods.map((pod) => [pod.metadata.uid as string, pod]));
   const isUsing = (uid: string) => pods.has(uid) && !isDone(pods.get(uid)!);
-  for (const claim of world.claims) {
+  for (const claim of inputs.claims) {
     const reserved = (claim.status?.reservedFor ?? []).map(({ uid }) => uid);
     const left = reserved.filter(isUsing);
     const owner = ownerOf(claim);
@@ -63,9 +63,9 @@ export function planClaims(world: ClaimWorld): ClaimPlan {
     else if (owner !== undefined && pods.has(owner) && !isUsing(owner) && !claim.metadata?.deletionTimestamp)
       steps.push({ do: "delete", claim });
   }
-  for (const pod of world.pods) {
+  for (const pod of inputs.pods) {
     if (!pod.spec.resourceClaims?.length || isDone(pod) || pod.metadata.deletionTimestamp) continue;
-    const planned = planPod(pod, world, used);
+    const planned = planPod(pod, inputs, used);
     steps.push(...planned.steps);
     if (planned.blocked !== undefined) blocked.set(pod.metadata.uid, planned.blocked);
   }
@@ -77,12 +77,12 @@ interface PodPlan {
   readonly blocked?: string;
 }
 
-function planPod(pod: Pod, world: ClaimWorld, used: Set<string>): PodPlan {
+function planPod(pod: Pod, inputs: ClaimInputs, used: Set<string>): PodPlan {
   const steps: ClaimStep[] = [];
   const claims: ResourceClaim[] = [];
   let missing: string | undefined;
   for (const entry of pod.spec.resourceClaims ?? []) {
-    const found = claimFor(pod, entry, world);
+    const found = claimFor(pod, entry, inputs);
     if ("claim" in found) claims.push(found.claim);
     else {
       if (found.step) steps.push(found.step);
@@ -90,7 +90,7 @@ function planPod(pod: Pod, world: ClaimWorld, used: Set<string>): PodPlan {
     }
   }
   if (missing !== undefined) return { steps, blocked: missing };
-  return assign(pod, claims, world, used);
+  return assign(pod, claims, inputs, used);
 }
 
 type Entry = NonNullable<Pod["spec"]["resourceClaims"]>[number];
@@ -98,7 +98,7 @@ type Entry = NonNullable<Pod["spec"]["resourceClaims"]>[number];
 function claimFor(
   pod: Pod,
   { name, resourceClaimName, resourceClaimTemplateName }: Entry,
-  { claims, templates }: ClaimWorld,
+  { claims, templates }: ClaimInputs,
 ): { claim: ResourceClaim } | { reason: string; step?: ClaimStep } {
   const { namespace, uid } = pod.metadata;
   const inNamespace = claims.filter(({ metadata }) => metadata?.namespace === namespace);
@@ -122,7 +122,7 @@ function claimFor(
 }
 
 /** Allocates the claims of a pod on one node, and reserves them for it. */
-function assign(pod: Pod, claims: readonly ResourceClaim[], world: ClaimWorld, used: Set<string>): PodPlan {
+function assign(pod: Pod, claims: readonly ResourceClaim[], inputs: ClaimInputs, used: Set<string>): PodPlan {
   const { uid, namespace } = pod.metadata;
   const steps: ClaimStep[] = [];
   const deleted = claims.find(({ metadata }) => metadata?.deletionTimestamp);
@@ -140,8 +140,8 @@ function assign(pod: Pod, claims: readonly ResourceClaim[], world: ClaimWorld, u
     return { steps, ...(blocked !== undefined && { blocked }) };
   }
   let reason = "no node has the devices";
-  for (const node of world.nodes.filter((one) => mayRunOn(pod, allocated, one))) {
-    const found = allocateAll(pod, open, node, world, used);
+  for (const node of inputs.nodes.filter((one) => mayRunOn(pod, allocated, one))) {
+    const found = allocateAll(pod, open, node, inputs, used);
     if ("steps" in found) {
       for (const step of found.steps) for (const key of keysOf(step.allocation)) used.add(key);
       return { steps: [...steps, ...found.steps], blocked: "waiting for resourceclaims to be allocated" };
@@ -158,14 +158,14 @@ function allocateAll(
   pod: Pod,
   claims: readonly ResourceClaim[],
   node: NodeName,
-  world: ClaimWorld,
+  inputs: ClaimInputs,
   used: ReadonlySet<string>,
 ): { steps: AllocateStep[] } | { reason: string; unsupported?: ResourceClaim } {
   const taken = new Set(used);
-  const classes = new Map(world.classes.map((one) => [one.metadata?.name ?? "", one]));
+  const classes = new Map(inputs.classes.map((one) => [one.metadata?.name ?? "", one]));
   const steps: AllocateStep[] = [];
   for (const claim of claims) {
-    const found = allocate(claim.spec, node, { slices: world.slices, classes, used: taken });
+    const found = allocate(claim.spec, node, { slices: inputs.slices, classes, used: taken });
     if ("refused" in found)
       return {
         reason: `ResourceClaim ${claim.metadata?.name}: ${found.refused.reason}`,

@@ -29,7 +29,7 @@ const finalizer = "resource.kubernetes.io/delete-protection";
 export const claimWatches = [claims, templates, classes, slices];
 
 /**
- * Creates claims from templates, allocates devices of the node to the claims of pending pods, and releases those of pods that are done.
+ * Creates claims from templates, allocates devices of the node to the claims of pending pods, and releases those of pods that have terminated.
  * Resolves to the reason why a pod cannot be scheduled yet, if there is one.
  */
 export async function assignClaims(options: ClaimOptions): Promise<(pod: Pod) => string | undefined> {

@@ -53,7 +53,7 @@ for (const name of ["pod-running", "pod-full", "pod-hostnet", "pod-crash"])
     assert.equal(draft.metadata.generation, 1);
   });
 
-test("fields of a new pod that only the API may set are not taken from users", async () => {
+test("fields that only the API server sets are reset in a new pod", async () => {
   const draft = podDraft(
     {},
     { deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePeriodSeconds: 3, generation: 9 },
@@ -81,18 +81,26 @@ test("a pod with scheduling gates reports that it waits for them", async () => {
 
 const spread = { topologyKey: "zone", maxSkew: 1, whenUnsatisfiable: "DoNotSchedule" };
 const expectations: [rule: string, spec: object, expected: object, metadata?: object][] = [
-  ["no class, no default: priority 0", {}, { priority: 0, preemptionPolicy: "PreemptLowerPriority" }],
   [
-    "the class specifies both",
+    "a pod without a class gets priority 0 if there is no default class",
+    {},
+    { priority: 0, preemptionPolicy: "PreemptLowerPriority" },
+  ],
+  [
+    "the class sets priority and preemption policy",
     { priorityClassName: "high" },
     { priority: 1000, preemptionPolicy: "Never", priorityClassName: "high" },
   ],
   [
-    "a class may specify no preemption policy",
+    "a pod keeps its preemption policy if the class has none",
     { priorityClassName: "plain", preemptionPolicy: "Never" },
     { priority: 7, preemptionPolicy: "Never" },
   ],
-  ["the right number is accepted", { priorityClassName: "high", priority: 1000 }, { priority: 1000 }],
+  [
+    "the priority of the class is accepted",
+    { priorityClassName: "high", priority: 1000 },
+    { priority: 1000 },
+  ],
   [
     "a pod that tolerates one taint forever gets a time limit only for the other",
     { tolerations: [{ key: "node.kubernetes.io/not-ready", operator: "Exists" }] },
@@ -123,7 +131,7 @@ const expectations: [rule: string, spec: object, expected: object, metadata?: ob
     },
   ],
   [
-    "the right overhead is accepted",
+    "the overhead of the runtime class is accepted",
     { runtimeClassName: "vm", overhead: { memory: "1Mi" } },
     { overhead: { memory: "1Mi" } },
   ],
@@ -189,7 +197,7 @@ for (const [rule, spec, expected, metadata] of expectations)
     for (const [field, value] of Object.entries(expected)) assert.deepEqual(draft.spec[field], value, field);
   });
 
-test("the default class sets priority and class name; of two, the lower one", async () => {
+test("the default class sets priority and class name; if there are two, the one with the lower value applies", async () => {
   const others = podObjects();
   for (const [name, value] of [
     ["b", 20],
@@ -214,12 +222,12 @@ const rejections: [rule: string, spec: object, message: string, metadata?: objec
     'pods "web" is forbidden: no PriorityClass with name none was found',
   ],
   [
-    "a priority that is not that of the class",
+    "a priority that differs from that of the class",
     { priorityClassName: "high", priority: 5 },
     'pods "web" is forbidden: the integer value of priority (5) must not be provided in pod spec; priority admission controller computed 1000 from the given PriorityClass name',
   ],
   [
-    "a preemption policy that is not that of the class",
+    "a preemption policy that differs from that of the class",
     { priorityClassName: "high", preemptionPolicy: "PreemptLowerPriority" },
     'pods "web" is forbidden: the string value of PreemptionPolicy (PreemptLowerPriority) must not be provided in pod spec; priority admission controller computed Never from the given PriorityClass name',
   ],
@@ -234,7 +242,7 @@ const rejections: [rule: string, spec: object, message: string, metadata?: objec
     'pods "web" is forbidden: pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead',
   ],
   [
-    "an overhead that is not that of the runtime class",
+    "an overhead that differs from that of the runtime class",
     { runtimeClassName: "vm", overhead: { cpu: "1" } },
     `pods "web" is forbidden: pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead`,
   ],
@@ -249,7 +257,7 @@ const rejections: [rule: string, spec: object, message: string, metadata?: objec
     'pods "web" is forbidden: error looking up service account default/missing: serviceaccount "missing" not found',
   ],
   [
-    "a generated name",
+    "an unknown priority class of a pod with a generated name",
     { priorityClassName: "none" },
     'pods "web-" is forbidden: no PriorityClass with name none was found',
     { name: "", generateName: "web-" },
@@ -282,7 +290,7 @@ for (const [rule, spec, message, metadata] of rejections)
     });
   });
 
-test("admission waits for the account of a new namespace, but not forever", async () => {
+test("admission waits a limited time for the service account of a new namespace", async () => {
   const clock = new FakeClock();
   const empty = podObjects();
   const late = create(podDraft({}, { namespace: "new" }), empty.context(), { mountTokens: false, clock });
@@ -357,7 +365,7 @@ for (const [rule, spec, mounted] of automount)
     assert.equal(draft.spec.volumes !== undefined, mounted);
   });
 
-test("an AppArmor annotation sets its field", async () => {
+test("an AppArmor annotation sets the corresponding field", async () => {
   const key = "container.apparmor.security.beta.kubernetes.io/";
   const draft = podDraft(
     { containers: ["a", "b", "c", "d"].map((name) => ({ name, image: "i:1" })) },

@@ -20,7 +20,7 @@ core.PodSpec: Desired state of a pod.
   hostname: Host name of the pod; its name if omitted.
   hostnameOverride: Host name of the pod, used unchanged.
   imagePullSecrets: Secrets with registry credentials.
-  initContainers: Containers that run before the others, one after another.
+  initContainers: Containers that run before the others, one at a time.
   nodeName: Node that the pod is bound to.
   nodeSelector: Labels that the node must have.
   os: Operating system of the containers.

@@ -248,7 +248,7 @@ test("pods that are added together are ordered by creation time", () => {
   assert.deepEqual(emitted(), ["ADD file z y"]);
 });
 
-test("of pods created in the same second, those that have started are added first", () => {
+test("if pods were created in the same second, those that have started are added first", () => {
   const { podConfig, emitted } = config(["api"]);
   const creationTimestamp = "2026-01-01T00:00:00Z";
   const started = (name: string, startTime?: string) =>

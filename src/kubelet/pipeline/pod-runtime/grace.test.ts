@@ -57,7 +57,7 @@ const table: [rule: string, pod: Pod | undefined, c: ObservedContainer, options:
       { cause: "liveness-probe" },
       40,
     ],
-    ["probes do not count for other causes", pod(40), a, { cause: "changed" }, 40],
+    ["that of a probe does not apply to other causes", pod(40), a, { cause: "changed" }, 40],
     ["a deletion takes precedence over a probe", pod(40, 5), a, { cause: "liveness-probe" }, 5],
     ["the caller takes precedence over a probe", pod(40), a, { cause: "liveness-probe", override: 3 }, 3],
     ["all containers are restarted", pod(40, 5), a, { cause: "restart-all" }, 0],

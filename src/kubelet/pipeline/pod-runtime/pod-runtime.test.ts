@@ -29,7 +29,7 @@ test("a pod is created: directories, cgroup, sandbox, containers in order, links
   assert.deepEqual(await s.sync(pod), { wakeAt: undefined, waitingFor: undefined, finished: undefined });
   assert.deepEqual(s.names(), ["a#0 running", "b#0 running"]);
   assert.deepEqual(s.sandboxes(), ["#0 ready"]);
-  assert.deepEqual(s.cgroups, [`make ${testUid}`]);
+  assert.deepEqual(s.cgroups, [`create ${testUid}`]);
   assert.deepEqual(
     s.fake
       .callsOf("RunPodSandbox", "CreateContainer", "StartContainer")

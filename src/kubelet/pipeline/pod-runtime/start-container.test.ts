@@ -35,7 +35,7 @@ function hook() {
 const reported = ({ starting, observed }: Awaited<ReturnType<typeof setUp>>) =>
   starting.asReported(observed.get(testUid))?.containers.map((c) => `${c.name} ${c.state}`);
 
-test("a container is not reported as running before its postStart hook is done, and later containers wait", async (t) => {
+test("a container is not reported as running before its postStart hook has completed, and later containers wait", async (t) => {
   const { hooks, started, end } = hook();
   const s = await setUp(t, { hooks });
   const synced = s.sync(pod);

@@ -5,7 +5,7 @@ import type { WorkerPhase } from "../../state/pod-sync-status.ts";
 export interface CountedPods {
   /** The pods of all sources. */
   desired(): readonly Pod[];
-  /** Those of them that are considered in the admission of another pod. */
+  /** Those of them that are considered when another pod is admitted. */
   active(): readonly Pod[];
   mirrors(): readonly Pod[];
   workers(): Iterable<CountedWorker>;
@@ -23,7 +23,7 @@ const lifecycles: Record<WorkerPhase, string> = {
   terminated: "terminated",
 };
 
-/** Which components know a pod, and whether it is static. That is unknown for a pod that only the runtime has. */
+/** Where a pod is known, and whether it is static, which is unknown for a pod that only the runtime has. */
 const kinds = [
   { config: "desired", static: "true" },
   { config: "desired", static: "" },
@@ -32,17 +32,17 @@ const kinds = [
   { config: "runtime_only", static: "unknown" },
 ] as const;
 
-/** Numbers of pods, with upstream's metric names, counted at each scrape. */
+/** Pod counts under upstream's metric names, computed at each scrape. */
 export function createPodCounts(metrics: Metrics, pods: CountedPods): void {
   metrics.gauge({
     name: "kubelet_desired_pods",
-    help: "Pods that this node should run; static is true if they are not from the API",
+    help: "Pods that this node should run; static is true if they are not from the API server",
     labels: ["static"],
     collect: (gauge) => setByStatic(gauge, pods.desired()),
   });
   metrics.gauge({
     name: "kubelet_active_pods",
-    help: "Pods considered by the admission of another pod; static is true if they are not from the API",
+    help: "Pods considered when another pod is admitted; static is true if they are not from the API server",
     labels: ["static"],
     collect: (gauge) => setByStatic(gauge, pods.active()),
   });

@@ -152,7 +152,7 @@ test("a waiting reason is reported when it changes, not with each sync", async (
   assert.equal(changes() - before, 1, "the sync itself");
 });
 
-test("a pod whose regular containers are done terminates, even if its sidecars run", async () => {
+test("a pod whose regular containers have completed terminates, even if its sidecars run", async () => {
   const { worker, calls } = setUp({ sync: async () => ({ finished: "all containers have exited" }) });
   await settle();
   assert.deepEqual([calls, worker.phase], [["stop 1", "release"], "terminated"]);

@@ -443,7 +443,7 @@ export class PodWorker implements PodSyncStatus {
   }
 }
 
-/** Undefined for a sync of a pod that was released already. */
+/** Undefined for a sync of a pod that was already released. */
 function syncKind(state: PhaseState, specChanged: boolean): SyncKind | undefined {
   switch (state.phase) {
     case "syncing":

@@ -7,7 +7,7 @@ const maxTextLength = 500;
 type Writable = { -readonly [K in keyof StepRecord]: StepRecord[K] };
 
 /**
- * The steps that a pod waited for, one after another. It has no timers and does work only when a step starts or ends. Steps that took no time
+ * The steps that a pod waited for, in sequence. It has no timers and does work only when a step starts or ends. Steps that took no time
  * and had no error are not kept.
  */
 export class StepHistory {

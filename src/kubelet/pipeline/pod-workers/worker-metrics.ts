@@ -3,7 +3,7 @@ import { msBetween, type WallTime, wallTime } from "../../../lib/base/time.ts";
 import { annotationSeen, isStatic, type Pod, type PodUid } from "../../../lib/model/pod.ts";
 import { rejectionLabel } from "./rejection-reasons.ts";
 
-/** As upstream's SyncPodType: the first sync, one after a change of the spec, any other; or to terminate, or clean up, the pod. */
+/** As upstream's SyncPodType: the first sync, one after a change to the spec, any other; or to terminate, or clean up, the pod. */
 export type SyncKind = "create" | "update" | "sync" | "kill" | "terminated";
 
 export interface WorkerMetrics {
@@ -42,7 +42,7 @@ export function createWorkerMetrics({ metrics, isRunning }: WorkerMetricsOptions
   });
   const restarts = metrics.counter({
     name: "kubelet_restarted_pods_total",
-    help: "Pods that were removed and added again with the same UID; static is true if they are not from the API",
+    help: "Pods that were removed and added again with the same UID; static is true if they are not from the API server",
     labels: ["static"],
   });
   const orphans = metrics.counter({

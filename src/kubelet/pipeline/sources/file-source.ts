@@ -49,7 +49,7 @@ export class FileSource implements PodSource {
   #log: ProblemLog;
   #watch: PathWatch;
   #files = new Map<string, FileState>();
-  /** When a change of a file was last reported, until it is read. */
+  /** When a change to a file was last reported, until it is read. */
   #reportedAt = new Map<string, MonotonicTime>();
   /** The last change of each file that is open for writing. */
   #openForWriting = new Map<string, { stamp: string; since: MonotonicTime }>();

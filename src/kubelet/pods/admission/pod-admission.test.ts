@@ -54,7 +54,7 @@ test("a pod is checked against the others, and never against itself", () => {
   });
 });
 
-test("a pod is checked against the devices of the moment, and the rejection describes them", () => {
+test("a pod is checked against the current devices, and the rejection describes them", () => {
   const gpu = "v.example/gpu";
   const withGpus = (uid: string, count: string) =>
     fromApi(uid, "0", { containers: [aContainer("a", { resources: { requests: { [gpu]: count } } })] });

@@ -7,7 +7,7 @@ import { type ApiObject, collectionPath, toApiObject } from "./api-object.ts";
 import { type ObjectRef, refKey } from "./objects-of.ts";
 import type { ObjectApi } from "./uncached-objects.ts";
 
-/** Watches one object by its name: a node may not watch Secrets and ConfigMaps in any other way. */
+/** Watches one object by its name: nodes are not authorized to watch Secrets and ConfigMaps otherwise. */
 export class ObjectWatch {
   readonly #ref: ObjectRef;
   readonly #list: ListWatch<ApiObject>;

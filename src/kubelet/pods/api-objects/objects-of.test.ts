@@ -37,7 +37,7 @@ const table: [place: string, spec: object, refs: string[]][] = [
     { ephemeralContainers: [{ name: "e", envFrom: [{ secretRef: ref }] }] },
     ["Secret x"],
   ],
-  ["a volume of a config map", volume({ configMap: ref }), ["ConfigMap x live"]],
+  ["a ConfigMap volume", volume({ configMap: ref }), ["ConfigMap x live"]],
   ["a volume of a secret", volume({ secret: { secretName: "x" } }), ["Secret x live"]],
   [
     "a projected volume",

@@ -42,7 +42,7 @@ export class References {
     return this.#podsOf.has(key);
   }
 
-  /** True if a change of the object reaches a running pod. */
+  /** True if a change to the object reaches a running pod. */
   isLive(key: string): boolean {
     for (const uid of this.#podsOf.get(key) ?? []) if (this.#ofPod.get(uid)?.get(key)?.live) return true;
     return false;

@@ -49,7 +49,7 @@ for (const [rule, records, order] of orders)
 const ages: [rule: string, maxAgeMs: number, now: number, lastUsed: number, removed: boolean][] = [
   ["never without a maximum age", 0, 1_000_000, 0, false],
   ["not when it was used recently", 100, 1000, 900, false],
-  ["when its last use is longer ago", 100, 1000, 899, true],
+  ["when it has been unused for longer than the maximum age", 100, 1000, 899, true],
   ["when it was not used since the agent started", 100, 1000, 0, true],
   [
     "not before the agent has run for the maximum age, since earlier uses are not known",
@@ -70,7 +70,7 @@ for (const [rule, maxAgeMs, now, lastUsed, removed] of ages)
     assert.equal(found.length === 1, removed);
   });
 
-test("a new image is not removed for space", () => {
+test("a new image is not removed to free space", () => {
   const order = [
     record("new", { firstSeen: monotonicTime(901) }),
     record("old", { firstSeen: monotonicTime(900) }),
@@ -80,9 +80,9 @@ test("a new image is not removed for space", () => {
 
 const shortages: [rule: string, available: number, shortage: Shortage | undefined][] = [
   ["below the high threshold nothing is freed", 16, undefined],
-  ["at the high threshold, space down to the low one is freed", 15, { usedPercent: 85, bytesToFree: 5 }],
-  ["parts of a percent count as used", 15.9, { usedPercent: 85, bytesToFree: 20 - 15.9 }],
-  ["full", 0, { usedPercent: 100, bytesToFree: 20 }],
+  ["at the high threshold, usage is reduced to the low threshold", 15, { usedPercent: 85, bytesToFree: 5 }],
+  ["fractions of a percent count as used", 15.9, { usedPercent: 85, bytesToFree: 20 - 15.9 }],
+  ["the usage of a full disk is reduced to the low threshold", 0, { usedPercent: 100, bytesToFree: 20 }],
   ["nothing is freed if more is available than the capacity", 200, undefined],
 ];
 for (const [rule, available, shortage] of shortages)

@@ -31,7 +31,7 @@ function order(a: MonotonicTime | undefined, b: MonotonicTime | undefined): numb
 }
 
 /**
- * Images that were unused for too long. Uses before the start of the agent are not known, so that must be as long ago.
+ * Images that were unused for too long. Uses before the agent started are unknown, so the agent must have run for as long.
  */
 export function unusedTooLong(
   order: readonly ImageRecord[],

@@ -93,7 +93,7 @@ test("exec: an exit code other than 0 is a failure, with the output of the comma
   );
 });
 
-test("exec: an error of the runtime is a failure", async () => {
+test("exec: a runtime error is a failure", async () => {
   const s = setUp(() => Promise.reject(new Error("no such container")));
   await assert.rejects(
     s.run({ exec: { command: ["x"] } }),

@@ -54,7 +54,7 @@ export class LifecycleHooks {
   }
 
   /**
-   * Resolves when the hook is done. The error of a failed hook has details that may be secret: they are for the status and
+   * Resolves when the hook has completed. The error of a failed hook has details that may be secret: they are for the status and
    * the log, not for events. Rejects with an AbortError as soon as the signal is aborted.
    */
   async run(hook: Hook): Promise<void> {

@@ -58,7 +58,7 @@ async function setUp(t: TestContext, options: Partial<LogRotationOptions> = {}) 
     files: () => readdirSync(dir).sort((a, b) => (a < b ? -1 : 1)),
     start: () => rotation.start(stop.signal),
     stop,
-    /** Advances to the next check, and waits until its file operations are done. */
+    /** Advances to the next check, and waits until its file operations have completed. */
     async round(check: () => void): Promise<void> {
       await clock.advance(everyMs);
       await eventually(check);
@@ -209,7 +209,7 @@ test("a negative size disables rotation", async (t) => {
   assert.deepEqual(files(), ["a.log"]);
 });
 
-test("it is done when its file operations are done", async (t) => {
+test("log rotation is done when its file operations have completed", async (t) => {
   const { write, run, start, runtime, rotation, stop, files } = await setUp(t);
   const end = Promise.withResolvers<void>();
   runtime.reopen = () => end.promise;

@@ -5,13 +5,19 @@ import { planRotation, rotatedName } from "./rotation-plan.ts";
 
 const table: [rule: string, maxFiles: number, rotated: string, remove: string, compress: string][] = [
   ["there is nothing to do without rotated files", 5, "", "", ""],
-  ["the last rotated file is compressed now", 5, "l.2 l.1.gz", "", "l.2"],
+  ["the file of the last rotation is compressed", 5, "l.2 l.1.gz", "", "l.2"],
   ["only the next rotated file is kept with a maximum of two files", 2, "l.1", "l.1", ""],
-  ["the log and the next rotated file count", 5, "l.4 l.3.gz l.2.gz l.1.gz", "l.1.gz", "l.4"],
+  [
+    "the log and the next rotated file count toward the maximum",
+    5,
+    "l.4 l.3.gz l.2.gz l.1.gz",
+    "l.1.gz",
+    "l.4",
+  ],
   ["the oldest are removed first", 3, "l.1.gz l.4 l.2.gz l.3.gz", "l.1.gz l.2.gz l.3.gz", "l.4"],
-  ["an interrupted compression starts again", 5, "l.1 l.1.tmp", "l.1.tmp", "l.1"],
+  ["an interrupted compression is restarted", 5, "l.1 l.1.tmp", "l.1.tmp", "l.1"],
   ["the original of a finished compression is removed", 5, "l.1 l.1.gz", "l.1", ""],
-  ["incomplete files do not count", 3, "l.2.gz l.2 l.9.tmp", "l.2 l.9.tmp", ""],
+  ["incomplete files do not count toward the maximum", 3, "l.2.gz l.2 l.9.tmp", "l.2 l.9.tmp", ""],
 ];
 for (const [rule, maxFiles, rotated, remove, compress] of table)
   test(`rotated logs: ${rule}`, () => {
@@ -19,7 +25,7 @@ for (const [rule, maxFiles, rotated, remove, compress] of table)
     assert.deepEqual([plan.remove.join(" "), plan.compress.join(" ")], [remove, compress]);
   });
 
-test("the name of a rotated log has the local time", () => {
+test("the name of a rotated log contains the local time", () => {
   const now = new Date(2026, 0, 2, 3, 4, 5).getTime();
   assert.equal(rotatedName("/x/0.log", wallTime(now)), "/x/0.log.20260102-030405");
 });

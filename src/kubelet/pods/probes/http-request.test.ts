@@ -18,7 +18,7 @@ describe("the URL of an HTTP probe", () => {
   ];
   for (const [rule, get, url] of table) it(rule, () => assert.equal(urlOf(of(get)), url));
 
-  it("needs an address", () => assert.throws(() => of({}, ""), /address of the pod is not known/));
+  it("needs an address", () => assert.throws(() => of({}, ""), /the pod has no IP address/));
   it("needs a port that the container has", () => assert.throws(() => of({ port: "admin" }), /"admin"/));
   it("needs a valid port", () => assert.throws(() => of({ port: 65536 }), /invalid port number: 65536/));
 });

@@ -26,7 +26,7 @@ export function httpRequest(
 ): HttpRequest {
   const headers = headersOf(get);
   const host = get.host || podIp;
-  if (!host) throw new Error("the address of the pod is not known");
+  if (!host) throw new Error("the pod has no IP address");
   const hostHeader = headers.host?.[0] || undefined;
   delete headers.host;
   return {

@@ -44,7 +44,7 @@ describe("the final outcome of a container", () => {
       assert.equal(isFinal(kind, outcome), last));
 });
 
-describe("the first probe is made", () => {
+describe("the first probe is executed", () => {
   const base = {
     foundRunning: false,
     tickOrigin: monotonicTime(59_000),

@@ -236,7 +236,7 @@ describe("an event is recorded", () => {
     ["for failure", failure("sick"), ["Unhealthy c0: Readiness probe failed: sick"]],
     ["for success with a warning", warning("moved"), ["ProbeWarning c0: Readiness probe warning: moved"]],
     [
-      "for a probe that could not be made",
+      "for a probe that could not be executed",
       probeError("no runtime"),
       ["Unhealthy c0: Readiness probe errored and resulted in unknown state: no runtime"],
     ],

@@ -29,7 +29,7 @@ function probeOnce(
 }
 
 describe("the prober", () => {
-  it("tries three times if a probe cannot be made", async () => {
+  it("tries three times if a probe cannot be executed", async () => {
     let calls = 0;
     const result = await probeOnce(
       { exec: { command: ["true"] } },
@@ -75,19 +75,19 @@ describe("the prober", () => {
   });
 
   const errors: [rule: string, probe: Probe, podIp: string | undefined, message: RegExp][] = [
-    ["a port without a number", { tcpSocket: { port: "web" } }, "127.0.0.1", /no port with the name "web"/],
-    ["a pod without an address", { tcpSocket: { port: 80 } }, undefined, /address of the pod is not known/],
     [
-      "a pod without an address, over gRPC",
-      { grpc: { port: 80 } },
-      undefined,
-      /address of the pod is not known/,
+      "a port name that the container does not define",
+      { tcpSocket: { port: "web" } },
+      "127.0.0.1",
+      /no port with the name "web"/,
     ],
+    ["a pod without an address", { tcpSocket: { port: 80 } }, undefined, /the pod has no IP address/],
+    ["a pod without an address, over gRPC", { grpc: { port: 80 } }, undefined, /the pod has no IP address/],
     [
       "a pod without an address, over HTTP",
       { httpGet: { port: 80 } },
       undefined,
-      /address of the pod is not known/,
+      /the pod has no IP address/,
     ],
     ["a probe without a handler", {}, "127.0.0.1", /missing probe handler/],
   ];

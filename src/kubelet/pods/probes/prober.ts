@@ -68,6 +68,6 @@ function probeOnce(
 }
 
 function requireHost(host: string | undefined): string {
-  if (!host) throw new Error("the address of the pod is not known");
+  if (!host) throw new Error("the pod has no IP address");
   return host;
 }

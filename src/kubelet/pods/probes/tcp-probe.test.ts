@@ -62,8 +62,8 @@ describe("a dial error", () => {
   const failed = (code: string, syscall = "connect") => Object.assign(new Error(code), { code, syscall });
   const address = { host: "fd00::1", port: 80 };
   const table: [rule: string, error: Error, text: string][] = [
-    ["has the message of Go", failed("EHOSTUNREACH"), "dial tcp [fd00::1]:80: connect: no route to host"],
-    ["has the message of Node for an unknown code", failed("EODD"), "dial tcp [fd00::1]:80: connect: EODD"],
+    ["has Go's message", failed("EHOSTUNREACH"), "dial tcp [fd00::1]:80: connect: no route to host"],
+    ["has Node's message for an unknown code", failed("EODD"), "dial tcp [fd00::1]:80: connect: EODD"],
     [
       "names the error of the first address of several",
       new AggregateError([failed("ECONNREFUSED"), failed("ENETUNREACH")]),

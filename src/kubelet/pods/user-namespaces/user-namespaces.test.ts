@@ -233,7 +233,7 @@ describe("requireUserNamespaces", () => {
       handlers,
       /^can't set `spec.hostUsers: false`, RuntimeClass handler "kata" does not support user namespaces$/,
     ],
-    ["an unknown handler", "x", handlers, /does not support user namespaces: the handler "x" is not known$/],
+    ["an unknown handler", "x", handlers, /does not support user namespaces: the handler "x" is unknown$/],
   ] as const)
     it(`names ${rule}`, () => assert.throws(() => requireUserNamespaces(handler, known), { message }));
 });

@@ -69,7 +69,7 @@ export class UserNamespaces {
     ranges?.release(uid);
   }
 
-  /** Releases the IDs of pods that are not known. */
+  /** Releases the IDs of unknown pods. */
   async releaseOrphans(isKnown: (uid: PodUid) => boolean): Promise<void> {
     const ranges = await this.#load();
     for (const uid of ranges.uids()) if (!isKnown(uid)) await this.release(uid);
@@ -106,7 +106,7 @@ export function requireUserNamespaces(handler: string, handlers: readonly Handle
   if (found?.userNamespaces) return;
   const subject = handler === "" ? "runtime" : `RuntimeClass handler "${handler}"`;
   // An old runtime reports no handlers.
-  const unknown = !found && handlers.length > 0 ? `: the handler "${handler}" is not known` : "";
+  const unknown = !found && handlers.length > 0 ? `: the handler "${handler}" is unknown` : "";
   throw new KubeletError(
     "UserNamespaces",
     `can't set \`spec.hostUsers: false\`, ${subject} does not support user namespaces${unknown}`,

@@ -3,7 +3,7 @@ import { podQos } from "../../../lib/model/qos.ts";
 import { amountsOf } from "../../../lib/model/resources.ts";
 import { type AllocationGates, isResizable, sameResources } from "./allocated-pod.ts";
 
-/** The resizes that the node cannot do, even if resources become free. */
+/** The resizes that the node cannot perform, even if resources become free. */
 export interface ResizeLimits {
   readonly gates: AllocationGates;
   /** PodLevelResources. */

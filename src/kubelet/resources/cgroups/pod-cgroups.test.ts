@@ -45,7 +45,7 @@ describe("pod cgroups", () => {
     );
     assert.equal(driver.cgroups.get("/kubepods/besteffort")?.cpuShares, 2n);
   });
-  it("keep the share of Burstable pods over a restart", async () => {
+  it("keep the CPU shares of the Burstable tier across a restart", async () => {
     const { driver, cgroups } = setUp();
     await driver.create("/kubepods/burstable", { cpuShares: 4000n });
     await cgroups.start();
@@ -63,13 +63,13 @@ describe("pod cgroups", () => {
     await cgroups.ensure(burstable);
     assert.equal(driver.cgroups.get("/kubepods/burstable/podu-1")?.cpuShares, 9n);
   });
-  it("of a previous agent are completed once: it may have been killed before it had set all limits", async () => {
+  it("of a previous agent get their limits once: it may have been killed before it had set all of them", async () => {
     const { driver, cgroups } = setUp();
     await driver.create("/kubepods/burstable/podu-1", {});
     await cgroups.ensure(burstable);
     assert.equal(driver.cgroups.get("/kubepods/burstable/podu-1")?.cpuShares, 512n);
   });
-  it("of pods that only wait for their volumes get the least CPU", async () => {
+  it("of pods that only wait for their volumes get the minimum CPU shares", async () => {
     const { driver, cgroups } = setUp();
     await cgroups.ensure(burstable);
     await cgroups.reduceCpu(uid);
@@ -120,7 +120,7 @@ describe("pod cgroups", () => {
     assert.deepEqual(await driver.children(base), [known, "own"]);
     assert.deepEqual(await cgroups.removeUnknown(burstable, new Set([known])), []);
   });
-  it("share the CPU between the tiers by what runs", async () => {
+  it("share the CPU between the tiers by the requests of the running pods", async () => {
     const { driver, cgroups } = setUp();
     await cgroups.start();
     await cgroups.updateQos([burstable, bestEffort, burstable]);
@@ -141,7 +141,7 @@ describe("pod cgroups", () => {
     await cgroups.start();
     assert.equal(cgroups.parentFor(bestEffort), "/node/kubepods/besteffort/podu-2");
   });
-  it("fail where the cgroup of all pods does not get the controllers that pods need", async () => {
+  it("fail to start if the kubepods cgroup does not have the controllers that pods need", async () => {
     const { driver, cgroups } = setUp();
     driver.without = ["memory"];
     await assert.rejects(cgroups.start(), /cgroup "\/kubepods" has some missing controllers: memory \(/);

@@ -31,14 +31,14 @@ test("containers that request whole CPUs in Guaranteed pods get CPUs for themsel
   const manager = cpuManager(rootDir(t), { machine: "core-4" });
   await manager.start();
   const pod = guaranteedPod("a", ["2", "1500m", "1"]);
-  assert.equal(manager.concerns(pod), true);
+  assert.equal(manager.appliesTo(pod), true);
   await admit(manager, pod);
   assert.equal(cpusets(manager, pod), "app0=1,5 app1=shared 0,2-3,6-7 app2=4");
   const burstable = fakePod({
     metadata: { uid: "b" as PodUid },
     spec: { containers: [{ resources: { requests: { cpu: "1" } } }] },
   });
-  assert.equal(manager.concerns(burstable), false);
+  assert.equal(manager.appliesTo(burstable), false);
   assert.equal(cpusets(manager, burstable), "c0=shared 0,2-3,6-7");
 });
 
@@ -49,9 +49,9 @@ test("fractional CPU requests and pod-level resources get no exclusive CPUs", as
   const podLevel = guaranteedPod("a", ["1"]);
   podLevel.spec.resources = { requests: amounts, limits: amounts };
   const none = cpuManager(rootDir(t), {});
-  assert.equal(manager.concerns(podLevel), false);
-  assert.equal(manager.concerns(guaranteedPod("a", ["500m", "1001m"])), false);
-  assert.equal(none.concerns(guaranteedPod("a", ["1"])), false);
+  assert.equal(manager.appliesTo(podLevel), false);
+  assert.equal(manager.appliesTo(guaranteedPod("a", ["500m", "1001m"])), false);
+  assert.equal(none.appliesTo(guaranteedPod("a", ["1"])), false);
 });
 
 test("the CPUs of a pod that is gone are shared again", async (t) => {

@@ -106,7 +106,7 @@ export class CpuManager implements ResourceAllocator {
     this.#file.write(encodeCheckpoint(this.#policyName, assignments));
   }
 
-  concerns(pod: Pod): boolean {
+  appliesTo(pod: Pod): boolean {
     return containersOf(pod).some((container) => this.#requested(pod, container) > 0);
   }
 

@@ -53,7 +53,7 @@ export class DeviceAllocator implements ResourceAllocator {
     this.#windowEnd = msFromNow(options.clock, registrationWindowMs);
   }
 
-  concerns(pod: Pod): boolean {
+  appliesTo(pod: Pod): boolean {
     return resourcesOf(pod).some((resource) => this.isKnown(resource));
   }
 

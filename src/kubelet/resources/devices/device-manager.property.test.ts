@@ -116,7 +116,7 @@ class Node {
         if (fault === "hang") return new Promise(() => setImmediate(() => abort.abort()));
         return fault === "empty" ? [] : [{ envs: { IDS: list.join() } }];
       };
-    if (!this.#manager.allocator.concerns(pod)) return;
+    if (!this.#manager.allocator.appliesTo(pod)) return;
     const admitted = admit(this.#manager, pod, abort.signal).then(
       () => true,
       () => false,

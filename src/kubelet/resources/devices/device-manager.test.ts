@@ -356,7 +356,7 @@ describe("allocation", () => {
     const pod = gpuPod("x", 1);
     const [container] = pod.spec.containers;
     assert.ok(container);
-    assert.equal(manager.allocator.concerns(pod), false);
+    assert.equal(manager.allocator.appliesTo(pod), false);
     assert.equal(await manager.devicesFor(pod, container, never), undefined);
     await register(manager, new FakeDevicePlugin(["a"]));
     assert.deepEqual((await manager.devicesFor(pod, container, never))?.env, new Map([["IDS", "a"]]));

@@ -64,7 +64,7 @@ export async function admit(
   pod: Pod,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<void> {
-  if (!allocator.concerns(pod)) return;
+  if (!allocator.appliesTo(pod)) return;
   const unlock = await allocator.lock(pod, signal);
   try {
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers])

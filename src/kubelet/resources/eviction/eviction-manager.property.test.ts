@@ -11,7 +11,7 @@ import { observationsOf } from "./signals.ts";
 import { thresholdsMet, thresholdsOf } from "./thresholds.ts";
 
 const capacity = { memory: 1000, disk: 1000, pids: 1000 };
-/** Curves move until then, and do not change afterwards. */
+/** Usage changes until then, and is constant afterwards. */
 const movesMs = 120_000;
 const transitionMs = 30_000;
 
@@ -44,7 +44,7 @@ const someThresholds = fc.record({
   reclaim: fc.integer({ min: 0, max: 100 }),
 });
 
-test("whatever pods use and whenever the agent is killed: one eviction for each measurement, only with a crossed threshold, never of a critical pod, never twice, until it is enough", async () => {
+test("with any usage, and whenever the agent is killed: each measurement evicts at most one pod, only if a threshold is met, never a critical pod, never one twice, until no threshold is met", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(somePod, { minLength: 1, maxLength: 6 }),
@@ -93,20 +93,23 @@ test("whatever pods use and whenever the agent is killed: one eviction for each 
           await clock.advance(ms % 3000);
           await node.startAgent();
         }
-        // Enough for all pods one after another, and for the transition period.
+        // Enough to evict all pods in sequence, and for the transition period.
         await clock.advance(movesMs + pods.length * 120_000 + 60_000 + 2 * transitionMs);
         assert.deepEqual(node.violations, []);
         const stillMet = thresholdsMet(thresholds, observationsOf(node.usage()), { minReclaim: false });
         const left = node.running().filter(({ pod }) => !isCritical(pod));
         assert.ok(
           stillMet.length === 0 || left.length === 0,
-          "it evicts until it is enough, or no pod is left",
+          "pods are evicted until no threshold is met or no pod is left",
         );
         const isUnder = node.pressure.conditions.length > 0;
-        // A threshold that was crossed is resolved when the minimum reclaim is available, too.
+        // A threshold that was met is resolved only when the minimum reclaim is available too.
         const unresolved = thresholdsMet(thresholds, observationsOf(node.usage()), { minReclaim: true });
-        assert.ok(isUnder || stillMet.length === 0, "a crossed threshold is a condition");
-        assert.ok(!isUnder || unresolved.length > 0, "a condition ends");
+        assert.ok(isUnder || stillMet.length === 0, "a threshold that is met sets a condition");
+        assert.ok(
+          !isUnder || unresolved.length > 0,
+          "a condition is removed once its thresholds are resolved",
+        );
         node.killAgent();
       },
     ),

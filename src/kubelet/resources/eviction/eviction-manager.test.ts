@@ -243,7 +243,7 @@ test("while the runtime does not respond, memory is protected, and disks are lat
   assert.deepEqual(names(), ["hog", "filler"]);
 });
 
-test("the same error of the disks is logged once at -v 2", async () => {
+test("a repeated disk error is logged once at -v 2", async () => {
   const lines: string[] = [];
   const logger: Logger = {
     ...silentLogger,

@@ -96,7 +96,7 @@ const unknownLayout: FsLayout = { dedicatedImageFs: false, splitContainerFs: fal
 
 /**
  * Keeps the node usable when memory, disk space, inodes or process IDs run low: reports conditions, reclaims what no pod uses, then evicts
- * pods, one after another, with a measurement in between.
+ * pods, one at a time, with a measurement in between.
  */
 export class EvictionManager implements Component {
   readonly name = "eviction-manager";

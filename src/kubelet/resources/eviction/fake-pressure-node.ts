@@ -166,7 +166,7 @@ export class FakePressureNode {
     const observed = observationsOf(this.#last ?? {});
     const { thresholds, localStorage } = this.#o.manager;
     if (!localStorage && thresholdsMet(thresholds, observed, { minReclaim: true }).length === 0)
-      this.violations.push(`${name} was evicted without a crossed threshold`);
+      this.violations.push(`${name} was evicted although no threshold was met`);
     this.#measurements = 0;
     this.#record.set(uid, this.#now);
     this.evictions.push({ name, at: this.#now, message, grace });

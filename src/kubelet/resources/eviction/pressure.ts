@@ -34,7 +34,7 @@ export function observePressure(
   },
 ): Pressure {
   const { thresholds, observations, now, transitionMs } = o;
-  // A threshold that was crossed is met until the minimum reclaim is available too.
+  // A threshold that was met remains so until the minimum reclaim is available too.
   const met = new Set([
     ...thresholdsMet(thresholds, observations, { minReclaim: false }),
     ...thresholdsMet(previous.unresolved, observations, { minReclaim: true }),

@@ -9,7 +9,7 @@ import { isHard, type Threshold, unitsOf } from "./thresholds.ts";
 export interface EvictionReport {
   readonly conditions: readonly {
     readonly type: PressureCondition;
-    /** The condition ends after this time if nothing crosses a threshold again; undefined while one is crossed. */
+    /** The condition ends after this time if no threshold is met again; undefined while one is met. */
     readonly endsInSeconds?: number;
   }[];
   /** Which thresholds caused the conditions; "" if there are none. */

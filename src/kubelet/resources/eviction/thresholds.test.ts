@@ -116,7 +116,14 @@ const met: [
   ["less than the value is available", "1Gi", undefined, false, gi - 1, true],
   ["exactly the value is not less", "1Gi", undefined, false, gi, false],
   ["the minimum reclaim does not count at first", "1Gi", "1Gi", false, gi + 1, false],
-  ["a crossed threshold is not resolved without the minimum reclaim", "1Gi", "1Gi", true, 2 * gi - 1, true],
+  [
+    "a threshold that was met is not resolved without the minimum reclaim",
+    "1Gi",
+    "1Gi",
+    true,
+    2 * gi - 1,
+    true,
+  ],
   ["with the minimum reclaim it is", "1Gi", "1Gi", true, 2 * gi, false],
   ["the minimum reclaim may be a share", "10%", "10%", true, 2 * gi - 2, true],
 ];

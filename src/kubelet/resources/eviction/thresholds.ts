@@ -37,7 +37,7 @@ export function thresholdsOf(settings: ThresholdSettings): Threshold[] {
   const reclaims = settings.evictionMinimumReclaim;
   const list = (values: Readonly<Record<string, string>>, graceOf: (signal: string) => number) =>
     Object.entries(values).flatMap(([signal, text]): Threshold[] => {
-      // Neither can be crossed.
+      // Neither can be met.
       if (text === "0%" || text === "100%" || !isSignal(signal)) return [];
       const reclaim = reclaims[signal];
       const minReclaim = reclaim === undefined ? {} : { minReclaim: amountOf(reclaim) };

@@ -13,12 +13,12 @@ export interface IptablesChainsOptions {
 }
 
 const everyMs = 60_000;
-/** A firewall that is reloaded flushes one table after the other. */
+/** A firewall reload flushes the tables one at a time. */
 const flushPollMs = 100;
 const flushTimeoutMs = 5_000;
 
 /**
- * Keeps the utility chains in the packet filter. A chain of its own shows whether another program has flushed the tables.
+ * Keeps the utility chains in the packet filter. A canary chain shows whether another program has flushed the tables.
  * The chains are kept when the agent stops: the containers and other users of them keep running.
  */
 export class IptablesChains implements Component {
@@ -60,13 +60,13 @@ export class IptablesChains implements Component {
       do await sleep(clock, everyMs, signal);
       while (await family.hasCanary(canary.tables[0], signal));
       logger.debug(2, "IPTables canary deleted", { protocol: family.iptables.family, chain: canary.chain });
-      await this.#flushEnds(family, signal);
+      await this.#waitForFlush(family, signal);
       logger.debug(2, "Reloading after iptables flush", { protocol: family.iptables.family });
     }
   }
 
-  /** Rules that are added during a flush would be removed by the rest of it. */
-  async #flushEnds(family: ReportedOnce, signal: AbortSignal): Promise<void> {
+  /** Waits until the flush is complete, which would otherwise remove rules that are added in the meantime. */
+  async #waitForFlush(family: ReportedOnce, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#o;
     const from = clock.monotonic();
     for (const table of canary.tables.slice(1))
@@ -78,7 +78,7 @@ export class IptablesChains implements Component {
   }
 }
 
-/** The packet filter of one IP family; a failure that lasts is logged once. */
+/** The packet filter of one IP family; a persistent failure is logged once. */
 class ReportedOnce {
   readonly iptables: Iptables;
   readonly #logger: Logger;

@@ -142,11 +142,11 @@ describe("allocation", () => {
     const burstable: Pod = { ...pod, spec: { containers: [{ name: "a", image: "i" }] } };
     const podLevel: Pod = { ...pod, spec: { ...pod.spec, resources: container(pod).resources ?? {} } };
     assert.deepEqual(
-      [pod, burstable, podLevel].map((p) => manager.concerns(p)),
+      [pod, burstable, podLevel].map((p) => manager.appliesTo(p)),
       [true, false, false],
     );
     const none = await aManager(t, aMachine([8]), { policy: "None" });
-    assert.equal(none.concerns(pod), false);
+    assert.equal(none.appliesTo(pod), false);
   });
 
   for (const [rule, sizes, pods, expected] of [

@@ -95,7 +95,7 @@ export class MemoryManager implements ResourceAllocator {
     return this.#file.flushed();
   }
 
-  concerns(pod: Pod): boolean {
+  appliesTo(pod: Pod): boolean {
     return this.#o.policy === "Static" && hasOwnMemory(pod);
   }
 

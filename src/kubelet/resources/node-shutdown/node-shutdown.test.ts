@@ -206,7 +206,7 @@ test("a logind that forgets a shutdown cancels it; one that has been released do
   assert.equal(Object.keys(times()).length, 2);
 });
 
-test("without logind there is one line in the log, and it is used as soon as it is there", async (t) => {
+test("a missing logind is logged once, and logind is used as soon as it is available", async (t) => {
   const { clock, node } = await setUp(t, [pod("a", 0)], {
     before: (one) => {
       one.isAvailable = false;

@@ -5,11 +5,11 @@ import type { ResourceAllocator } from "../../../lib/model/topology.ts";
 /** Releases the locks of some allocators before the work is complete. */
 export type Unlock = (allocators: readonly ResourceAllocator[]) => void;
 
-/** The locks of allocators, always taken in the same order: pods cannot block one another. */
+/** The locks of allocators, always taken in the same order, so that pods cannot deadlock. */
 export class AllocatorLocks {
   readonly #gates = new Map<ResourceAllocator, ConcurrencyGate>();
 
-  /** Runs the work while it holds the locks of all of these allocators. Rejects if the signal aborts before. */
+  /** Runs the work while it holds the locks of all of these allocators. Rejects if the signal is aborted while it waits for one. */
   async run<T>(
     pod: Pod,
     allocators: readonly ResourceAllocator[],
@@ -45,7 +45,7 @@ export class AllocatorLocks {
   }
 }
 
-/** Resolves to the release of the gate. */
+/** Resolves to a function that releases the gate. */
 function enter(gate: ConcurrencyGate, signal: AbortSignal): Promise<() => void> {
   return new Promise((resolve, reject) => {
     gate.run(() => new Promise<void>(resolve), { signal }).catch(reject);

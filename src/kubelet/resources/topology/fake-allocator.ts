@@ -16,7 +16,7 @@ export class FakeAllocator implements ResourceAllocator {
     this.name = name;
   }
 
-  concerns({ spec }: Pod): boolean {
+  appliesTo({ spec }: Pod): boolean {
     return [...(spec.initContainers ?? []), ...spec.containers].some((container) =>
       this.#isRequested(container),
     );

@@ -66,7 +66,7 @@ export class TopologyManager {
   /** Undefined, and nothing to wait for, if the pod needs no exclusive resources. */
   admit(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<Admission> | undefined {
     this.#metrics.requested();
-    const allocators = this.#o.allocators.filter((allocator) => allocator.concerns(pod));
+    const allocators = this.#o.allocators.filter((allocator) => allocator.appliesTo(pod));
     if (allocators.length > 0) return this.#admit(pod, allocators, report, signal);
     this.#metrics.took(0);
     this.#countAligned(pod);
@@ -80,7 +80,7 @@ export class TopologyManager {
 
   containerStarted(pod: Pod, container: Container): void {
     for (const allocator of this.#o.allocators)
-      if (allocator.concerns(pod)) allocator.containerStarted?.(pod, container);
+      if (allocator.appliesTo(pod)) allocator.containerStarted?.(pod, container);
   }
 
   keepOnly(isKnown: (uid: PodUid) => boolean): void {

@@ -135,7 +135,7 @@ describe("reviews of the cluster", () => {
   const failures: [string, () => Error, number][] = [
     ["a connection that was lost", lost, 5],
     ["too many requests", () => failed(429), 5],
-    ["an error of the server", () => failed(500), 5],
+    ["a server error", () => failed(500), 5],
     ["an unreachable server", () => new TransportError("connection refused"), 1],
     ["a rejection", () => failed(403), 1],
   ];

@@ -120,7 +120,7 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
       }
     });
 
-  test("of several valid chains, the one that expires last is used", () => {
+  test("if there are several valid chains, the one that expires last is used", () => {
     const short = make({ subject: "/CN=a", extensions: ca, x509: ["-days", "2"] });
     const [key] = [openssl.file("shared.key", short.key)];
     const sameKey = (extensions: readonly string[], days: string) => {

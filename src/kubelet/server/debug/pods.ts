@@ -5,7 +5,7 @@ import { attributesOf } from "../auth/attributes.ts";
 import { replyText } from "../replies.ts";
 import type { Route } from "../route.ts";
 
-/** The desired pods of this node, with their local status, which is never older than that of the API. */
+/** The desired pods of this node, with their local status, which is never older than that in the API server. */
 export function podsRoute(o: {
   readonly desired: { all(): Pod[] };
   readonly statuses: { get(uid: Pod["metadata"]["uid"]): PodStatus | undefined };

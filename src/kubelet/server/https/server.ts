@@ -223,7 +223,7 @@ export class AgentServer implements Component {
     return !(socket instanceof TLSSocket) || (this.#o.access.trusts?.(socket) ?? true);
   }
 
-  /** After a change of the client CA: requests in progress are finished, and then the client needs a new handshake. */
+  /** After a change to the client CA: requests in progress are finished, and then the client needs a new handshake. */
   #retire(): void {
     const untrusted = new Set(this.#connections.all().filter((socket) => !this.#trusts(socket)));
     for (const socket of untrusted) this.#retired.add(socket);

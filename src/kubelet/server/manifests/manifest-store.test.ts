@@ -27,7 +27,7 @@ function images(store: ManifestStore): Record<string, string | undefined> {
   return Object.fromEntries(store.list().map(({ name, pods }) => [name, pods[0]?.spec.containers[0]?.image]));
 }
 
-test("stored manifests exist after a restart, removed ones do not", async (t) => {
+test("stored manifests survive a restart, removed ones do not", async (t) => {
   const dir = directory(t);
   const store = await opened(dir);
   let changes = 0;
@@ -62,7 +62,7 @@ test("an invalid manifest changes nothing and the error names the field", async 
   assert.deepEqual(images(await opened(dir)), { a: "img:1" });
 });
 
-test("two manifests cannot have the same pod", async (t) => {
+test("two manifests cannot define the same pod", async (t) => {
   const store = await opened(directory(t));
   await store.put("a", podManifest("web"));
   assert.deepEqual(await store.put("b", podManifest("web", "img:2")), {
@@ -74,7 +74,7 @@ test("two manifests cannot have the same pod", async (t) => {
   assert.equal((await store.put("b", podManifest("web", "img:2"))).kind, "created");
 });
 
-test("their number is limited; existing ones can still be changed", async (t) => {
+test("the number of manifests is limited; existing ones can still be changed", async (t) => {
   const store = await opened(directory(t), { maxManifests: 2 });
   await store.put("a", podManifest("a"));
   await store.put("b", podManifest("b"));
@@ -120,7 +120,7 @@ test("nothing is created on disk before the first manifest", async (t) => {
   assert.equal(statSync(dir).mode & 0o777, 0o700);
 });
 
-test("a pod of another source is rejected, and the error names the source", async (t) => {
+test("a pod from another source is rejected, and the error names the source", async (t) => {
   const store = await opened(directory(t), {
     otherSourceOf: (pod) => (pod.metadata.name === "web-node" ? "file" : undefined),
   });

@@ -109,7 +109,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe("a remote command over WebSocket", () => {
-  test("v5: stdin is echoed, ends by itself, and success comes last", async () => {
+  test("v5: stdin is echoed and can be closed on its own, and the success status comes last", async () => {
     const client = await exec("echo", "input=1&output=1");
     assert.equal(client.message.headers["sec-websocket-protocol"], "v5.channel.k8s.io");
     await until(() => client.received.has(1));

@@ -1,7 +1,7 @@
 import { element, TAG } from "./der.ts";
 import type { Element } from "./der-reader.ts";
 
-/** An object identifier as the hex digits of its DER content: all that comparing and writing need. */
+/** An object identifier as the hex digits of its DER content: enough to compare and write it. */
 export type Oid = string;
 
 function oid(dotted: string): Oid {

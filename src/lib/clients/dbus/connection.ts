@@ -5,7 +5,7 @@ import { authenticate } from "./authenticate.ts";
 import { decodeMessage, encodeMessage, type Message, MessageSplitter } from "./message.ts";
 import type { DBusValue } from "./value.ts";
 
-/** The error of a call whose connection was lost: whether the call was executed is not known. */
+/** The error of a call whose connection was lost: whether the call was executed is unknown. */
 export const disconnected = "DBusDisconnected";
 
 export interface MethodCall {

@@ -26,11 +26,11 @@ export interface SignalHandler {
 }
 
 export interface DBusClientOptions {
-  /** Tried in this order at each connect. */
+  /** Tried in this order on each connection attempt. */
   readonly endpoints: readonly DBusEndpoint[];
   readonly clock: Clock;
   readonly signals?: readonly SignalHandler[];
-  /** Signals that were sent until the next call reconnects are lost. */
+  /** Signals that are sent before the next call reconnects are lost. */
   readonly onDisconnect?: (error: Error) => void;
 }
 
@@ -45,7 +45,7 @@ const bus = { destination: busName, path: "/org/freedesktop/DBus", interface: bu
 const attempts = 7;
 const firstDelayMs = 100;
 
-/** Connects when it is needed, and again after the connection was lost. */
+/** Connects on demand, and reconnects after the connection is lost. */
 export class DBusClient {
   readonly #o: DBusClientOptions;
   readonly #stopped = new AbortController();
@@ -71,7 +71,7 @@ export class DBusClient {
     );
   }
 
-  /** Callers at the same time share one attempt, which continues if one of them aborts. */
+  /** Concurrent callers share one attempt, which continues if one of them aborts. */
   async #connect(signal: AbortSignal | undefined): Promise<Connected> {
     if (this.#stopped.signal.aborted) throw abortError(this.#stopped.signal.reason);
     this.#connected ??= this.#open().catch((error: unknown) => {

@@ -48,9 +48,9 @@ const watched = (useful: boolean, error?: unknown): Outcome => ({
   useful,
   error,
 });
-const immediately = (step: Step): Next => ({ step, backOff: false, works: false });
-const later = (step: Step): Next => ({ step, backOff: true, works: false });
-const works = (next: Next): Next => ({ ...next, works: true });
+const immediately = (step: Step): Next => ({ step, backOff: false, resetBackOff: false });
+const later = (step: Step): Next => ({ step, backOff: true, resetBackOff: false });
+const works = (next: Next): Next => ({ ...next, resetBackOff: true });
 const notStreamed = (step: Step): Next => ({ ...immediately(step), disableStreaming: true });
 
 const plans: [string, Step, Outcome, Next][] = [

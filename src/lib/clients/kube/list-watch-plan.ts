@@ -19,8 +19,8 @@ export type Outcome =
   /** The list is older than requested. */
   | { readonly kind: "stale" }
   /**
-   * A watch that was opened has ended, by an error or because the stream did. `useful`: it delivered events, or it
-   * lasted.
+   * A watch that was opened has ended, with an error or because its stream was closed. `useful`: it delivered events, or
+   * stayed open for a while.
    */
   | {
       readonly kind: "watched";
@@ -36,8 +36,8 @@ export interface Next {
   readonly step: Step;
   /** Back off before the step. */
   readonly backOff: boolean;
-  /** Reset the back-off. */
-  readonly works: boolean;
+  /** Reset the back-off before the step. */
+  readonly resetBackOff: boolean;
   /** The server cannot stream lists. */
   readonly disableStreaming?: true;
 }
@@ -56,7 +56,7 @@ export function failureOf(error: unknown): Failure {
   if (!(error instanceof KubeApiError)) return "unavailable";
   const { status, reason, details, message } = error;
   if (status === 410 || reason === "Expired" || reason === "Gone") return "expired";
-  // The server does not know such a new version: it was reinstalled or restored.
+  // The version is newer than the server's newest: the server was reinstalled or restored from a backup.
   const causes = Array.isArray(details?.causes) ? details.causes : [];
   if (causes.some((cause) => cause.reason === "ResourceVersionTooLarge")) return "expired";
   if (/too large resource version/i.test(message)) return "expired";
@@ -70,10 +70,10 @@ export function nextStep(step: Step, outcome: Outcome): Next {
       return {
         step: { do: "watch", from: outcome.resourceVersion },
         backOff: false,
-        works: false,
+        resetBackOff: false,
       };
     case "stale":
-      return { step: { do: "list", from: "" }, backOff: false, works: false };
+      return { step: { do: "list", from: "" }, backOff: false, resetBackOff: false };
     case "not-streamed":
       return listInstead(step);
     case "watched":
@@ -89,24 +89,30 @@ function afterWatch(outcome: Extract<Outcome, { kind: "watched" }>): Next {
   const { resourceVersion: from, useful, error } = outcome;
   const failure = error === undefined ? undefined : failureOf(error);
   if (failure === "expired" || failure === "rejected")
-    return { step: { do: "list", from }, backOff: true, works: useful };
+    return { step: { do: "list", from }, backOff: true, resetBackOff: useful };
   // A stream that was disconnected resumes immediately; one that ends as soon as it starts must not be reopened in a tight loop.
-  return { step: { do: "watch", from }, backOff: !useful, works: useful };
+  return { step: { do: "watch", from }, backOff: !useful, resetBackOff: useful };
 }
 
 function afterFailure(step: Step, error: unknown): Next {
   const failure = failureOf(error);
   if (failure === "expired") {
-    if (step.do === "watch") return { step: { do: "list", from: step.from }, backOff: true, works: false };
+    if (step.do === "watch")
+      return { step: { do: "list", from: step.from }, backOff: true, resetBackOff: false };
     // That version was compacted: list the newest. If that fails too, back off.
-    return { step: { ...step, from: "" }, backOff: step.from === "", works: false };
+    return { step: { ...step, from: "" }, backOff: step.from === "", resetBackOff: false };
   }
   if (failure === "rejected" && step.do === "watch")
-    return { step: { do: "list", from: step.from }, backOff: true, works: false };
+    return { step: { do: "list", from: step.from }, backOff: true, resetBackOff: false };
   if (failure === "rejected" && step.do === "stream-list") return listInstead(step);
-  return { step, backOff: true, works: false };
+  return { step, backOff: true, resetBackOff: false };
 }
 
 function listInstead({ from }: Step): Next {
-  return { step: { do: "list", from: from || "0" }, backOff: false, works: false, disableStreaming: true };
+  return {
+    step: { do: "list", from: from || "0" },
+    backOff: false,
+    resetBackOff: false,
+    disableStreaming: true,
+  };
 }

@@ -27,7 +27,7 @@ class Consumer {
     this.reported++;
     const { type, key, object } = change;
     const before = this.view.get(key);
-    const what = `${type} ${key} at ${versionOf(object)}, known is ${before && versionOf(before)}`;
+    const what = `${type} ${key} at ${versionOf(object)}, known version ${before && versionOf(before)}`;
     const newest = this.#newest.get(key) ?? 0;
     switch (type) {
       case "added":
@@ -53,7 +53,7 @@ class Consumer {
   }
 }
 
-async function live(seed: number): Promise<number> {
+async function runHistory(seed: number): Promise<number> {
   const { below } = seededRandom(seed);
   const clock = new FakeClock();
   const faults = [0, 5, 20, 40][below(4)]!;
@@ -129,18 +129,18 @@ async function live(seed: number): Promise<number> {
   stop.abort();
   await clock.advance(0);
   await listWatch.done;
-  assert.equal(clock.pending, 0, "timers are left");
+  assert.equal(clock.pending, 0, "timers remain");
   return consumer.reported;
 }
 
-test("with any faults of the server: each change is reported once and in order, and finally the store equals the server's state", async () => {
+test("with any server faults, each change is reported once and in order, and the store finally equals the server's state", async () => {
   let reported = 0;
   for (let seed = 1; seed <= histories; seed++) {
     try {
-      reported += await live(seed);
+      reported += await runHistory(seed);
     } catch (cause) {
       throw new Error(`history ${seed}`, { cause });
     }
   }
-  assert.ok(reported > 10 * histories, `only ${reported} changes were reported: the histories show nothing`);
+  assert.ok(reported > 10 * histories, `only ${reported} changes were reported: the histories are too short`);
 });

@@ -163,7 +163,7 @@ export class ListWatch<T> implements Component {
       const next = nextStep(step, outcome);
       step = next.step;
       if (next.disableStreaming) this.#streams = false;
-      if (next.works) this.#backoff.succeeded("");
+      if (next.resetBackOff) this.#backoff.succeeded("");
       if (next.backOff) await this.#backOff(outcome, signal);
     }
   }

@@ -44,7 +44,7 @@ const replacements = [
     reported: [deleted("a@1:1")],
   },
   {
-    rule: "another UID under the name is a deletion and an addition",
+    rule: "another UID with the same name is a deletion and an addition",
     before: ["a@1:1"],
     after: ["a@2:2"],
     reported: [deleted("a@1:1"), added("a@2:2")],

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { CriError, type GrpcCode } from "../cri/cri-error.ts";
 import { codeName, rpcCodeOf, toRpcError } from "./rpc-error.ts";
 
-describe("an error of a plugin", () => {
+describe("a plugin error", () => {
   const words: [GrpcCode, string][] = [
     ["CANCELLED", "Canceled"],
     ["INVALID_ARGUMENT", "InvalidArgument"],

@@ -18,7 +18,7 @@ export class RpcError extends KubeletError {
   }
 }
 
-/** "INVALID_ARGUMENT" -> "InvalidArgument": the name that logs and dashboards of Kubernetes use. */
+/** "INVALID_ARGUMENT" -> "InvalidArgument": the name that Kubernetes logs and dashboards use. */
 export function codeName(code: GrpcCode): string {
   if (code === "CANCELLED") return "Canceled";
   return code

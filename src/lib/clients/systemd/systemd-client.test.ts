@@ -12,7 +12,7 @@ const exists = "org.freedesktop.systemd1.UnitExists";
 const noSuchUnit = "org.freedesktop.systemd1.NoSuchUnit";
 const accounting: UnitProperty = ["MemoryAccounting", { signature: "b", value: true }];
 
-describe("units of systemd", () => {
+describe("systemd units", () => {
   let dir = "";
   let systemd: FakeSystemd;
   let client: SystemdClient;
@@ -52,7 +52,7 @@ describe("units of systemd", () => {
       await Promise.all(["a.slice", "b.slice"].map((name) => client.startTransientUnit(name, [])));
     });
 
-  it("a unit that is loaded already is started as it is", async () => {
+  it("a unit that is already loaded is started as it is", async () => {
     systemd.reply = ({ member }) => (member === "StartTransientUnit" ? { error: exists } : undefined);
     await client.startTransientUnit("a.slice", []);
     assert.deepEqual(members(), ["StartTransientUnit", "StartUnit"]);
@@ -68,7 +68,10 @@ describe("units of systemd", () => {
     const clock = new FakeClock();
     client = clientWith(clock);
     systemd.reply = ({ member }) => (member === "StopUnit" ? { signature: "o", body: ["/job"] } : undefined);
-    const stopped = assert.rejects(client.stopUnit("a.slice"), /StopUnit a\.slice: not done within 30 s/);
+    const stopped = assert.rejects(
+      client.stopUnit("a.slice"),
+      /StopUnit a\.slice: did not finish within 30 s/,
+    );
     while (!members().includes("StopUnit")) await new Promise(setImmediate);
     // The reply has to arrive before time passes: the next call shows that it did.
     await client.resetFailedUnit("b.slice");
@@ -88,13 +91,13 @@ describe("units of systemd", () => {
     assert.deepEqual(systemd.calls, [{ member: "SetUnitProperties", body: ["a.slice", true, [accounting]] }]);
   });
 
-  it("an error of systemd is passed on", async () => {
+  it("a systemd error is propagated", async () => {
     systemd.reply = () => ({ error: "org.freedesktop.DBus.Error.PropertyReadOnly" });
     const set = client.setUnitProperties("a.slice", [accounting]);
     await assert.rejects(set, { errorName: "org.freedesktop.DBus.Error.PropertyReadOnly" });
   });
 
-  it("a call whose connection is lost is repeated, at most three times in all", async () => {
+  it("a call whose connection is lost is retried, with at most three attempts in total", async () => {
     let left = 2;
     systemd.reply = () => (left-- > 0 ? "disconnect" : undefined);
     await client.startTransientUnit("a.slice", []);
@@ -104,7 +107,7 @@ describe("units of systemd", () => {
     assert.equal(members().length, 6);
   });
 
-  it("a connection that is lost while a job runs starts the job again", async () => {
+  it("a job whose connection is lost is restarted", async () => {
     systemd.reply = ({ member }) => {
       if (systemd.calls.length > 1) return undefined;
       setImmediate(() => systemd.disconnect());
@@ -123,7 +126,7 @@ describe("units of systemd", () => {
     await assert.rejects(client.stopUnit("a.slice", { signal: abort.signal }), { name: "AbortError" });
   });
 
-  it("systemd runs where its directory is", async () => {
+  it("systemd is running if its directory exists", async () => {
     assert.deepEqual([await isSystemdRunning(dir), await isSystemdRunning(join(dir, "no"))], [true, false]);
   });
 });

@@ -176,7 +176,7 @@ export class SystemdClient {
             reject(
               new KubeletError(
                 "SystemdJob",
-                `${member} ${String(body[0])}: not done within ${jobMs / 1000} s`,
+                `${member} ${String(body[0])}: did not finish within ${jobMs / 1000} s`,
               ),
             ),
           );
@@ -192,7 +192,7 @@ export class SystemdClient {
     });
   }
 
-  /** All calls may be repeated: a unit that is started or stopped already is not an error. */
+  /** All calls may be repeated: a unit that is already started or stopped is not an error. */
   async #repeat<T>(operation: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {

@@ -70,7 +70,7 @@ describe("which processes are in a cgroup", () => {
       await assert.rejects(cgroupMembership(v1()).attach(path, 5), /not the absolute path/);
   });
 
-  const skip = process.getuid?.() === 0 ? false : "only root may make cgroups";
+  const skip = process.getuid?.() === 0 ? false : "only root can create cgroups";
   it("a real process is moved in all of this host's hierarchies", { skip }, async (t) => {
     const layout = await detectLayout();
     const driver = cgroupDriver(layout);

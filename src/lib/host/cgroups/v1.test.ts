@@ -14,10 +14,10 @@ const skip =
   layout.version !== 1
     ? "this host has cgroup v2 only"
     : process.getuid?.() !== 0
-      ? "only root may make cgroups"
+      ? "only root can create cgroups"
       : false;
 
-/** On real cgroups, below one of this test. */
+/** On real cgroups, below a cgroup of this test. */
 describe("cgroup v1", { skip }, () => {
   const mounts = layout.version === 1 ? layout.mounts : new Map<string, string>();
   const root = `/kubelet-ts-test-${process.pid}`;

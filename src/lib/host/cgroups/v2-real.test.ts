@@ -15,7 +15,7 @@ const skip =
   layout.version !== 2
     ? "this host has cgroup v1"
     : process.getuid?.() !== 0
-      ? "only root may make cgroups"
+      ? "only root can create cgroups"
       : false;
 
 /** On real cgroups, below one of this test. */

@@ -23,7 +23,7 @@ interface ServiceAccount {
   readonly imagePullSecrets?: readonly { readonly name?: string }[];
 }
 
-/** Each pod has a service account of its namespace, which must exist. Mirror pods have none. */
+/** Each pod has a service account in its namespace, which must exist. Mirror pods have none. */
 export async function admitServiceAccount(
   pod: PodDraft,
   context: RequestContext,

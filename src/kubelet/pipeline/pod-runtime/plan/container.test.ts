@@ -81,13 +81,13 @@ testPlans([
     "start regular a#3",
   ],
   [
-    "OnFailure: a container that succeeded in an old sandbox is done",
+    "OnFailure: a container that succeeded in an old sandbox has completed",
     aPod({ restartPolicy: "OnFailure", containers: [aContainer("a"), aContainer("b")] }),
     anObservedPod([done("a", inOldSandbox), failed("b", inOldSandbox)]),
     "start regular b#1",
   ],
   [
-    "OnFailure: a container that was stopped with an old sandbox is not done, and has no back-off",
+    "OnFailure: a container that was stopped with an old sandbox has not completed, and has no back-off",
     onFailure,
     anObservedPod([done("a", inOldSandbox)]),
     "start regular a#1",

@@ -103,7 +103,7 @@ testPlans([
     "remove j-0",
   ],
   [
-    "a change of the spec does not stop a running init container",
+    "a change to the spec does not stop a running init container",
     twoInits,
     anObservedPod([anObservedContainer("i", { hash: "old" })]),
     "waiting for init container i to complete",

@@ -39,7 +39,7 @@ testPlans([
     "kill s-0 (restart-all)",
   ],
   [
-    "all are removed then, except the container that triggered it",
+    "then all are removed except the container that triggered it",
     pod,
     anObservedPod([
       exited("a", 42, { attempt: 1 }),
@@ -56,7 +56,7 @@ testPlans([
     anObservedPod([exited("a", 42), runs("e")]),
     "remove a-0",
   ],
-  ["the pod starts again in the same sandbox", pod, anObservedPod([runs("e")]), "start init i#0"],
+  ["the pod is restarted in the same sandbox", pod, anObservedPod([runs("e")]), "start init i#0"],
   [
     "another exit code does not trigger it",
     pod,
@@ -77,7 +77,7 @@ testPlans([
     { gates: { containerRules: true, restartAll: false } },
   ],
   [
-    "an init container may trigger it, even with success",
+    "an init container may trigger it, even if it succeeds",
     aPod({
       initContainers: [
         aContainer("s", { restartPolicy: "Always" }),
@@ -99,13 +99,13 @@ testPlans([
     "kill a-0 (restart-all)",
   ],
   [
-    "it takes precedence over a dead sandbox: succeeded containers run again too",
+    "it takes precedence over a dead sandbox: succeeded containers are restarted too",
     pod,
     anObservedPod([exited("a", 42), done("b")], [deadSandbox]),
     "remove b-0",
   ],
   [
-    "a dead sandbox is replaced after that, as for a pod that never ran",
+    "then a dead sandbox is replaced, as for a pod that never ran",
     pod,
     anObservedPod([], [deadSandbox]),
     "kill all, sandbox 1",

@@ -44,7 +44,7 @@ export class PodView {
     return this.inSandbox(name) ?? this.newest(name);
   }
 
-  /** A regular container was created in this sandbox, so all init containers are done, even if the runtime has none of them. */
+  /** A regular container was created in this sandbox, so all init containers have completed, even if the runtime no longer has them. */
   get initialized(): boolean {
     return this.pod.spec.containers.some((c) => this.inSandbox(c.name));
   }

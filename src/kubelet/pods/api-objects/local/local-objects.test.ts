@@ -75,7 +75,7 @@ describe("local objects", () => {
     assert.deepEqual(logged, []);
   });
 
-  it("an object that does not exist is the same error as from the API", async () => {
+  it("a missing object causes the same error as with the API server", async () => {
     const { objects } = await start();
     await assert.rejects(objects.get("ConfigMap", "default", "x"), (error: Error) => {
       assert.equal(error.message, 'configmap "x" not found');
@@ -136,7 +136,7 @@ describe("local objects", () => {
     assert.equal(objects.health().ok, true);
   });
 
-  it("waits until a file is closed by its writer, but not forever", async () => {
+  it("waits until a file is closed by its writer, for a limited time", async () => {
     const { rescan, value } = await start();
     const fd = openSync(join(dir, "a.yaml"), "w");
     try {

@@ -9,7 +9,7 @@ interface Entry {
   readonly canonical: string;
   /** Pulls in progress. */
   pulls: number;
-  /** The outcome of an earlier pull is not known. */
+  /** The outcome of an earlier pull is unknown. */
   unsettled: boolean;
 }
 

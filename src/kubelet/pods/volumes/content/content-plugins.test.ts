@@ -27,7 +27,7 @@ describe("content volumes", () => {
 
   const contents: [string, Volume, Record<string, string>][] = [
     ["a secret", secret, { password: "old", user: "me" }],
-    ["a config map, text and bytes", configMap, { a: "text", b: "\0\x01" }],
+    ["a ConfigMap, text and bytes", configMap, { a: "text", b: "\0\x01" }],
     [
       "items at their paths",
       { name: "v", secret: { secretName: "s", items: [{ key: "user", path: "db/login" }] } },
@@ -70,7 +70,7 @@ describe("content volumes", () => {
       { cpu: "250", labels: 'a="1"\nb="x\\ny"', mem: "1024", name: "web", one: "yes", req: "0" },
     ],
     [
-      "all kinds of sources, later ones over earlier ones",
+      "all kinds of sources, of which later ones override earlier ones",
       projected(
         { secret: { name: "s" } },
         { configMap: { name: "c", items: [{ key: "a", path: "user" }] } },
@@ -94,14 +94,14 @@ describe("content volumes", () => {
 
   const missing: [string, Volume, string][] = [
     ["a secret", { name: "v", secret: { secretName: "x" } }, 'secret "x" not found'],
-    ["a config map", { name: "v", configMap: { name: "x" } }, 'configmap "x" not found'],
+    ["a ConfigMap", { name: "v", configMap: { name: "x" } }, 'configmap "x" not found'],
     [
       "a key of a secret",
       { name: "v", secret: { secretName: "s", items: [{ key: "x", path: "x" }] } },
       "references non-existent secret key: x",
     ],
     [
-      "a key of a config map",
+      "a key of a ConfigMap",
       { name: "v", configMap: { name: "c", items: [{ key: "x", path: "x" }] } },
       "configmap references non-existent config key: x",
     ],
@@ -188,7 +188,7 @@ describe("content volumes", () => {
     assert.equal(existsSync(request.dir), false);
   });
 
-  it("a downwardAPI volume is mounted again after a reboot", async (t) => {
+  it("a downwardAPI volume is remounted after a reboot", async (t) => {
     const n = node(t);
     const request = n.request(labels, { pod: labelled("x") });
     await n.pluginFor(labels).setUp(request);
@@ -242,7 +242,7 @@ describe("content volumes", () => {
     ["disk", { writeFile: () => Promise.reject(new Error("ENOSPC")) }],
     ["mount", undefined],
   ] as const)
-    it(`a failed setUp leaves nothing (${what})`, async (t) => {
+    it(`a failed setUp leaves nothing behind (${what})`, async (t) => {
       const n = node(t, fault && { files: { ...fs, ...fault } });
       if (!fault) n.mounts.mountFault = new Error("mount: EPERM");
       const request = n.request(secret);
@@ -274,7 +274,7 @@ describe("content volumes", () => {
     await plugin.tearDown(request, request.signal);
   });
 
-  it("requests a token of the pod's service account", async (t) => {
+  it("requests a token for the pod's service account", async (t) => {
     const n = node(t);
     const volume = projected({
       serviceAccountToken: { path: "t", audience: "vault", expirationSeconds: 600 },

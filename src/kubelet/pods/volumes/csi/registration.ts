@@ -64,20 +64,20 @@ export class CsiRegistration {
       const info = await client.nodeInfo(signal);
       await node?.install(name, info, signal);
     } catch (error) {
-      // When the agent stops, the driver keeps running, and the next agent registers it again.
+      // When the agent stops, the driver keeps running, and the next agent re-registers it.
       if (signal.aborted && !(signal.reason instanceof SocketChanged)) drivers.delete(name);
-      else await this.#unregister(name);
+      else await this.#removeDriver(name);
       throw error;
     }
     onChange?.(name);
   }
 
   async deregister(plugin: Plugin): Promise<void> {
-    await this.#unregister(plugin.name);
+    await this.#removeDriver(plugin.name);
     this.#o.onChange?.(plugin.name);
   }
 
-  async #unregister(name: string): Promise<void> {
+  async #removeDriver(name: string): Promise<void> {
     const { drivers, node, clock, logger } = this.#o;
     drivers.delete(name);
     if (!node) return;

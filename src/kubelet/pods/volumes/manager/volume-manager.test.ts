@@ -533,7 +533,7 @@ test("metrics count volumes and the results of their operations", async () => {
     assert.ok(text.includes(line), line);
 });
 
-test("it stops on abort, even while a call hangs", async () => {
+test("the volume manager stops on abort, even while a call hangs", async () => {
   const clock = new FakeClock();
   const host = new FakeVolumeHost(clock);
   const manager: VolumeManager = host.manager();

@@ -34,7 +34,7 @@ export function groupMode(isDirectory: boolean, readOnly: boolean): number {
   return (readOnly ? 0o440 : 0o660) | (isDirectory ? setGid | 0o110 : 0);
 }
 
-/** True if the root of the volume has group and permissions: then the files below it are not checked. */
+/** True if the root of the volume already has the group and its permissions: then the files below it are not checked. */
 export function rootMatches(
   root: { gid: number; mode: number; isDirectory(): boolean },
   fsGroup: number,
@@ -155,7 +155,7 @@ async function changeGroup(path: RawPath, walk: Walk): Promise<void> {
 /** Keeps the owner. */
 const keepOwner = -1;
 
-/** Sends events while the change is slow; the returned function stops that. */
+/** Sends events while the change is slow, until the returned function is called. */
 export function reportWhileSlow(
   { pod, dir }: Pick<OwnershipRequest, "pod" | "dir">,
   walk: { readonly files: number },

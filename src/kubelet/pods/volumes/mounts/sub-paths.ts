@@ -77,7 +77,7 @@ export class SubPaths {
     const { mounts } = this.#o;
     if (await mounts.isMountPoint(target)) {
       const existing = await lstat(target);
-      // Mounted already, after a restart of the container or the agent.
+      // Already mounted, after a restart of the container or the agent.
       if (existing.dev === part.dev && existing.ino === part.ino) return;
       await mounts.unmount(target);
     }
