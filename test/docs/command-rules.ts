@@ -21,7 +21,7 @@ const kubectlVerbs = new Set(
     " ",
   ),
 );
-const units = new Set(["kubelet", "containerd", "kubepods.slice"]);
+const units = new Set(["kubelet", "containerd", "kubepods.slice", "systemd-sysctl"]);
 
 const helps = new Map<string, string>();
 function helpOf(command: string): string {
@@ -143,6 +143,8 @@ const rules: Readonly<Record<string, (args: readonly string[]) => Problem>> = {
   promtool: (args) => (existsSync(`${root}${args.at(-1)}`) ? undefined : `there is no ${args.at(-1)}`),
   apt: ([verb = ""]) =>
     /^(?:install|remove|purge|autoremove|update)$/.test(verb) ? undefined : `apt has no command ${verb}`,
+  "apt-mark": ([verb = ""]) =>
+    /^(?:manual|auto|hold|unhold)$/.test(verb) ? undefined : `apt-mark has no command ${verb}`,
   ...Object.fromEntries(
     [
       ...[
@@ -157,6 +159,9 @@ const rules: Readonly<Record<string, (args: readonly string[]) => Problem>> = {
         "rm",
         "cat",
         "sed",
+        "ls",
+        "sysctl",
+        "dpkg-scanpackages",
         "export",
       ],
       ...["sha256sum", "conf="],

@@ -69,6 +69,7 @@ const wrong: [string, RegExp][] = [
   ["curl 127.0.0.1:10248/health", /has \/health/],
   ["cp etc/kubelet.yml /etc", /the archive has no/],
   ["promtool test rules examples/nothing.yaml", /there is no/],
+  ["apt-mark manually containerd", /no command manually/],
   ["wget x", /no rule for wget/],
 ];
 for (const [command, expected] of wrong)

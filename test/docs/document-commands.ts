@@ -9,7 +9,22 @@ export interface Command {
 export const programs = [
   ...["kubelet", "bin/kubelet", "node_modules/.bin/node", "node", "npm", "kubectl", "$conf", "kubeadm"],
   ...["systemctl", "journalctl", "systemd-cgls", "systemd-inhibit", "crictl", "curl", "openssl", "promtool"],
-  ...["apt", "tar", "ln", "cd", "cp", "mkdir", "rm", "cat", "export", "sha256sum", "conf="],
+  ...[
+    "apt",
+    "apt-mark",
+    "dpkg-scanpackages",
+    "sysctl",
+    "tar",
+    "ln",
+    "cd",
+    "cp",
+    "ls",
+    "mkdir",
+    "rm",
+    "cat",
+    "export",
+  ],
+  ...["sha256sum", "conf="],
 ];
 
 const startsProgram = (line: string) => {

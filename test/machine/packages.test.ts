@@ -65,6 +65,25 @@ staticPodPath: /etc/kubernetes/manifests
 `,
 };
 
+/** A package with the name and the maintainer script of the Go kubelet's. */
+const otherKubelet = {
+  "DEBIAN/control": `Package: kubelet
+Version: 1.36.4
+Architecture: all
+Maintainer: test <test@localhost>
+Description: another kubelet
+`,
+  "DEBIAN/prerm": `#!/bin/sh
+systemctl --no-reload disable kubelet.service
+systemctl stop kubelet.service
+`,
+  "lib/systemd/system/kubelet.service": `[Service]
+ExecStart=/bin/sleep infinity
+[Install]
+WantedBy=multi-user.target
+`,
+};
+
 describeOnMachine("the Debian package in a minimal Debian", () => {
   let copy: ProjectCopy;
   let machine: Machine;
@@ -160,6 +179,23 @@ describeOnMachine("the Debian package in a minimal Debian", () => {
     await runs();
     assert.equal(await containerId(), started);
     assert.match(await machine.sh("cat /etc/kubernetes/kubelet.yaml"), /^maxPods: 20$/m);
+  });
+
+  test("is enabled again after another kubelet was installed in between, and the pod keeps running", async () => {
+    const started = await containerId();
+    for (const [path, content] of Object.entries(otherKubelet))
+      await machine.write(`/run/other/${path}`, content);
+    await machine.sh("chmod 755 /run/other/DEBIAN/prerm && dpkg-deb --build /run/other /run/other.deb");
+    await machine.sh(`apt-get install ${aptOptions} /run/other.deb`, slow);
+    assert.equal(await machine.sh("dpkg-query -W -f '${db:Status-Status}' kubelet-ts"), "config-files");
+    await machine.sh(`apt-get install ${aptOptions} ${deb}`, slow);
+    assert.equal(
+      await machine.sh("systemctl is-enabled kubelet; systemctl is-active kubelet || true"),
+      "enabled\ninactive\n",
+    );
+    await start("systemctl restart kubelet");
+    await runs();
+    assert.equal(await containerId(), started);
   });
 
   test("leaves only the files of others after apt purge", async () => {

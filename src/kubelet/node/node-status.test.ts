@@ -73,6 +73,12 @@ describe("a status", () => {
     assert.equal(node.status.nodeInfo?.containerRuntimeVersion, "containerd://Unknown");
   });
 
+  it("has the version of the runtime in the form of the reference kubelet", () => {
+    const runtime = { name: "containerd", version: "v1.7.13~ds1" };
+    const { node } = planStatus(initial, fakeInputs({ runtime }), wallTime(registeredAt));
+    assert.equal(node.status.nodeInfo?.containerRuntimeVersion, "containerd://1.7.13");
+  });
+
   it("reports swap if the machine has it", () => {
     const system = { ...fakeInputs().system, swapBytes: 4096n };
     assert.deepEqual(planStatus(initial, fakeInputs({ system }), wallTime(0)).node.status.nodeInfo?.swap, {

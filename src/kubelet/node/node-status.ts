@@ -6,6 +6,7 @@ import { type ImageInfo, nodeImages } from "./images.ts";
 import { type NodeEvent, statusEvent } from "./node-events.ts";
 import { providedIpAnnotation } from "./node-object.ts";
 import type { NodeMeta, NodeObject, NodeRuntimeHandler, NodeSystemInfo } from "./node-types.ts";
+import { runtimeVersion } from "./runtime-version.ts";
 
 /** The identity of the machine. */
 export interface SystemInfo {
@@ -99,7 +100,7 @@ function nodeInfo({ system, runtime, kubeletVersion }: StatusInputs): NodeSystem
     bootID: system.bootId,
     kernelVersion: system.kernelVersion,
     osImage: system.osImage,
-    containerRuntimeVersion: `${runtime.name}://${runtime.version ?? "Unknown"}`,
+    containerRuntimeVersion: `${runtime.name}://${runtimeVersion(runtime.version ?? "") ?? "Unknown"}`,
     kubeletVersion,
     kubeProxyVersion: "",
     operatingSystem: system.os,

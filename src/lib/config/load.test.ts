@@ -334,13 +334,21 @@ test("a bad command line is a usage error", async () => {
 test("a single warning names all settings that are accepted without effect", async (t) => {
   const { args } = await load(t, {
     file: "maxOpenFiles: 5\ncontainerLogMaxWorkers: 2\nsyncFrequency: 10s\n",
-    dropIns: { "a.conf": "maxOpenFiles: 6\nstaticPodPath: /x\niptablesDropBit: 15\n" },
+    dropIns: { "a.conf": "maxOpenFiles: 6\nstaticPodPath: /x\niptablesDropBit: 14\n" },
     flags: ["--max-open-files=7", "--housekeeping_interval=5s", "-v=2"],
   });
   const { warnings } = await loadConfiguration({ args });
   assert.deepEqual(warnings, [
     "accepted but not implemented yet: --max-open-files, --housekeeping-interval, config maxOpenFiles, config iptablesDropBit",
   ]);
+});
+
+test("fields with their default are not warned about, as in the file that kubeadm writes", async (t) => {
+  const options = "{json: {infoBufferSize: '0'}, text: {infoBufferSize: '0'}}";
+  const { args } = await load(t, {
+    file: `logging: {flushFrequency: 0, options: ${options}, verbosity: 0}\nmaxOpenFiles: 1000000\n`,
+  });
+  assert.deepEqual((await loadConfiguration({ args })).warnings, []);
 });
 
 test("gates follow files and flags, and old ones are warned about", async (t) => {

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { messageOf } from "../base/errors.ts";
 import { isObject } from "../base/json-value.ts";
 import { decodeConfiguration } from "./decode.ts";
@@ -79,7 +80,12 @@ export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): P
   const setFields = [...(main ? [main.raw] : []), ...dropIns.map(({ raw }) => raw)].flatMap((raw) =>
     leaves(raw),
   );
-  const ignored = notImplemented(given, setFields);
+  // kubeadm also writes fields that have not been set, with zero for their default.
+  const defaults = withDefaults({}, gates);
+  const changedFields = setFields.filter(
+    (name) => !isDeepStrictEqual(valueAt(config, name), valueAt(defaults, name)),
+  );
+  const ignored = notImplemented(given, changedFields);
   return {
     config,
     flags,
@@ -200,4 +206,11 @@ function leaves(raw: unknown, fields: Fields = kubeletFields, prefix = ""): stri
     const path = `${prefix}${name}`;
     return field.type.kind === "object" ? leaves(value, field.type.fields, `${path}.`) : [path];
   });
+}
+
+/** By its dotted name. */
+function valueAt(config: KubeletConfiguration, name: string): unknown {
+  return name
+    .split(".")
+    .reduce<unknown>((value, step) => (isObject(value) ? value[step] : undefined), config);
 }
