@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
 import { waitFor } from "../e2e/wait-for.ts";
@@ -107,6 +108,51 @@ describe(long("the user's story in the console of kubelet up"), { skip: browserU
       assert.match(await textOf(page.locator(".xterm-rows")), new RegExp(`hostname\\s*${story}`)),
     );
     await screenshot(page, "terminal");
+  });
+
+  test("a terminal has the size of its place on the page, and text can be pasted into it", async () => {
+    const rows = page.locator(".xterm-rows");
+    const sizeIn = async (width: number) => {
+      await page.setViewportSize({ width, height: 860 });
+      await page.locator(".terminal-box").click();
+      await page.keyboard.type(`clear; echo at-${width}=$(stty size)\n`);
+      return waitFor(async () => {
+        const shown = await textOf(rows);
+        const columns = Number(new RegExp(`at-${width}=\\d+ (\\d+)`).exec(shown)?.[1]);
+        const cell = (await page.locator(".xterm-screen").boundingBox())!.width / columns;
+        // The width of a character: the terminal fills its place.
+        assert.ok(cell > 6 && cell < 10, `${columns} columns, each ${cell} wide: ${shown}`);
+        return columns;
+      });
+    };
+    const [wide, narrow] = [await sizeIn(1280), await sizeIn(700)];
+    assert.ok(narrow < wide, `${narrow} ${wide}`);
+    await page.setViewportSize({ width: 1280, height: 860 });
+    await page.evaluate(`(() => {
+      const data = new DataTransfer();
+      data.setData("text/plain", "echo pasted-$((6 * 7))\\n");
+      const paste = new ClipboardEvent("paste", { clipboardData: data, bubbles: true });
+      document.querySelector(".xterm-helper-textarea").dispatchEvent(paste);
+    })()`);
+    await page.keyboard.press("Enter");
+    await rows.getByText("pasted-42").waitFor();
+  });
+
+  test("a container is restarted, and the log of its previous run is shown and downloaded", async () => {
+    await show(`#/pods/default/${story}`);
+    await page.getByRole("button", { name: "Restart …" }).click();
+    await page.getByRole("button", { name: "Restart container" }).click();
+    await page.locator(".toast").getByText("Container main was stopped and starts again").waitFor();
+    await page.locator(".heading").getByText("1 restart ").waitFor();
+    await page.locator(".container-card").getByText("Previous run").waitFor();
+    await show(`#/pods/default/${story}/logs`);
+    await page.getByLabel("Previous run").check();
+    await page.getByText(/^End of the log, \d+ lines/).waitFor();
+    const download = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Download" }).click();
+    const file = await download;
+    assert.equal(file.suggestedFilename(), `${story}-main-previous.log`);
+    assert.match(readFileSync(await file.path(), "utf8"), /^line 0\nline 1\n/);
   });
 
   test("the pod is deleted", async () => {
