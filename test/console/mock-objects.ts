@@ -297,32 +297,23 @@ function moreContainers(app: ContainerDetail): ContainerDetail[] {
   return [init, sidecar];
 }
 
-/** Of a pod that crashes: runs of its container, and the growing times between them. */
+/** Of a pod that crashes: starts of its container, and the growing times between them. */
 function crashes(start: number, now: number): TimelineStep[] {
-  const error = "exited with code 1 (Error): cannot open /etc/app.conf";
   const of = { container: "app", until: null, error: null };
+  const run = (at: number): TimelineStep => ({
+    ...{ ...of, step: "container", text: "starting container app", startedAt: at, endedAt: at + 270 },
+  });
+  const backoff = (seconds: number, at: number, endedAt: number | null): TimelineStep => ({
+    ...{ ...of, step: "backoff", text: `back-off ${seconds}s before restarting app`, startedAt: at },
+    ...{ endedAt, until: at + seconds * 1000 },
+  });
   let at = start + 3_120;
   const steps: TimelineStep[] = [];
   for (const seconds of [10, 20, 40]) {
-    steps.push({
-      ...{ ...of, step: "container", text: "starting container app", error },
-      ...{ startedAt: at, endedAt: at + 270 },
-    });
-    steps.push({
-      ...{ ...of, step: "backoff", text: `back-off ${seconds}s before restarting app` },
-      ...{ startedAt: at + 700, endedAt: at + 700 + seconds * 1000 },
-    });
+    steps.push(run(at), backoff(seconds, at + 700, at + 700 + seconds * 1000));
     at += 700 + seconds * 1000;
   }
-  steps.push({
-    ...{ ...of, step: "container", text: "starting container app", error },
-    ...{ startedAt: now - 31_900, endedAt: now - 31_600 },
-  });
-  steps.push({
-    ...{ ...of, step: "backoff", text: "back-off 1m20s before restarting app" },
-    ...{ startedAt: now - 31_000, endedAt: null, until: now + 49_000 },
-  });
-  return steps;
+  return [...steps, run(now - 31_900), backoff(80, now - 31_000, null)];
 }
 
 function mockContainer(pod: PodSummary, now: number): ContainerDetail {
@@ -395,7 +386,9 @@ export function mockDetail(pod: PodSummary, now: number): PodDetail {
         : null,
     },
     timeline: [
-      step("volumes", "waiting for volume config", 5, 160),
+      failed
+        ? step("volumes", "waiting for volume config", 5, 160, 'configmap "app-config" not found')
+        : step("volumes", "waiting for volume config", 5, 160),
       step("sandbox", "creating the sandbox", 170, 640),
       step("image", "pulling image registry.example/app:2.1", 815, 2_300),
       ...(failed
