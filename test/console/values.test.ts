@@ -183,8 +183,8 @@ describe(long("values of the console page"), { skip: reason }, () => {
         c.status,
         c.reason,
       ]);
-      const sorted = (lines: string[][]) => lines.map((line) => line.slice(0, 3).join(" ")).sort();
-      assert.deepEqual(sorted(shown), sorted(expected));
+      const lines = (of: string[][]) => new Set(of.map((line) => line.slice(0, 3).join(" ")));
+      assert.deepEqual(lines(shown), lines(expected));
     });
   });
 
