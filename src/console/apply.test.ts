@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Composer } from "yaml";
 import type { ManifestPutResult } from "../lib/model/applied-manifest.ts";
 import type { ConsoleManifests } from "../lib/model/console-node.ts";
 import { fakePod } from "../lib/model/fake-pod.ts";
@@ -76,4 +77,37 @@ test("texts without a valid pod are rejected with the reason", async () => {
   const conflict: ManifestPutResult = { kind: "conflict", pod: "default/a", holder: 'manifest "x"' };
   assert.match((await problemsOf(pod("a"), { a: conflict }))[0]?.message ?? "", /already in manifest "x"/);
   assert.match((await problemsOf(pod("a"), { a: { kind: "full", max: 3 } }))[0]?.message ?? "", /limit of 3/);
+});
+
+const mebibyte = 1024 * 1024;
+const filled = (piece: string) => piece.repeat(Math.floor(mebibyte / piece.length) - 10);
+
+for (const [what, text] of [
+  ["empty lists", `a: [${filled("[],")}]`],
+  ["documents", filled("---\n")],
+  ["keys", filled("k: v\n")],
+  ["empty keys", `a:\n${filled(" :\n")}`],
+  ["explicit keys", filled("? a\n")],
+  ["aliases", `a:\n - &a x\n${filled(" - *a\n")}`],
+  ["comments", filled("#\n")],
+  ["nested lists", filled("- ")],
+  ["JSON values", `{"a": [${filled("{},")}{}]}`],
+] as const)
+  test(`a manifest of 1 MiB of ${what} is rejected before it is parsed`, async (t) => {
+    const parsed = t.mock.method(Composer.prototype, "compose");
+    const json = t.mock.method(JSON, "parse");
+    const { manifests } = fakeManifests();
+    const rejected = (error: ConsoleProblem) => error.body.error.code === "too-large";
+    await assert.rejects(applyManifests(manifests, text, true), rejected);
+    assert.deepEqual([parsed.mock.callCount(), json.mock.callCount()], [0, 0]);
+  });
+
+test("a manifest of almost 1 MiB with long values, and one with 200 pods, is accepted", async () => {
+  const long = `${pod("a")}# ${filled("x")}`.slice(0, mebibyte);
+  const text = pod("a").replace("spec: {}", `spec: {containers: [{args: ["${"x".repeat(900_000)}"]}]}`);
+  const many = Array.from({ length: 200 }, (_, i) => pod(`p${i}`)).join("---\n");
+  for (const accepted of [long, text, many]) {
+    const { results } = await applyManifests(fakeManifests().manifests, accepted, true);
+    assert.ok(results.length > 0);
+  }
 });

@@ -1,3 +1,4 @@
+import { Lexer } from "yaml";
 import type { ManifestPutResult, ManifestProblem as StoreProblem } from "../lib/model/applied-manifest.ts";
 import type { ConsoleManifests } from "../lib/model/console-node.ts";
 import { manifestName, type PodDocument, podDocuments } from "../lib/model/pod-documents.ts";
@@ -5,6 +6,8 @@ import { ConsoleProblem } from "./http/problem.ts";
 import type { ApplyResult, ManifestProblem } from "./protocol.ts";
 
 const maxBytes = 1024 * 1024;
+/** About 150 KiB of a usual manifest. The parser blocks the agent for several microseconds per token, and a token may be a single byte. */
+const maxTokens = 50_000;
 
 /** Applies the pods of a text, or only validates them. If any pod is invalid, nothing is applied. */
 export async function applyManifests(
@@ -14,6 +17,11 @@ export async function applyManifests(
 ): Promise<ApplyResult> {
   if (Buffer.byteLength(text) > maxBytes)
     throw new ConsoleProblem("too-large", "the manifest is larger than 1 MiB");
+  if (hasMoreTokens(text, maxTokens))
+    throw new ConsoleProblem(
+      "too-large",
+      `the manifest has more than ${maxTokens} YAML tokens: apply its pods in parts`,
+    );
   const found = podDocuments(text);
   if ("problems" in found) throw invalid(found.problems.map(ofText));
   const documents = found.documents.map((document) => ({
@@ -50,6 +58,13 @@ export async function applyManifests(
       });
   }
   return { results, warnings };
+}
+
+/** Reads tokens only, which is much faster than parsing, and no more of them than necessary. */
+function hasMoreTokens(text: string, max: number): boolean {
+  let count = 0;
+  for (const _token of new Lexer().lex(text)) if (++count > max) return true;
+  return false;
 }
 
 function problemsOf(document: PodDocument, result: ManifestPutResult): ManifestProblem[] {

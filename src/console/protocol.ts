@@ -456,7 +456,7 @@ export interface UsageSeries {
 }
 
 export interface ApplyRequest {
-  /** YAML or JSON; one or more pods, separated by "---". At most 1 MiB. */
+  /** YAML or JSON; one or more pods, separated by "---". At most 1 MiB and 50,000 YAML tokens. */
   readonly manifest: string;
   /** True: only validate. */
   readonly dryRun?: boolean;

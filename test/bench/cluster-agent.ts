@@ -32,13 +32,20 @@ export class ClusterAgent {
     this.#runtime = runtime;
   }
 
-  /** Resolves when its node is registered. `kubelet` is the path of a `bin/kubelet`, `env` the environment of the agent. */
-  static async start(kubelet: string, env: NodeJS.ProcessEnv = process.env): Promise<ClusterAgent> {
+  /**
+   * Resolves when its node is registered. `kubelet` is the path of a `bin/kubelet`, `env` the environment of the agent, `flags` are
+   * added to its flags.
+   */
+  static async start(
+    kubelet: string,
+    env: NodeJS.ProcessEnv = process.env,
+    flags: readonly string[] = [],
+  ): Promise<ClusterAgent> {
     const dir = await mkdtemp(join(tmpdir(), "agent-of-cluster-"));
     const runtime = await startFakeRuntime({ socketPath: join(dir, "cri.sock"), events: true });
     const agent = new ClusterAgent(dir, runtime);
     try {
-      await agent.#start(kubelet, env);
+      await agent.#start(kubelet, env, flags);
     } catch (error) {
       await agent.stop();
       throw error;
@@ -46,7 +53,7 @@ export class ClusterAgent {
     return agent;
   }
 
-  async #start(kubelet: string, env: NodeJS.ProcessEnv): Promise<void> {
+  async #start(kubelet: string, env: NodeJS.ProcessEnv, more: readonly string[]): Promise<void> {
     const api = spawn(kubelet, ["api", "--dir", join(this.#dir, "api"), "--node", nodeName], {
       stdio: ["ignore", "pipe", "ignore"],
     });
@@ -56,7 +63,7 @@ export class ClusterAgent {
     this.#api = new ApiUser({ url, ca: await text("pki/ca.crt"), kubeconfig: await text("kubeconfig") });
     await mkdir(join(this.#dir, "manifests"));
     const known = execFileSync(kubelet, ["--help"], { encoding: "utf8" });
-    const flags = (await this.#flags()).filter((flag) => known.includes(flag.split("=")[0]!));
+    const flags = [...(await this.#flags()), ...more].filter((flag) => known.includes(flag.split("=")[0]!));
     this.#children.push(spawn(kubelet, flags, { stdio: "ignore", env }));
     await waitFor(() => this.#user.get(`/api/v1/nodes/${nodeName}`));
     await waitFor(() => this.#user.get("/api/v1/namespaces/default/serviceaccounts/default"));
@@ -92,6 +99,11 @@ export class ClusterAgent {
     return this.#api;
   }
 
+  /** The socket of the local API of the agent. */
+  get socketPath(): string {
+    return join(this.#dir, "root/kubelet.sock");
+  }
+
   get pid(): number {
     return this.#children[1]!.pid!;
   }
@@ -111,6 +123,11 @@ export class ClusterAgent {
   async remove(prefix: string, count: number): Promise<void> {
     for (let i = 0; i < count; i++) await this.#user.delete(`${pods}/${prefix}-${i}`);
     await this.#areRunning(0);
+  }
+
+  /** Changes a label of a pod. */
+  async label(name: string, value: string): Promise<void> {
+    await this.#user.patch(`${pods}/${name}`, { metadata: { labels: { change: value } } });
   }
 
   async #areRunning(count: number): Promise<void> {

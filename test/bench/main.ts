@@ -1,5 +1,6 @@
 // npm run bench [-- MODE] [options]
 import * as compare from "./compare.ts";
+import * as nodeConsole from "./console.ts";
 import * as idle from "./idle.ts";
 import * as listWatch from "./list-watch.ts";
 import { type OptionTable, optionHelp, parseOptions, UsageError } from "./options.ts";
@@ -13,7 +14,14 @@ interface Mode {
   run(values: never): Promise<boolean>;
 }
 
-const modes: Readonly<Record<string, Mode>> = { compare, idle, "list-watch": listWatch, streams, volumes };
+const modes: Readonly<Record<string, Mode>> = {
+  compare,
+  console: nodeConsole,
+  idle,
+  "list-watch": listWatch,
+  streams,
+  volumes,
+};
 
 const args = process.argv.slice(2);
 const name = args[0] !== undefined && !args[0].startsWith("-") ? args.shift()! : "compare";

@@ -20,7 +20,7 @@ const views: readonly (readonly [string, string, string])[] = [
   ["the node", "#/", "registry.example/postgres:17"],
   ["the pods", "#/pods", "api-11"],
   ["a ready pod", "#/pods/default/api-1", "registry.example/app:2.1"],
-  ["a pod that is not ready", "#/pods/default/cache-3", "Read the log"],
+  ["a pod that is not ready", "#/pods/default/cache-3", "Read the previous logs"],
   ["logs", "#/pods/default/api-1/logs", "GET /items/200 "],
   ["the terminal", "#/pods/default/api-1/terminal", "Connected"],
   ["events", "#/pods/default/api-1/events", "Started container app"],

@@ -7,7 +7,15 @@ import { fileURLToPath } from "node:url";
 import type { ApplyRequest, Changes, PodSummary, Session, Snapshot } from "../../src/console/protocol.ts";
 import { WebSocketConnection } from "../../src/kubelet/server/streaming/websocket/connection.ts";
 import { handshake } from "../../src/kubelet/server/streaming/websocket/handshake.ts";
-import { mockDetail, mockEvents, mockHistory, mockNode, mockPod } from "./mock-objects.ts";
+import {
+  mockDetail,
+  mockEvents,
+  mockHistory,
+  mockNode,
+  mockPod,
+  mockPodUsage,
+  mockYaml,
+} from "./mock-objects.ts";
 
 const dist = fileURLToPath(new URL("../../dist/console/", import.meta.url));
 const types: Record<string, string> = {
@@ -30,11 +38,14 @@ export class MockConsole {
   readonly changes: string[] = [];
   may: Session["may"] = { logs: true, exec: true, apply: true, deletePods: true, restart: true };
   loggedIn = true;
+  readonly #clock: () => number;
   #id = 0;
   #port = 0;
 
-  constructor(podCount: number) {
-    const now = Date.now();
+  /** `clock` is that of the node. */
+  constructor(podCount: number, clock: () => number = Date.now) {
+    this.#clock = clock;
+    const now = clock();
     this.pods = new Map(
       Array.from({ length: podCount }, (_, index) => [`uid-${index}`, mockPod(index, now)]),
     );
@@ -66,7 +77,7 @@ export class MockConsole {
   /** Changes pods and sends them to all pages. */
   update(pods: readonly PodSummary[], more: Partial<Changes> = {}): void {
     for (const pod of pods) this.pods.set(pod.uid, pod);
-    this.send({ kind: "changes", now: Date.now(), pods, ...more });
+    this.send({ kind: "changes", now: this.#clock(), pods, ...more });
   }
 
   send(message: Changes | Snapshot): void {
@@ -93,29 +104,26 @@ export class MockConsole {
 
   #answer(path: string, body: string, response: ServerResponse): void {
     const [kind, uid = "", what, name] = path.split("/");
-    const now = Date.now();
+    const now = this.#clock();
     const pod = this.pods.get(uid);
     if (kind === "session") return json(response, 200, this.#session());
     if (kind === "images") {
-      const items = ["app:2.1", "pause:3.10", "web:1.4", "postgres:17"].map((image, index) => ({
+      const sizes = { "postgres:17": 438e6, "app:2.1": 71e6, "web:1.4": 52e6, "pause:3.10": 0.7e6 };
+      const items = Object.entries(sizes).map(([image, bytes], index) => ({
         ...{
           name: `registry.example/${image}`,
           id: `sha256:${index}`,
-          bytes: 9e8 / 2 ** (index * 2),
-          pinned: index === 1,
+          bytes,
+          pinned: image === "pause:3.10",
         },
       }));
-      return json(response, 200, { count: items.length, bytes: 1e9, items });
+      return json(response, 200, { count: items.length, bytes: 562e6, items });
     }
     if (kind === "apply") return applied(JSON.parse(body), response);
     if (!pod) return json(response, 404, { error: { code: "not-found", message: "There is no such pod." } });
     if (what === undefined) return json(response, 200, mockDetail(pod, now));
-    if (what === "yaml")
-      return json(response, 200, { uid, yaml: `kind: Pod\nmetadata:\n  name: ${pod.name}\n` });
-    if (what === "usage") {
-      const { intervalMs, times, node: series } = mockHistory([], now);
-      return json(response, 200, { intervalMs, times, series });
-    }
+    if (what === "yaml") return json(response, 200, { uid, yaml: mockYaml(pod) });
+    if (what === "usage") return json(response, 200, mockPodUsage(pod, now));
     if (what === "delete") return json(response, 200, { message: `Pod ${pod.name} is terminating` });
     if (what === "containers") return json(response, 200, { message: `Container ${name} is stopping` });
     if (what === "logs") return void logs(response);
@@ -123,7 +131,7 @@ export class MockConsole {
   }
 
   #session(): Session {
-    const expiresAt = Date.now() + 3_600_000;
+    const expiresAt = this.#clock() + 3_600_000;
     return {
       user: "root",
       node: "node-1",
@@ -139,7 +147,7 @@ export class MockConsole {
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
     this.#streams.add(response);
     response.on("close", () => this.#streams.delete(response));
-    const now = Date.now();
+    const now = this.#clock();
     const pods = [...this.pods.values()];
     const snapshot: Snapshot = {
       ...{ kind: "snapshot", now, node: mockNode(now), pods },
@@ -185,14 +193,22 @@ function applied({ manifest, dryRun }: ApplyRequest, response: ServerResponse): 
 
 function logs(response: ServerResponse): void {
   response.writeHead(200, { "content-type": "text/plain" });
-  for (let index = 1; index <= 200; index++)
-    response.write(
-      `2026-11-17T12:00:00.${String(index).padStart(9, "0")}Z GET /items/${index} 200 ${index % 17} ms\n`,
-    );
+  for (let index = 1; index <= 200; index++) {
+    const time = new Date(Date.parse("2026-11-17T12:00:00Z") + index * 370).toISOString();
+    const level = index % 9 === 0 ? "WARN  slow query: SELECT * FROM items" : "INFO  GET";
+    response.write(`${time} ${level} /items/${index} 200 ${(index * 7) % 17} ms\n`);
+  }
   response.end();
 }
 
-/** A shell that knows one command. */
+const commands: Readonly<Record<string, string>> = {
+  hostname: "mock-host",
+  "ls -l /etc/app":
+    "total 8\r\n-rw-r--r--    1 root     root           412 Nov 17 11:46 app.conf\r\n-rw-r--r--    1 root     root            96 Nov 17 11:46 log.conf",
+  "wget -qO- localhost:8080/healthz": "ok",
+};
+
+/** A shell that knows a few commands. */
 function exec(request: IncomingMessage, socket: Socket, head: Buffer): void {
   socket.write(handshake(request, "v5.channel.k8s.io"));
   const write = (text: string) => connection.send(Buffer.from([1]), Buffer.from(text));
@@ -205,7 +221,8 @@ function exec(request: IncomingMessage, socket: Socket, head: Buffer): void {
           line += char;
           write(char);
         } else {
-          write(line === "hostname" ? "\r\nmock-host\r\n/ # " : "\r\n/ # ");
+          const output = commands[line];
+          write(output === undefined ? "\r\n/ # " : `\r\n${output}\r\n/ # `);
           line = "";
         }
       }

@@ -5,13 +5,20 @@ import type {
   PodDetail,
   PodEvent,
   PodSummary,
+  PodUsage,
+  TimelineStep,
   Usage,
   UsageHistory,
+  UsageSeries,
 } from "../../src/console/protocol.ts";
 
 const minute = 60_000;
 const mebibyte = 1024 ** 2;
 const gibibyte = 1024 ** 3;
+/** Of the node. */
+const used = { cpu: 1.87, memory: 5.1 * gibibyte, disk: 37 * gibibyte };
+
+const names = ["web", "api", "worker", "cache", "proxy"];
 
 /** A pod that crashes, one that waits for its image, one that completed; the others run. */
 export function mockPod(index: number, now: number): PodSummary {
@@ -19,21 +26,21 @@ export function mockPod(index: number, now: number): PodSummary {
   const base: PodSummary = {
     uid: `uid-${index}`,
     namespace: index % 5 === 0 ? "kube-system" : "default",
-    name: `${["web", "api", "worker", "cache", "proxy"][index % 5]}-${index}`,
+    name: `${names[index % 5]}-${index}`,
     source: index % 5 === 0 ? "file" : "api",
     phase: "Running",
     status: "Running",
     health: "ok",
     ready: true,
-    readyContainers: 1,
-    totalContainers: 1,
+    readyContainers: index % 5 === 2 ? 2 : 1,
+    totalContainers: index % 5 === 2 ? 2 : 1,
     restarts: 0,
     ip: `10.88.${Math.floor(index / 250)}.${(index % 250) + 2}`,
     createdAt: now - (index + 1) * 7 * minute,
     startedAt: now - (index + 1) * 7 * minute,
     critical: index % 5 === 0,
     qosClass: "Burstable",
-    labels: { app: "web", "app.kubernetes.io/instance": `instance-${index % 7}` },
+    labels: { app: names[index % 5]!, "app.kubernetes.io/instance": `instance-${index % 7}` },
     cause: null,
     waitsFor: null,
     revision: 1,
@@ -48,6 +55,7 @@ export function mockPod(index: number, now: number): PodSummary {
       readyContainers: 0,
       restarts: 4,
       cause,
+      waitsFor: { text: "back-off 1m20s before restarting app", since: now - 31_000, until: now + 49_000 },
     };
   }
   if (kind === 7) {
@@ -61,6 +69,11 @@ export function mockPod(index: number, now: number): PodSummary {
       readyContainers: 0,
       ip: "",
       cause,
+      waitsFor: {
+        text: "back-off 40s before pulling the image again",
+        since: now - 12_000,
+        until: now + 28_000,
+      },
     };
   }
   if (kind === 11)
@@ -99,20 +112,20 @@ export function mockNode(now: number): NodeState {
     ],
     lastEviction: null,
     resources: [
-      { name: "cpu", capacity: 8, allocatable: 7.5, requested: 4.35, used: 1.87 },
+      { name: "cpu", capacity: 8, allocatable: 7.5, requested: 4.35, used: used.cpu },
       {
         name: "memory",
         capacity: 15.6 * gibibyte,
         allocatable: 14.9 * gibibyte,
         requested: 6.5 * gibibyte,
-        used: 5.1 * gibibyte,
+        used: used.memory,
       },
       {
         name: "ephemeral-storage",
         capacity: 98 * gibibyte,
         allocatable: 88 * gibibyte,
         requested: 2 * gibibyte,
-        used: 37 * gibibyte,
+        used: used.disk,
       },
       { name: "pods", capacity: 250, allocatable: 250, requested: 60, used: null },
     ],
@@ -141,43 +154,166 @@ function certificate(name: "client" | "serving", notAfter: number) {
   return { name, subject, notBefore: notAfter - 365 * 24 * 60 * minute, notAfter, health: "ok" as const };
 }
 
-/** A wave, so that charts have a form; the phase makes pods differ. */
+/** Between -1 and 1, the same for the same numbers, without jumps. */
+function noise(time: number, phase: number): number {
+  const at = (step: number) => {
+    const value = Math.sin(step * 12.9898 + phase * 78.233) * 43758.5453;
+    return (value - Math.floor(value)) * 2 - 1;
+  };
+  const between = (ms: number) => {
+    const step = Math.floor(time / ms);
+    const part = (1 - Math.cos((time / ms - step) * Math.PI)) / 2;
+    return at(step) * (1 - part) + at(step + 1) * part;
+  };
+  return (between(300_000) + between(70_000) * 0.5 + between(20_000) * 0.25) / 1.75;
+}
+
+/** A slow wave with noise, so that charts have a form; the phase makes pods differ. */
 export function mockUsage(time: number, phase: number, scale = 1): Usage {
-  const wave = 1 + Math.sin(time / 400_000 + phase) * 0.4 + Math.sin(time / 37_000 + phase * 3) * 0.15;
+  const wave = 1 + Math.sin(time / 1_100_000 + phase) * 0.25 + noise(time, phase) * 0.7;
   return {
     cpu: 0.06 * wave * scale,
-    memory: 48 * mebibyte * (1 + wave / 4) * scale,
+    memory:
+      48 * mebibyte * (1.4 + Math.sin(time / 1_900_000 + phase) / 6 + noise(time, phase + 2) / 9) * scale,
     disk: 12 * mebibyte * scale,
     rx: 9_000 * wave * scale,
-    tx: 5_000 * wave * scale,
+    tx: 4_000 * (1 + noise(time, phase + 1) * 0.8) * scale,
   };
 }
 
-export function mockHistory(pods: readonly PodSummary[], now: number, points = 360): UsageHistory {
+/** Ends with the used amounts of `mockNode`. */
+function mockNodeUsage(time: number, now: number): Usage {
+  const { cpu, memory, rx, tx } = mockUsage(time, 0, 30);
+  const last = mockUsage(now, 0, 30);
+  return {
+    cpu: used.cpu * (cpu! / last.cpu!),
+    memory: used.memory * (memory! / last.memory!),
+    disk: used.disk - (now - time) * 300,
+    ...{ rx, tx },
+  };
+}
+
+type History = { readonly times: readonly number[]; readonly intervalMs: number };
+
+function historyTimes(now: number, points: number): History {
   const intervalMs = 10_000;
   const times = Array.from({ length: points }, (_, index) => now - (points - 1 - index) * intervalMs);
-  const series = (of: readonly number[], phase: number, scale: number) => {
-    const usages = of.map((time) => mockUsage(time, phase, scale));
-    const pick = (key: keyof Usage) => usages.map((usage) => usage[key]);
-    return { cpu: pick("cpu"), memory: pick("memory"), disk: pick("disk"), rx: pick("rx"), tx: pick("tx") };
-  };
+  return { times, intervalMs };
+}
+
+function seriesOf(usages: readonly Usage[]): UsageSeries {
+  const pick = (key: keyof Usage) => usages.map((usage) => usage[key]);
+  return { cpu: pick("cpu"), memory: pick("memory"), disk: pick("disk"), rx: pick("rx"), tx: pick("tx") };
+}
+
+export function mockHistory(pods: readonly PodSummary[], now: number, points = 360): UsageHistory {
+  const { times, intervalMs } = historyTimes(now, points);
   const recent = times.slice(-60);
   return {
     intervalMs,
     times,
-    node: series(times, 0, 30),
-    pods: Object.fromEntries(pods.map((pod, index) => [pod.uid, series(recent, index, 1 + (index % 4))])),
+    node: seriesOf(times.map((time) => mockNodeUsage(time, now))),
+    pods: Object.fromEntries(pods.map((pod, index) => [pod.uid, podSeries(pod, index, recent)])),
   };
+}
+
+function podSeries({ phase, ready }: PodSummary, index: number, times: readonly number[]): UsageSeries {
+  const none: Usage = { cpu: null, memory: null, disk: null, rx: null, tx: null };
+  // A container that crashes does not run for long.
+  const scale = ready ? 1 + (index % 4) : 0.04;
+  return seriesOf(times.map((time) => (phase === "Running" ? mockUsage(time, index, scale) : none)));
+}
+
+export function mockPodUsage(pod: PodSummary, now: number): PodUsage {
+  const { times, intervalMs } = historyTimes(now, 360);
+  const index = Number(pod.uid.replace("uid-", ""));
+  return { intervalMs, times, series: podSeries(pod, index, times) };
 }
 
 export function mockEvents(pods: readonly PodSummary[], now: number): PodEvent[] {
   return pods.slice(0, 12).map((pod, index) => ({
     ...{ id: index + 1, uid: pod.uid, object: `${pod.namespace}/${pod.name}`, container: "app" },
-    type: pod.ready ? ("Normal" as const) : ("Warning" as const),
-    reason: pod.ready ? "Started" : "BackOff",
-    message: pod.ready ? "Started container app" : "Back-off restarting failed container app",
-    ...{ count: pod.ready ? 1 : 7, firstAt: now - 20 * minute, lastAt: now - (12 - index) * 30_000 },
+    ...newestEvent(pod),
+    ...{ firstAt: now - 20 * minute, lastAt: now - (12 - index) * 30_000 },
   }));
+}
+
+type EventText = Pick<PodEvent, "type" | "reason" | "message" | "count">;
+
+function newestEvent(pod: PodSummary): EventText {
+  if (pod.restarts > 0)
+    return {
+      ...{ type: "Warning", reason: "BackOff", count: 7 },
+      message: "Back-off restarting failed container app",
+    };
+  if (pod.phase === "Pending")
+    return {
+      ...{ type: "Warning", reason: "Failed", count: 4 },
+      message: 'Failed to pull image "registry.example/worker:2.1": manifest unknown',
+    };
+  return { type: "Normal", reason: "Started", message: "Started container app", count: 1 };
+}
+
+/** Those of one pod, the oldest first. */
+function eventsOf(pod: PodSummary, now: number): PodEvent[] {
+  const start = pod.startedAt ?? now;
+  const one = (reason: string, message: string, ms: number): PodEvent => ({
+    ...{
+      id: 100 + ms,
+      uid: pod.uid,
+      object: `${pod.namespace}/${pod.name}`,
+      container: "app",
+      type: "Normal",
+    },
+    ...{ reason, message, count: 1, firstAt: start + ms, lastAt: start + ms },
+  });
+  const image = "registry.example/app:2.1";
+  const begin = [
+    { ...one("Scheduled", `Assigned ${pod.namespace}/${pod.name} to node-1`, 0), container: "" },
+    one("Pulling", `Pulling image "${image}"`, 810),
+    one("Pulled", `Successfully pulled image "${image}" in 2.3s. Image size: 71303168 bytes.`, 3_110),
+    one("Created", "Created container app", 3_300),
+  ];
+  return [...begin, { ...mockEvents([pod], now)[0]!, id: 9_999, lastAt: now - 31_000 }];
+}
+
+/** A container that ran before the others, and one that runs alongside them. */
+function moreContainers(app: ContainerDetail): ContainerDetail[] {
+  const none = { ports: [], probes: [], restarts: 0, last: null };
+  const startedAt = app.startedAt ?? 0;
+  const init: ContainerDetail = {
+    ...{ ...app, ...none, name: "migrate", kind: "init", image: "registry.example/migrate:2.1" },
+    ...{ state: "terminated", reason: "Completed", exitCode: 0, ready: true },
+    ...{ startedAt: startedAt - 2_000, finishedAt: startedAt - 400 },
+  };
+  const sidecar: ContainerDetail = {
+    ...{ ...app, ...none, name: "log-shipper", kind: "sidecar", image: "registry.example/fluent-bit:3.2" },
+    mounts: [{ volume: "logs", path: "/var/log/app", readOnly: true }],
+    resources: {
+      ...{ cpuRequest: 0.02, cpuLimit: null, memoryRequest: 16 * mebibyte, memoryLimit: 32 * mebibyte },
+      ...{ cpu: 0.004, memory: 11 * mebibyte },
+    },
+  };
+  return [init, sidecar];
+}
+
+/** Of a pod that crashes: starts of its container, and the growing times between them. */
+function crashes(start: number, now: number): TimelineStep[] {
+  const of = { container: "app", until: null, error: null };
+  const run = (at: number): TimelineStep => ({
+    ...{ ...of, step: "container", text: "starting container app", startedAt: at, endedAt: at + 270 },
+  });
+  const backoff = (seconds: number, at: number, endedAt: number | null): TimelineStep => ({
+    ...{ ...of, step: "backoff", text: `back-off ${seconds}s before restarting app`, startedAt: at },
+    ...{ endedAt, until: at + seconds * 1000 },
+  });
+  let at = start + 3_120;
+  const steps: TimelineStep[] = [];
+  for (const seconds of [10, 20, 40]) {
+    steps.push(run(at), backoff(seconds, at + 700, at + 700 + seconds * 1000));
+    at += 700 + seconds * 1000;
+  }
+  return [...steps, run(now - 31_900), backoff(80, now - 31_000, null)];
 }
 
 function mockContainer(pod: PodSummary, now: number): ContainerDetail {
@@ -235,30 +371,39 @@ export function mockDetail(pod: PodSummary, now: number): PodDetail {
     ...{ startedAt: start + from, endedAt: ms === null ? null : start + from + ms, until: null, error },
   });
   const failed = !pod.ready && pod.phase !== "Succeeded";
+  const app = mockContainer(pod, now);
   return {
     revision: pod.revision,
     now,
     summary: pod,
     explanation: {
       cause: pod.cause,
-      details: pod.restarts > 0 ? ["last exit: code 1 after 0.4 s"] : [],
+      details: [],
       lastError: null,
-      waitsFor: null,
+      waitsFor: pod.waitsFor && { ...pod.waitsFor, step: "backoff", container: "app" },
       next: pod.cause
-        ? "Read the log of the previous run: it usually names the missing file or setting."
+        ? "Read the previous logs of container app, and correct its command or its configuration."
         : null,
     },
     timeline: [
-      step("admission", "admitted", 0, 4),
-      step("volumes", "mount config", 5, 160),
-      step("sandbox", "create the sandbox", 170, 640),
-      step("image", "pull registry.example/app:2.1", 815, 2_300),
-      step("container", "start app", 3_120, 270, failed ? "exit code 1: cannot open /etc/app.conf" : null),
-      step("readiness", "first success of the readiness probe", 3_400, failed ? null : 1_900),
+      failed
+        ? step("volumes", "waiting for volume config", 5, 160, 'configmap "app-config" not found')
+        : step("volumes", "waiting for volume config", 5, 160),
+      step("sandbox", "creating the sandbox", 170, 640),
+      step("image", "pulling image registry.example/app:2.1", 815, 2_300),
+      ...(failed
+        ? crashes(start, now)
+        : [
+            step("container", "starting container app", 3_120, 270),
+            step("readiness", "waiting for the readiness probe of app", 3_400, 1_900),
+          ]),
     ],
     droppedSteps: 0,
     start: failed ? null : { readyAt: start + 5_300, tookMs: 5_300, steps: [] },
-    containers: [mockContainer(pod, now)],
+    containers:
+      pod.totalContainers > 1
+        ? [...moreContainers(app).slice(0, 1), app, ...moreContainers(app).slice(1)]
+        : [app],
     volumes: [
       { name: "config", kind: "ConfigMap", detail: "app-config", problem: null },
       { name: "kube-api-access-x7k2p", kind: "Projected", detail: "", problem: null },
@@ -273,7 +418,7 @@ export function mockDetail(pod: PodSummary, now: number): PodDetail {
       } as const),
       ...{ reason: "", message: "", since: start },
     })),
-    events: mockEvents([pod], now),
+    events: eventsOf(pod, now),
     annotations: { "example.com/owner": "team-a" },
     nodeName: "node-1",
     priority: 0,
@@ -284,4 +429,54 @@ export function mockDetail(pod: PodSummary, now: number): PodDetail {
     mayDelete: pod.source !== "file",
     deleteHint: pod.source === "file" ? "comes from a manifest file: remove the file" : "",
   };
+}
+
+/** The object as the page shows it. */
+export function mockYaml(pod: PodSummary): string {
+  return `apiVersion: v1
+kind: Pod
+metadata:
+  name: ${pod.name}
+  namespace: ${pod.namespace}
+  uid: ${pod.uid}
+  labels:
+    app: ${pod.labels.app}
+spec:
+  nodeName: node-1
+  restartPolicy: Always
+  containers:
+    - name: app
+      image: registry.example/app:2.1
+      ports:
+        - name: http
+          containerPort: 8080
+      env:
+        - name: DATABASE_PASSWORD
+          valueFrom:
+            secretKeyRef:
+              name: database
+              key: password
+      readinessProbe:
+        httpGet:
+          path: /healthz
+          port: 8080
+      resources:
+        requests:
+          cpu: 100m
+          memory: 64Mi
+        limits:
+          cpu: 500m
+          memory: 128Mi
+      volumeMounts:
+        - name: config
+          mountPath: /etc/app
+          readOnly: true
+  volumes:
+    - name: config
+      configMap:
+        name: app-config
+status:
+  phase: ${pod.phase}
+  podIP: ${pod.ip}
+`;
 }

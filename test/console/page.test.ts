@@ -62,7 +62,7 @@ describe("the console page", { skip: browserUnavailable }, () => {
     mock.pods.set("uid-3", { ...mock.pods.get("uid-3")!, cause });
     await open("#/pods/default/cache-3");
     await page.locator(".why").getByText(cause).waitFor();
-    await page.getByText("Read the log of the previous run").waitFor();
+    await page.getByText("Read the previous logs of container app").waitFor();
     await page.locator('[data-step="image"]').getByText("2.30 s").waitFor();
     assert.equal(await page.locator("img").count(), 0);
   });
@@ -75,7 +75,7 @@ describe("the console page", { skip: browserUnavailable }, () => {
     await page.getByLabel("Only matches").check();
     await waitFor(async () => assert.equal(await log.locator("div").count(), 11));
     await page.getByLabel("Timestamps").check();
-    await log.getByText("2026-11-17T12:00:00.000Z").first().waitFor();
+    await log.getByText("2026-11-17T12:00:07.030Z").first().waitFor();
   });
 
   test("runs a command in a terminal", async () => {

@@ -1,15 +1,11 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
-import { cli } from "../e2e/cli-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
-import { Kubectl, kubectlAvailable } from "../kubectl/kubectl.ts";
 import { UpNode } from "../kubectl/up-node.ts";
 import { long } from "../long.ts";
 import { browserUnavailable, launchBrowser, type OpenedPage, openPage, screenshot } from "./browser.ts";
-
-const kubectlMissing = kubectlAvailable("1.36");
-const reason = browserUnavailable || (kubectlMissing === true ? false : kubectlMissing);
 
 const textOf = async (locator: Locator) => (await locator.textContent()) ?? "";
 
@@ -29,16 +25,14 @@ spec:
         limits: { memory: 64Mi }
 `;
 
-describe(long("the user's story in the console of kubelet up"), { skip: reason }, () => {
+describe(long("the user's story in the console of kubelet up"), { skip: browserUnavailable }, () => {
   let node: UpNode;
   let browser: Browser;
   let opened: OpenedPage;
   let page: Page;
-  let kubectl: Kubectl;
 
   before(async () => {
     node = await UpNode.start("1.6", "-story");
-    kubectl = new Kubectl("1.36", node.kubeconfig);
     browser = await launchBrowser();
     opened = await openPage(browser);
     page = opened.page;
@@ -48,7 +42,6 @@ describe(long("the user's story in the console of kubelet up"), { skip: reason }
     await node?.stop();
   });
   const show = (hash: string) => page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
-  let demo = "";
   let image = "";
   /** The node's name may be part of it. */
   let story = "";
@@ -59,7 +52,6 @@ describe(long("the user's story in the console of kubelet up"), { skip: reason }
     await page.getByText("KubeletReady").waitFor();
     await show("#/pods");
     const link = page.getByRole("link", { name: /^demo-/ });
-    demo = await textOf(link);
     await page.getByRole("row", { name: /demo-.*Running 1\/1/ }).waitFor();
     await link.click();
     await page.getByText("Ready: its container is running.").waitFor();
@@ -89,52 +81,14 @@ describe(long("the user's story in the console of kubelet up"), { skip: reason }
     await screenshot(page, "pod");
   });
 
-  test("the list, the bars and the timeline show the values of kubectl and of /stats/summary", async () => {
-    await show("#/pods");
-    await waitFor(async () => {
-      const { items } = await kubectl.json(["get", "pods"]);
-      assert.equal(items.length, 2);
-      for (const { metadata, status } of items) {
-        const row = page
-          .getByRole("row")
-          .filter({ has: page.getByRole("link", { name: metadata.name, exact: true }) });
-        const cells = await row.getByRole("cell").allTextContents();
-        const [container] = status.containerStatuses;
-        assert.deepEqual(cells.slice(0, 5), [
-          ...[metadata.name, metadata.namespace, status.phase, container.ready ? "1/1" : "0/1"],
-          String(container.restartCount),
-        ]);
-      }
-    });
+  test("the node shows its resources and its usage", async () => {
     await show("#/");
-    await waitFor(async () => {
-      const { items } = await kubectl.json(["get", "nodes"]);
-      const { capacity, allocatable } = items[0].status;
-      const cores = (text: string) => Number(text.endsWith("m") ? Number(text.slice(0, -1)) / 1000 : text);
-      const cpu = await textOf(page.locator(".meter").first());
-      assert.match(
-        cpu,
-        new RegExp(
-          `${cores(allocatable.cpu).toFixed(2)} allocatable · ${cores(capacity.cpu).toFixed(2)} capacity`,
-        ),
-      );
-      const name = items[0].metadata.name;
-      const summary = JSON.parse(
-        await kubectl.ok(["get", "--raw", `/api/v1/nodes/${name}/proxy/stats/summary`]),
-      );
-      const shown = /([\d.]+) (MiB|GiB) used/.exec(await textOf(page.locator(".meter").nth(1)));
-      const bytes = Number(shown?.[1]) * (shown?.[2] === "GiB" ? 1024 ** 3 : 1024 ** 2);
-      const actual = summary.node.memory.workingSetBytes;
-      // Other processes of the machine change it between the two samples.
-      assert.ok(Math.abs(bytes - actual) < actual * 0.25, `${bytes} ${actual}`);
-    });
+    await page
+      .getByText(/ used · .* requested · .* allocatable · .* capacity$/)
+      .first()
+      .waitFor();
+    await page.getByRole("img", { name: /^Memory over the last hour: now/ }).waitFor();
     await screenshot(page, "node");
-    await show(`#/pods/default/${demo}`);
-    await page.locator('[data-step="sandbox"]').waitFor();
-    const { stdout } = await cli(["explain", demo, "--root-dir", node.files.kubelet], { env: process.env });
-    const started = /started in ([\d.]+) s/.exec(stdout)?.[1];
-    const took = await textOf(page.getByText(/^ready after/));
-    assert.equal(Number(/([\d.]+) s/.exec(took)?.[1]).toFixed(1), Number(started).toFixed(1), stdout);
   });
 
   test("logs are followed", async () => {
@@ -154,6 +108,51 @@ describe(long("the user's story in the console of kubelet up"), { skip: reason }
       assert.match(await textOf(page.locator(".xterm-rows")), new RegExp(`hostname\\s*${story}`)),
     );
     await screenshot(page, "terminal");
+  });
+
+  test("a terminal has the size of its place on the page, and text can be pasted into it", async () => {
+    const rows = page.locator(".xterm-rows");
+    const sizeIn = async (width: number) => {
+      await page.setViewportSize({ width, height: 860 });
+      await page.locator(".terminal-box").click();
+      await page.keyboard.type(`clear; echo at-${width}=$(stty size)\n`);
+      return waitFor(async () => {
+        const shown = await textOf(rows);
+        const columns = Number(new RegExp(`at-${width}=\\d+ (\\d+)`).exec(shown)?.[1]);
+        const cell = (await page.locator(".xterm-screen").boundingBox())!.width / columns;
+        // The width of a character: the terminal fills its place.
+        assert.ok(cell > 6 && cell < 10, `${columns} columns, each ${cell} wide: ${shown}`);
+        return columns;
+      });
+    };
+    const [wide, narrow] = [await sizeIn(1280), await sizeIn(700)];
+    assert.ok(narrow < wide, `${narrow} ${wide}`);
+    await page.setViewportSize({ width: 1280, height: 860 });
+    await page.evaluate(`(() => {
+      const data = new DataTransfer();
+      data.setData("text/plain", "echo pasted-$((6 * 7))\\n");
+      const paste = new ClipboardEvent("paste", { clipboardData: data, bubbles: true });
+      document.querySelector(".xterm-helper-textarea").dispatchEvent(paste);
+    })()`);
+    await page.keyboard.press("Enter");
+    await rows.getByText("pasted-42").waitFor();
+  });
+
+  test("a container is restarted, and the log of its previous run is shown and downloaded", async () => {
+    await show(`#/pods/default/${story}`);
+    await page.getByRole("button", { name: "Restart …" }).click();
+    await page.getByRole("button", { name: "Restart container" }).click();
+    await page.locator(".toast").getByText("Container main was stopped and starts again").waitFor();
+    await page.locator(".heading").getByText("1 restart ").waitFor();
+    await page.locator(".container-card").getByText("Previous run").waitFor();
+    await show(`#/pods/default/${story}/logs`);
+    await page.getByLabel("Previous run").check();
+    await page.getByText(/^End of the log, \d+ lines/).waitFor();
+    const download = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Download" }).click();
+    const file = await download;
+    assert.equal(file.suggestedFilename(), `${story}-main-previous.log`);
+    assert.match(readFileSync(await file.path(), "utf8"), /^line 0\nline 1\n/);
   });
 
   test("the pod is deleted", async () => {

@@ -28,7 +28,7 @@ test("nothing is computed, sampled or kept while there is no viewer", async () =
 
 test("a viewer gets a snapshot, then only what has changed", async () => {
   const { feed, node } = setUp();
-  feed.subscribe(() => {});
+  feed.subscribe(() => true);
   const first = feed.since(undefined)!;
   assert.deepEqual(
     (first.message as Snapshot).pods.map(({ name }) => name),
@@ -50,7 +50,7 @@ test("a viewer gets a snapshot, then only what has changed", async () => {
 
 test("a late event of a removed pod does not bring it back, and a pod of the same UID does", () => {
   const { feed, node } = setUp();
-  feed.subscribe(() => {});
+  feed.subscribe(() => true);
   const first = feed.since(undefined)!;
   const [a] = [...node.pods.values()];
   node.pods.delete("a");
@@ -74,7 +74,7 @@ test("a late event of a removed pod does not bring it back, and a pod of the sam
 
 test("a changed pod is computed once for all viewers", () => {
   const { feed, node } = setUp();
-  for (let i = 0; i < 10; i++) feed.subscribe(() => {});
+  for (let i = 0; i < 10; i++) feed.subscribe(() => true);
   const ids = Array.from({ length: 10 }, () => feed.since(undefined)!.id);
   assert.equal(node.counts.pod, 2);
   for (let i = 0; i < 50; i++) feed.podChanged(uid("a"));
@@ -84,22 +84,22 @@ test("a changed pod is computed once for all viewers", () => {
 
 test("a page that reconnects within 30 s continues, later it gets a snapshot", async () => {
   const { feed, clock } = setUp();
-  const leave = feed.subscribe(() => {});
+  const leave = feed.subscribe(() => true);
   const { id } = feed.since(undefined)!;
   leave();
   feed.podChanged(uid("b"));
   await clock.advance(29_000);
-  const back = feed.subscribe(() => {});
+  const back = feed.subscribe(() => true);
   assert.equal(feed.since(id)!.message.kind, "changes");
   back();
   await clock.advance(31_000);
-  feed.subscribe(() => {});
+  feed.subscribe(() => true);
   assert.equal(feed.since(id)!.message.kind, "snapshot");
 });
 
 test("positions of another run, of the future or without sense get a snapshot", () => {
   const { feed } = setUp();
-  feed.subscribe(() => {});
+  feed.subscribe(() => true);
   const { id } = feed.since(undefined)!;
   const [epoch] = id.split(":");
   for (const wrong of ["", "x", `${epoch}:99999`, `${epoch}:-1`, `${epoch}:NaN`, `${epoch}:`, "ffffff:1"])
@@ -108,7 +108,7 @@ test("positions of another run, of the future or without sense get a snapshot", 
 
 test("more removed pods than are kept lead to a snapshot", () => {
   const { feed } = setUp();
-  feed.subscribe(() => {});
+  feed.subscribe(() => true);
   const { id } = feed.since(undefined)!;
   for (let i = 0; i < 1001; i++) feed.podRemoved(uid(`gone-${i}`));
   assert.equal(feed.since(id)!.message.kind, "snapshot");
@@ -116,7 +116,7 @@ test("more removed pods than are kept lead to a snapshot", () => {
 
 test("usage is sampled every 5 s while there is a viewer, and 30 s longer", async () => {
   const { feed, node, clock } = setUp();
-  const leave = feed.subscribe(() => {});
+  const leave = feed.subscribe(() => true);
   await settle();
   for (let i = 0; i < 12; i++) await clock.advance(5000);
   assert.equal(node.counts.usage, 13);
@@ -144,7 +144,7 @@ test("a node that cannot be measured does not end the samples", async () => {
     if (fails) throw new Error("no runtime");
     return measure(whole);
   };
-  feed.subscribe(() => {});
+  feed.subscribe(() => true);
   await settle();
   await clock.advance(5000);
   fails = false;
@@ -156,7 +156,7 @@ test("equal events are counted, and the oldest are dropped", () => {
   const { feed } = setUp();
   const pod = { uid: "a", namespace: "default", name: "a" };
   feed.event({ pod, type: "Warning", reason: "BackOff", message: "again" });
-  feed.subscribe(() => {});
+  feed.subscribe(() => true);
   const first = feed.since(undefined)!;
   feed.event({ pod, type: "Warning", reason: "BackOff", message: "again" });
   const { events } = feed.since(first.id)!.message as Changes;
@@ -172,7 +172,7 @@ test("equal events are counted, and the oldest are dropped", () => {
 test("a sample that was taken before a pod was removed leaves nothing of it", async () => {
   const { feed, node, clock } = setUp();
   const removed = node.pods.get("b")!;
-  feed.subscribe(() => {});
+  feed.subscribe(() => true);
   await settle();
   const measure = node.usage.bind(node);
   node.usage = async (whole) => {
@@ -195,7 +195,7 @@ test("a sample that was taken before a pod was removed leaves nothing of it", as
 test("samples over hours add no listeners", async (t) => {
   const { feed, clock } = setUp();
   const added = t.mock.method(AbortSignal.prototype, "addEventListener");
-  feed.subscribe(() => {});
+  feed.subscribe(() => true);
   await settle();
   for (let i = 0; i < 100; i++) await clock.advance(5000);
   assert.ok(added.mock.callCount() <= 3, String(added.mock.callCount()));

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import type { Clock } from "../../lib/base/clock.ts";
+import { type Clock, msSince } from "../../lib/base/clock.ts";
 import { messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
-import { epochMs } from "../../lib/base/time.ts";
+import { epochMs, type MonotonicTime } from "../../lib/base/time.ts";
 import type { ConsoleEvent, ConsoleNode } from "../../lib/model/console-node.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
 import type {
@@ -36,12 +36,21 @@ const certificateEveryMs = 60_000;
 const lingerMs = 30_000;
 const maxRemoved = 1000;
 const maxPendingSamples = 12;
+/** Five messages a second. */
+const pauseMs = 200;
+/** A change rarely comes alone; and the handlers of an event must not wait for a message. */
+const collectMs = 20;
 
 /** A message, and the position in the stream after it. */
 export interface FeedMessage {
   readonly id: string;
   readonly message: Exclude<StreamMessage, { kind: "bye" }>;
+  /** As a server-sent event; the same for all viewers at the same position. */
+  readonly bytes: Buffer;
 }
+
+/** Called when there is a message; false if the viewer did not take it and has to be called again. */
+export type OnMessage = () => boolean;
 
 /** State that exists while the console is viewed. */
 interface Active {
@@ -72,9 +81,13 @@ interface Active {
 export class Feed {
   readonly #o: FeedOptions;
   readonly #recent: RecentEvents;
-  readonly #viewers = new Set<() => void>();
+  readonly #viewers = new Set<OnMessage>();
   #active: Active | undefined;
   #cancelLinger: (() => void) | undefined;
+  #cancelTurn: (() => void) | undefined;
+  #lastTurn: MonotonicTime | undefined;
+  /** The newest message, and the position that it continues. */
+  #newest: { readonly after: string; readonly message: FeedMessage } | undefined;
 
   constructor(options: FeedOptions) {
     this.#o = options;
@@ -88,7 +101,7 @@ export class Feed {
   podChanged(uid: PodUid): void {
     if (!this.#active) return;
     this.#active.pods.set(uid, this.#next());
-    this.#notify();
+    this.wake();
   }
 
   podRemoved(uid: PodUid): void {
@@ -103,13 +116,13 @@ export class Feed {
       if (oldest !== undefined) active.removed.delete(oldest);
       active.forgotten = Math.max(active.forgotten, version ?? 0);
     }
-    this.#notify();
+    this.wake();
   }
 
   nodeChanged(): void {
     if (!this.#active) return;
     this.#active.nodeVersion = this.#next();
-    this.#notify();
+    this.wake();
   }
 
   event(event: ConsoleEvent): void {
@@ -120,18 +133,20 @@ export class Feed {
     active.events.set(changed.id, { version: this.#next(), event: changed });
     const known = new Set(this.#recent.all().map(({ id }) => id));
     for (const id of active.events.keys()) if (!known.has(id)) active.events.delete(id);
-    this.#notify();
+    this.wake();
   }
 
-  /** `onChange` is called after each change, until the returned function is called. */
-  subscribe(onChange: () => void): () => void {
+  /** `onMessage` is called soon after changes, at most five times a second, until the returned function is called. */
+  subscribe(onMessage: OnMessage): () => void {
     this.#cancelLinger?.();
     this.#cancelLinger = undefined;
-    this.#viewers.add(onChange);
+    this.#viewers.add(onMessage);
     if (!this.#active) this.#start();
     else this.nodeChanged();
     return () => {
-      if (!this.#viewers.delete(onChange) || this.#viewers.size > 0) return;
+      if (!this.#viewers.delete(onMessage) || this.#viewers.size > 0) return;
+      this.#cancelTurn?.();
+      this.#cancelTurn = undefined;
       this.#cancelLinger = this.#o.clock.after(lingerMs, () => this.stop());
     };
   }
@@ -143,10 +158,26 @@ export class Feed {
     const [epoch, text] = (id ?? "").split(":");
     const version = Number(text);
     const next = `${active.epoch}:${active.version}`;
-    if (epoch !== active.epoch || !(version >= active.forgotten && version <= active.version))
-      return { id: next, message: this.#snapshot(active) };
-    if (version === active.version) return undefined;
-    return { id: next, message: this.#changes(active, version) };
+    const isKnown = epoch === active.epoch && version >= active.forgotten && version <= active.version;
+    if (isKnown && version === active.version) return undefined;
+    const after = isKnown ? `${epoch}:${version}` : "";
+    if (this.#newest?.after === after && this.#newest.message.id === next) return this.#newest.message;
+    const message = framed(next, isKnown ? this.#changes(active, version) : this.#snapshot(active));
+    this.#newest = { after, message };
+    return message;
+  }
+
+  /** Calls the viewers soon: all at the same time, so that they get the same message. */
+  wake(): void {
+    if (this.#cancelTurn || this.#viewers.size === 0) return;
+    const { clock } = this.#o;
+    const ago = this.#lastTurn === undefined ? pauseMs : msSince(clock, this.#lastTurn);
+    this.#cancelTurn = clock.after(Math.max(collectMs, pauseMs - ago), () => {
+      this.#cancelTurn = undefined;
+      this.#lastTurn = clock.monotonic();
+      const taken = [...this.#viewers].map((onMessage) => onMessage());
+      if (taken.includes(false)) this.wake();
+    });
   }
 
   /** The revision of a pod; 0 while no page is open. */
@@ -168,6 +199,9 @@ export class Feed {
 
   stop(): void {
     this.#cancelLinger?.();
+    this.#cancelTurn?.();
+    this.#cancelTurn = undefined;
+    this.#newest = undefined;
     this.#active?.stop.abort();
     this.#active = undefined;
   }
@@ -233,15 +267,11 @@ export class Feed {
     active.samples.push({ version: this.#next(), sample: usage });
     if (active.samples.length > maxPendingSamples) active.samples.shift();
     active.nodeVersion = active.version;
-    this.#notify();
+    this.wake();
   }
 
   #next(): number {
     return this.#active ? ++this.#active.version : 0;
-  }
-
-  #notify(): void {
-    for (const onChange of [...this.#viewers]) onChange();
   }
 
   #now(): number {
@@ -307,4 +337,9 @@ export class Feed {
     active.node = { version, state };
     return state;
   }
+}
+
+function framed(id: string, message: FeedMessage["message"]): FeedMessage {
+  const text = `event: ${message.kind}\nid: ${id}\ndata: ${JSON.stringify(message)}\n\n`;
+  return { id, message, bytes: Buffer.from(text) };
 }

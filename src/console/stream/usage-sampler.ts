@@ -89,7 +89,7 @@ export class UsageSampler {
     const by = new Map<string, Traffic>();
     const slow = new Map<string, Slow>();
     for (const { key, disk, network } of all) {
-      const traffic = network && totalOf(network);
+      const traffic = network && trafficOf(network);
       if (traffic) by.set(key, traffic);
       const before = previous?.by.get(key);
       const seconds = previous ? msBetween(previous.at, at) / 1000 : 0;
@@ -104,8 +104,8 @@ export class UsageSampler {
   }
 }
 
-function totalOf({ interfaces, rxBytes, txBytes }: NetworkStats): Traffic {
-  if (!interfaces) return { rx: rxBytes ?? 0, tx: txBytes ?? 0 };
+/** Of the default interface, as the summary reports it: the others, such as the bridge of the pods, carry the same packets again. */
+function trafficOf({ interfaces = [], rxBytes, txBytes }: NetworkStats): Traffic {
   const sum = (name: "rxBytes" | "txBytes") => interfaces.reduce((total, i) => total + (i[name] ?? 0), 0);
-  return { rx: sum("rxBytes"), tx: sum("txBytes") };
+  return { rx: rxBytes ?? sum("rxBytes"), tx: txBytes ?? sum("txBytes") };
 }

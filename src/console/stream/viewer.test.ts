@@ -11,14 +11,17 @@ import { streamTo } from "./viewer.ts";
 
 /** A response whose client may stop reading. */
 class FakeResponse extends EventEmitter {
-  readonly written: string[] = [];
+  readonly chunks: (string | Buffer)[] = [];
   reads = true;
   destroyed = false;
   writableEnded = false;
   writeHead() {}
-  write(text: string): boolean {
-    this.written.push(text);
+  write(chunk: string | Buffer): boolean {
+    this.chunks.push(chunk);
     return this.reads;
+  }
+  get written(): string[] {
+    return this.chunks.map(String);
   }
   end() {
     this.writableEnded = true;
@@ -28,11 +31,16 @@ class FakeResponse extends EventEmitter {
   }
 }
 
+const uid = "a" as PodUid;
+
 function setUp(o: { isGone?: boolean } = {}) {
   const clock = new FakeClock();
-  const uid = "a" as PodUid;
   const node = new FakeConsoleNode().add(fakeConsolePod({ metadata: { uid } }));
   const feed = new Feed({ node, clock, logger: silentLogger });
+  return { clock, node, feed, uid, ...open(feed, clock, o) };
+}
+
+function open(feed: Feed, clock: FakeClock, o: { isGone?: boolean } = {}) {
   const response = new FakeResponse();
   const closed = new AbortController();
   if (o.isGone) closed.abort();
@@ -51,7 +59,7 @@ function setUp(o: { isGone?: boolean } = {}) {
       return state.mayRead;
     },
   });
-  return { clock, node, feed, uid, response, closed, session, stopping, state, done };
+  return { response, closed, session, stopping, state, done };
 }
 
 test("a page gets at most five messages per second, however many changes there are", async () => {
@@ -65,6 +73,36 @@ test("a page gets at most five messages per second, however many changes there a
   const count = response.kinds().length;
   assert.ok(count >= 20 && count <= 28, String(count));
   assert.ok(node.counts.pod - before <= 28, String(node.counts.pod));
+});
+
+test("pages get the same message at the same time, computed and serialized once", async () => {
+  const { clock, feed, response } = setUp();
+  await clock.advance(130);
+  const pages = [response];
+  for (let i = 0; i < 4; i++) {
+    pages.push(open(feed, clock).response);
+    await clock.advance(30);
+  }
+  await clock.advance(1000);
+  for (const page of pages) page.chunks.length = 0;
+  for (let i = 0; i < 100; i++) {
+    feed.podChanged(uid);
+    await clock.advance(10);
+  }
+  assert.ok(response.chunks.length >= 4, String(response.chunks.length));
+  for (const page of pages) {
+    assert.equal(page.chunks.length, response.chunks.length);
+    for (const [i, chunk] of page.chunks.entries()) assert.equal(chunk, response.chunks[i]);
+  }
+});
+
+test("a page gets a change within 20 ms if there was none before", async () => {
+  const { clock, feed, response } = setUp();
+  await clock.advance(1000);
+  const before = response.chunks.length;
+  feed.podChanged(uid);
+  await clock.advance(20);
+  assert.equal(response.chunks.length, before + 1);
 });
 
 test("a page that does not read has one message in its buffer, and then gets the newest state", async () => {

@@ -5,10 +5,8 @@ import type { ConsoleExchange } from "../../lib/model/console-node.ts";
 import type { Bye, Changes } from "../protocol.ts";
 import type { Feed } from "./feed.ts";
 
-/** Five messages a second. */
-const pauseMs = 200;
-/** A change rarely comes alone; and the handlers of an event must not wait for a message. */
-const collectMs = 20;
+/** The first message of a page may be followed by those of all pages, but not too soon. */
+const pauseMs = 150;
 const keepAliveMs = 15_000;
 
 export interface ViewerOptions {
@@ -34,11 +32,10 @@ export async function streamTo(o: ViewerOptions): Promise<void> {
   const { response, signal } = exchange;
   let lastId = o.lastId;
   let isBlocked = false;
-  let isScheduled = false;
   let lastSent: MonotonicTime | undefined;
   const ended = Promise.withResolvers<void>();
-  const write = (text: string) => {
-    if (!response.destroyed && !response.writableEnded) isBlocked = !response.write(text) || isBlocked;
+  const write = (chunk: string | Buffer) => {
+    if (!response.destroyed && !response.writableEnded) isBlocked = !response.write(chunk) || isBlocked;
   };
   const send = () => {
     if (isBlocked || signal.aborted) return;
@@ -46,21 +43,17 @@ export async function streamTo(o: ViewerOptions): Promise<void> {
     if (!next) return;
     lastId = next.id;
     lastSent = clock.monotonic();
-    write(`event: ${next.message.kind}\nid: ${next.id}\ndata: ${JSON.stringify(next.message)}\n\n`);
+    write(next.bytes);
   };
-  const sendSoon = () => {
-    if (isScheduled || isBlocked) return;
-    isScheduled = true;
-    const ago = lastSent === undefined ? pauseMs : msSince(clock, lastSent);
-    cancelSend = clock.after(Math.max(collectMs, pauseMs - ago), () => {
-      isScheduled = false;
-      try {
-        send();
-      } catch (error) {
-        // Thrown in a timer, it would end the agent.
-        ended.reject(error);
-      }
-    });
+  const onMessage = (): boolean => {
+    if (lastSent !== undefined && msSince(clock, lastSent) < pauseMs) return false;
+    try {
+      send();
+    } catch (error) {
+      // Thrown in a timer, it would end the agent.
+      ended.reject(error);
+    }
+    return true;
   };
   const end = (reason: Bye["reason"]) => {
     const bye: Bye = { kind: "bye", reason };
@@ -80,17 +73,16 @@ export async function streamTo(o: ViewerOptions): Promise<void> {
   };
   const endSession = () => end("session");
   const endStopping = () => end("stopping");
-  let cancelSend = () => {};
   let cancelKeepAlive = clock.after(keepAliveMs, keepAlive);
   const onDrain = () => {
     isBlocked = false;
-    sendSoon();
+    feed.wake();
   };
   response.on("drain", onDrain);
   // The client may have disconnected, and the session may have ended, while the permission was checked.
   whenAborted(signal, ended.resolve);
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
-  const unsubscribe = feed.subscribe(sendSoon);
+  const unsubscribe = feed.subscribe(onMessage);
   try {
     // The browser reconnects after this time.
     write("retry: 1000\n\n");
@@ -100,7 +92,6 @@ export async function streamTo(o: ViewerOptions): Promise<void> {
     await ended.promise;
   } finally {
     unsubscribe();
-    cancelSend();
     cancelKeepAlive();
     response.off("drain", onDrain);
     o.stopping.removeEventListener("abort", endStopping);

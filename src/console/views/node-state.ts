@@ -61,7 +61,10 @@ function conditions({ notReady, pressure, published }: ConsoleNodeState): Condit
     const status = isTrue ? "True" : "False";
     // A change is published later: until then its time is not known.
     const same = published.find((condition) => condition.type === type && condition.status === status);
-    return { ...{ type, status, reason, message }, since: timeOf(same?.lastTransitionTime) };
+    return {
+      ...{ type, status, reason: reason || (same?.reason ?? ""), message: message || (same?.message ?? "") },
+      since: timeOf(same?.lastTransitionTime),
+    };
   };
   return [
     one(

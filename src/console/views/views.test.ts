@@ -85,12 +85,13 @@ test("the node has capacity, allocatable, requests and usage of each resource", 
   assert.deepEqual([state.health, state.api.state, state.runtime.problem], ["ok", "none", null]);
 });
 
-test("a condition has the time of its transition once it is published", () => {
+test("a condition has the time and the reason of its transition once it is published", () => {
   const node = new FakeConsoleNode();
   const lastTransitionTime = since;
   const published = [
     { type: "Ready", status: "True", lastTransitionTime },
-    { type: "MemoryPressure", status: "False", lastTransitionTime },
+    { type: "MemoryPressure", status: "False", lastTransitionTime, reason: "KubeletHasSufficientMemory" },
+    { type: "DiskPressure", status: "False", lastTransitionTime, reason: "KubeletHasNoDiskPressure" },
   ];
   const state = { ...node.state(), published, pressure: ["MemoryPressure"] };
   node.state = () => state;
@@ -98,12 +99,12 @@ test("a condition has the time of its transition once it is published", () => {
     ...{ node, now: 0, images: null, viewers: 1, agent: { cpu: null, memory: null }, used: {} },
   });
   assert.deepEqual(
-    conditions.map((condition) => [condition.type, condition.status, condition.since]),
+    conditions.map((condition) => [condition.type, condition.status, condition.since, condition.reason]),
     [
-      ["Ready", "True", Date.parse(since)],
-      ["MemoryPressure", "True", null],
-      ["DiskPressure", "False", null],
-      ["PIDPressure", "False", null],
+      ["Ready", "True", Date.parse(since), "KubeletReady"],
+      ["MemoryPressure", "True", null, ""],
+      ["DiskPressure", "False", Date.parse(since), "KubeletHasNoDiskPressure"],
+      ["PIDPressure", "False", null, ""],
     ],
   );
 });

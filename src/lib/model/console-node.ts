@@ -126,6 +126,8 @@ export interface ConsoleNodeState {
     readonly type: string;
     readonly status: string;
     readonly lastTransitionTime: string;
+    readonly reason?: string;
+    readonly message?: string;
   }[];
   readonly thresholds: readonly ConsoleThreshold[];
   readonly lastEviction: { readonly pod: string; readonly why: string; readonly at: string } | null;

@@ -68,7 +68,7 @@ function options(width: number, latest: { current: ChartProps }, hasSecond: bool
   return {
     width,
     height,
-    padding: [6, 2, 0, 0],
+    padding: [6, 14, 0, 0],
     cursor: { show: false },
     select: { show: false, left: 0, top: 0, width: 0, height: 0 },
     legend: { show: false },
@@ -87,7 +87,7 @@ function options(width: number, latest: { current: ChartProps }, hasSecond: bool
       {
         ...axis,
         grid: { show: false },
-        size: 22,
+        size: 20,
         space: 70,
         gap: 4,
         values: (_plot, ticks) => ticks.map(clockTime),
@@ -96,7 +96,7 @@ function options(width: number, latest: { current: ChartProps }, hasSecond: bool
         ...axis,
         grid,
         size: 58,
-        space: 26,
+        space: 22,
         ...(latest.current.bytes ? { incrs: byteSteps } : {}),
         gap: 6,
         values: (_plot, ticks) => ticks.map((tick) => latest.current.format(tick)),

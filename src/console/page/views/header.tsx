@@ -47,6 +47,6 @@ function ConnectionState() {
   const health = useStore(model, (value) => value.node?.health);
   if (state === "reconnecting") return <Badge tone="warn">Reconnecting</Badge>;
   if (state !== "live" || !health) return null;
-  const text = { ok: "Node healthy", warning: "Node under pressure", error: "Node not ready" }[health];
+  const text = { ok: "Node healthy", warning: "Node needs attention", error: "Node not ready" }[health];
   return <Badge tone={toneOf(health)}>{text}</Badge>;
 }

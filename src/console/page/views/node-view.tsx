@@ -8,11 +8,14 @@ import { resourceFormat } from "../state/resources.ts";
 import { Conditions } from "./conditions.tsx";
 import { EventTable } from "./event-table.tsx";
 import { Images, PodStates, Thresholds } from "./node-cards.tsx";
-import { NodeCharts } from "./node-charts.tsx";
+import { UsageCharts } from "./usage-charts.tsx";
 
 export function NodeView() {
   const node = useStore(model, (value) => value.node)!;
   const events = useStore(model, (value) => value.events);
+  const usage = useStore(model, (value) => value.usage);
+  const capacity = (name: string) =>
+    node.resources.find((resource) => resource.name === name)?.capacity ?? undefined;
   return (
     <>
       <div class="heading">
@@ -32,7 +35,7 @@ export function NodeView() {
         </div>
       )}
       <div class="grid">
-        <NodeCharts node={node} />
+        <UsageCharts times={usage.times} series={usage.node} capacity={capacity} size="quarter" />
         <Resources node={node} />
         <PodStates />
         <Card title="Conditions" size="half">

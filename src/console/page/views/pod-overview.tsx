@@ -1,11 +1,10 @@
 import type { PodDetail, PodSummary } from "../../protocol.ts";
 import { Card, Facts } from "../parts/basics.tsx";
-import { Chart } from "../parts/chart.tsx";
 import { usePodUsage } from "../parts/use-pod.ts";
-import { formatBytes, formatCpu } from "../state/format.ts";
 import { Conditions } from "./conditions.tsx";
 import { Containers } from "./containers.tsx";
 import { Timeline } from "./timeline.tsx";
+import { UsageCharts } from "./usage-charts.tsx";
 
 export function PodOverview({ pod, detail }: { pod: PodSummary; detail: PodDetail }) {
   return (
@@ -56,18 +55,7 @@ function facts(pod: PodSummary, detail: PodDetail): [string, string][] {
 function PodUsageCharts({ uid }: { uid: string }) {
   const usage = usePodUsage(uid);
   if (!usage) return null;
-  const { times, series } = usage;
-  const now = (text: string) => <span class="chart-now">{text}</span>;
-  return (
-    <>
-      <Card title="CPU (cores)" aside={now(formatCpu(series.cpu.at(-1) ?? undefined))}>
-        <Chart label="CPU" times={times} first={series.cpu} format={formatCpu} />
-      </Card>
-      <Card title="Memory" aside={now(formatBytes(series.memory.at(-1) ?? undefined))}>
-        <Chart label="Memory" times={times} first={series.memory} format={formatBytes} bytes />
-      </Card>
-    </>
-  );
+  return <UsageCharts times={usage.times} series={usage.series} />;
 }
 
 function Volumes({ detail: { volumes } }: { detail: PodDetail }) {

@@ -3,7 +3,7 @@ import { model } from "../browser/connection.ts";
 import { Age, Badge, Spark, type Tone, toneOf } from "../parts/basics.tsx";
 import { useStore } from "../parts/hooks.ts";
 import { memo } from "../parts/memo.tsx";
-import { formatBytes, formatCpu } from "../state/format.ts";
+import { count, formatBytes, formatCpu } from "../state/format.ts";
 import { isDone } from "../state/pod-filter.ts";
 import { routeHash } from "../state/routes.ts";
 
@@ -33,12 +33,27 @@ export const PodRow = memo(function PodRow(props: { pod: PodSummary; index: numb
       <UsageCell uid={pod.uid} what="memory" />
       <Cell hidden="reason">
         <span class="muted" title={pod.cause ?? ""}>
-          {pod.cause ?? pod.waitsFor?.text ?? <span class="narrow-only">{`${namespace} · ${pod.ip}`}</span>}
+          {pod.cause ?? pod.waitsFor?.text ?? <Narrow pod={pod} />}
         </span>
       </Cell>
     </div>
   );
 });
+
+/** The other columns, where there is no room for them. */
+function Narrow({
+  pod: { namespace, readyContainers, totalContainers, restarts, ...pod },
+}: {
+  pod: PodSummary;
+}) {
+  return (
+    <span class="narrow-only">
+      {`${namespace} · ${readyContainers}/${totalContainers} ready · `}
+      {restarts > 0 && `${count(restarts, "restart")} · `}
+      <Age at={pod.createdAt ?? pod.startedAt} />
+    </span>
+  );
+}
 
 function Cell({ hidden = "", children }: { hidden?: string; children: preact.ComponentChildren }) {
   return (

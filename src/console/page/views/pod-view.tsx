@@ -4,6 +4,7 @@ import { session } from "../browser/connection.ts";
 import { Age, Badge } from "../parts/basics.tsx";
 import { useStore } from "../parts/hooks.ts";
 import { usePodDetail, usePodSummary } from "../parts/use-pod.ts";
+import { count } from "../state/format.ts";
 import { type PodTab, podTabs, routeHash } from "../state/routes.ts";
 import { DeletePodDialog } from "./change-dialogs.tsx";
 import { EventTable } from "./event-table.tsx";
@@ -84,7 +85,7 @@ function Heading({ pod, detail }: { pod: PodSummary; detail: PodDetail | undefin
       <h1 tabIndex={-1}>{pod.name}</h1>
       <Badge tone={podTone(pod)}>{pod.status}</Badge>
       <span class="muted">
-        {pod.readyContainers}/{pod.totalContainers} ready · {pod.restarts} restarts · age{" "}
+        {pod.readyContainers}/{pod.totalContainers} ready · {count(pod.restarts, "restart")} · age{" "}
         <Age at={pod.createdAt ?? pod.startedAt} />
         {pod.ip && ` · ${pod.ip}`}
       </span>

@@ -1,4 +1,4 @@
-import type { PodDetail } from "../../protocol.ts";
+import type { PodDetail, TimelineStep } from "../../protocol.ts";
 import { Card } from "../parts/basics.tsx";
 import { useNow } from "../parts/hooks.ts";
 import { formatDuration, formatTime } from "../state/format.ts";
@@ -24,11 +24,16 @@ export function Timeline({ detail: { timeline, droppedSteps, start } }: { detail
   );
 }
 
+function timesOf({ startedAt, endedAt }: TimelineStep): string {
+  const from = formatTime(startedAt);
+  return endedAt === null ? `since ${from}` : `${from} to ${formatTime(endedAt)}`;
+}
+
 function Step({ bar }: { bar: TimelineBar }) {
   const { step, left, width, duration, state } = bar;
   const span = { left: `${Math.min(99.5, left * 100)}%`, width: `${width * 100}%` };
   return (
-    <li data-step={step.step} title={`${step.text}, ${formatTime(step.startedAt)}`}>
+    <li data-step={step.step} title={`${step.text}, ${timesOf(step)}`}>
       <span class="label">
         {step.step}
         {step.container && <span class="muted"> {step.container}</span>}
