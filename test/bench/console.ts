@@ -33,7 +33,7 @@ const lingerMs = 32_000;
 const settleMs = 6_000;
 
 interface Window {
-  /** Of one core. */
+  /** The share of one core. */
   readonly share: number;
   /** Changes of pods per second: fewer than requested if the machine has too much other load. */
   readonly made: number;

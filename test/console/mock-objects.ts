@@ -15,7 +15,7 @@ import type {
 const minute = 60_000;
 const mebibyte = 1024 ** 2;
 const gibibyte = 1024 ** 3;
-/** Of the node. */
+/** The usage of the node. */
 const used = { cpu: 1.87, memory: 5.1 * gibibyte, disk: 37 * gibibyte };
 
 const names = ["web", "api", "worker", "cache", "proxy"];
@@ -297,7 +297,7 @@ function moreContainers(app: ContainerDetail): ContainerDetail[] {
   return [init, sidecar];
 }
 
-/** Of a pod that crashes: starts of its container, and the growing times between them. */
+/** The history of a pod that crashes: starts of its container, and the growing times between them. */
 function crashes(start: number, now: number): TimelineStep[] {
   const of = { container: "app", until: null, error: null };
   const run = (at: number): TimelineStep => ({

@@ -104,7 +104,7 @@ export class UsageSampler {
   }
 }
 
-/** Of the default interface, as the summary reports it: the others, such as the bridge of the pods, carry the same packets again. */
+/** The traffic of the default interface, as the summary reports it: the others, such as the bridge of the pods, carry the same packets again. */
 function trafficOf({ interfaces = [], rxBytes, txBytes }: NetworkStats): Traffic {
   const sum = (name: "rxBytes" | "txBytes") => interfaces.reduce((total, i) => total + (i[name] ?? 0), 0);
   return { rx: rxBytes ?? sum("rxBytes"), tx: txBytes ?? sum("txBytes") };
