@@ -82,6 +82,7 @@ export class SimulatedAgent {
     const hints = new RefreshHints({
       ...{ clock, observed },
       refresh: (uid) => this.#pleg.refresh(uid),
+      isStarting: (uid) => this.#runtime.isStarting(uid),
       relistSoon: () => this.#pleg.relistSoon(),
     });
     this.#stream = new EventStream({

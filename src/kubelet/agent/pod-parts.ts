@@ -73,7 +73,7 @@ export function podParts(
       return id ? `${id.namespace}/${id.name}` : `pod ${uid}`;
     },
   });
-  const { pleg, eventStream } = runtimeObserver(core);
+  const { pleg, eventStream } = runtimeObserver(core, (uid) => runtime.isStarting(uid));
   const resources = dynamicResources(core);
   const run = podRuntime(core, {
     ...{ cgroups, userNamespaces, dynamicResources: resources },

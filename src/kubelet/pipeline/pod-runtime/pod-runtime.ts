@@ -244,6 +244,11 @@ export class PodRuntime {
     if (failures.length > 0) throw failures[0];
   }
 
+  /** A sandbox or container of the pod is being started: the pod is refreshed when that has returned. */
+  isStarting(uid: PodUid): boolean {
+    return this.#o.gate.isRunning(uid);
+  }
+
   /** The containers of a pod that are being stopped, the end of their grace period, and whether their hook is still running. */
   stopping(uid: PodUid): { id: ContainerId; endsAt: MonotonicTime; inHook: boolean }[] {
     return this.#kill.stops.of(uid);
