@@ -17,9 +17,9 @@ export const budgets = {
     CreateContainer: 1,
     StartContainer: 1,
     ContainerStatus: 1,
-    // After each of the two stages, and after the events of the runtime for them.
-    ListPodSandbox: 3,
-    ListContainers: 3,
+    // Before the first stage; the results of both stages are observed by their IDs.
+    ListPodSandbox: 1,
+    ListContainers: 1,
     // Added; the status that was written.
     "event pods-changed": 2,
     "event api-pod": 2,
