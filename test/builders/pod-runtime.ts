@@ -93,6 +93,7 @@ export async function podRuntimeOnFake(
       observe: {
         get: (uid) => observed.get(uid),
         refresh: (uid) => pleg.refresh(uid),
+        started: (id, started) => pleg.started(id, started),
         changed: (uid) => pleg.changed(uid),
       },
       gate: new ConcurrencyGate(4),

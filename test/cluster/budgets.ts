@@ -7,8 +7,8 @@ import { type Counts, statusComputations, timersFired } from "./work-counter.ts"
  */
 export const budgets = {
   podStart: {
-    // Waiting for its containers; running, with its address.
-    "PATCH pods/status": 2,
+    // Running, with its address.
+    "PATCH pods/status": 1,
     // Pulled, Created, Started.
     "POST events": 3,
     RunPodSandbox: 1,
@@ -17,19 +17,19 @@ export const budgets = {
     CreateContainer: 1,
     StartContainer: 1,
     ContainerStatus: 1,
-    // After each of the two stages, and after the events of the runtime for them.
-    ListPodSandbox: 3,
-    ListContainers: 3,
-    // Added; the two statuses that were written.
-    "event pods-changed": 3,
-    "event api-pod": 3,
+    // Before the first stage; the results of both stages are observed by their IDs.
+    ListPodSandbox: 1,
+    ListContainers: 1,
+    // Added; the status that was written.
+    "event pods-changed": 2,
+    "event api-pod": 2,
     "event worker-phase": 1,
-    "event worker-changed": 10,
+    "event worker-changed": 9,
     "event container-started": 1,
     "event runtime-observed": 2,
     "event status-changed": 3,
-    [statusComputations]: 12,
-    [timersFired]: 2,
+    [statusComputations]: 11,
+    [timersFired]: 1,
   },
   podEnd: {
     // The containers have terminated; the phase.

@@ -82,6 +82,7 @@ export class SimulatedAgent {
     const hints = new RefreshHints({
       ...{ clock, observed },
       refresh: (uid) => this.#pleg.refresh(uid),
+      isStarting: (uid) => this.#runtime.isStarting(uid),
       relistSoon: () => this.#pleg.relistSoon(),
     });
     this.#stream = new EventStream({
@@ -111,7 +112,11 @@ export class SimulatedAgent {
         remove: async (uid) => void host.cgroups.delete(uid),
       },
       files: host.files,
-      observe: { get: (uid) => observed.get(uid), refresh: (uid) => this.#pleg.refresh(uid) },
+      observe: {
+        get: (uid) => observed.get(uid),
+        refresh: (uid) => this.#pleg.refresh(uid),
+        started: (id, started) => this.#pleg.started(id, started),
+      },
       gate: new ConcurrencyGate(4),
       clock,
       logger: silentLogger,

@@ -2,7 +2,7 @@ import { type CgroupLimits, limitsReader } from "../../lib/host/cgroups/limits-r
 import type { Pod } from "../../lib/model/pod.ts";
 import type { AgentCore } from "./agent-core.ts";
 
-/** The limits of a pod's cgroup. They are reported only once the API server has the pod as running. */
+/** The limits of a pod's cgroup. */
 export function podCgroupReader(
   { node, config }: AgentCore,
   pathOf: (pod: Pod) => string,
@@ -10,5 +10,5 @@ export function podCgroupReader(
   const read = limitsReader(node.layout);
   // Without pod cgroups there is no such limit: the path is then that of all containers.
   if (config.cgroupsPerQOS === false) return () => undefined;
-  return (pod) => (pod.status?.phase === "Running" ? read(pathOf(pod)) : undefined);
+  return (pod) => read(pathOf(pod));
 }

@@ -73,12 +73,16 @@ export function podParts(
       return id ? `${id.namespace}/${id.name}` : `pod ${uid}`;
     },
   });
-  const { pleg, eventStream } = runtimeObserver(core);
+  const { pleg, eventStream } = runtimeObserver(core, (uid) => runtime.isStarting(uid));
   const resources = dynamicResources(core);
   const run = podRuntime(core, {
     ...{ cgroups, userNamespaces, dynamicResources: resources },
     resizing: resizing(cgroups),
-    observe: { refresh: (uid) => pleg.refresh(uid), changed: (uid) => pleg.changed(uid) },
+    observe: {
+      refresh: (uid) => pleg.refresh(uid),
+      started: (id, started) => pleg.started(id, started),
+      changed: (uid) => pleg.changed(uid),
+    },
     phaseOf: (uid) => workers.get(uid)?.phase ?? (desired.get(uid) ? "syncing" : undefined),
     isSynced: () => initialSync.isComplete(),
     cpusets: exclusive.cpusets,

@@ -4,6 +4,7 @@ import { Pleg } from "../pipeline/pleg/pleg.ts";
 import { createPlegMetrics } from "../pipeline/pleg/pleg-metrics.ts";
 import { RefreshHints } from "../pipeline/pleg/refresh-hints.ts";
 import { terminationMessage } from "../pipeline/pleg/termination-message.ts";
+import type { PodUid } from "../../lib/model/pod.ts";
 import type { AgentCore } from "./agent-core.ts";
 
 /** With an event stream the relist is a safety net only. */
@@ -11,7 +12,10 @@ const relistMs = 1000;
 const relistWithEventsMs = 10_000;
 
 /** Observes the runtime by relists, and by container events where the runtime supports them. */
-export function runtimeObserver({ cri, observed, clock, logger, metrics, post }: AgentCore) {
+export function runtimeObserver(
+  { cri, observed, clock, logger, metrics, post }: AgentCore,
+  isStarting: (uid: PodUid) => boolean,
+) {
   const eventStream: EventStream = new EventStream({
     runtime: cri,
     clock,
@@ -21,7 +25,7 @@ export function runtimeObserver({ cri, observed, clock, logger, metrics, post }:
     metrics: createEventStreamMetrics(metrics),
   });
   const hints = new RefreshHints({
-    ...{ clock, observed },
+    ...{ clock, observed, isStarting },
     refresh: (uid) => pleg.refresh(uid),
     relistSoon: () => pleg.relistSoon(),
   });

@@ -1,6 +1,7 @@
 import type { Component } from "../../lib/base/component.ts";
 import { hasExplicitDnsPolicy } from "../../lib/model/explicit-dns-policy.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
+import type { Pleg } from "../pipeline/pleg/pleg.ts";
 import type { CriRequests, CriRequestsOptions } from "../pipeline/pod-runtime/cri-requests.ts";
 import { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
 import { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
@@ -39,7 +40,7 @@ export function podRuntime(
     cgroups: PodCgroups;
     userNamespaces: UserNamespaces;
     resizing: PodResizing;
-    observe: { refresh(uid: PodUid): Promise<void>; changed(uid: PodUid): void };
+    observe: Pick<Pleg, "refresh" | "started" | "changed">;
     /** The phase of a pod's worker; undefined for a pod that is neither desired nor running. */
     phaseOf: (uid: PodUid) => "syncing" | "terminating" | "terminated" | undefined;
     /** Whether orphans may be removed. */

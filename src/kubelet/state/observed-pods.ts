@@ -55,6 +55,17 @@ export interface ObservedPod {
   containers: readonly ObservedContainer[];
 }
 
+/** The parts of one pod that were just started in the runtime. */
+export interface StartedParts {
+  readonly sandbox?: SandboxId | undefined;
+  readonly containers: readonly StartedContainer[];
+}
+
+export interface StartedContainer extends Pick<ObservedContainer, "id" | "sandboxId"> {
+  /** The image in the request. */
+  readonly image: string;
+}
+
 /** A pod that was listed but could not be inspected. */
 export interface UninspectedPod extends PodId {
   sandboxes: readonly { annotations: Readonly<Record<string, string>> }[];

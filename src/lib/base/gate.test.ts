@@ -389,3 +389,18 @@ test("an owner whose work hung and failed needs no slot, until its work ends in 
   gate.forget("a");
   assert.equal(gate.blockedOwners, 0);
 });
+
+test("an owner runs from when its work has a slot until the work ends, even if the slot was passed on", async () => {
+  const clock = new FakeClock();
+  const { gate, run, end } = setUp(1, { clock, maxHoldMs: 100 });
+  const all = [run("a", { owner: "x" }), run("b", { owner: "y" })];
+  await settle();
+  assert.deepEqual([gate.isRunning("x"), gate.isRunning("y")], [true, false]);
+  await clock.advance(100);
+  assert.deepEqual([gate.isRunning("x"), gate.isRunning("y")], [true, true]);
+  await end("a");
+  assert.deepEqual([gate.isRunning("x"), gate.isRunning("y")], [false, true]);
+  await end("b");
+  await Promise.all(all);
+  assert.equal(gate.isRunning("y"), false);
+});

@@ -58,6 +58,8 @@ export class ConcurrencyGate<Kind extends string = string> {
   /** The usual duration of successful work. */
   #usualMs: number | undefined;
   readonly #blockedOwners = new Set<string>();
+  /** The number of operations of each owner that run, including those whose slot was passed on. */
+  readonly #runningOf = new Map<string, number>();
 
   constructor(width: number, options: GateOptions<Kind> = {}) {
     if (!(width >= 1)) throw new RangeError(`a gate of width ${width} admits nothing`);
@@ -80,6 +82,11 @@ export class ConcurrencyGate<Kind extends string = string> {
   /** The number of owners whose next work needs no slot. */
   get blockedOwners(): number {
     return this.#blockedOwners.size;
+  }
+
+  /** True while work of this owner runs. */
+  isRunning(owner: string): boolean {
+    return this.#runningOf.has(owner);
   }
 
   forget(owner: string): void {
@@ -106,6 +113,7 @@ export class ConcurrencyGate<Kind extends string = string> {
       leave();
     };
     const cancel = holdMs === undefined ? undefined : clock?.after(holdMs, pass);
+    this.#countRunning(owner, 1);
     try {
       const result = await work();
       if (clock && startedAt) this.#succeeded(msSince(clock, startedAt));
@@ -116,8 +124,16 @@ export class ConcurrencyGate<Kind extends string = string> {
       throw error;
     } finally {
       cancel?.();
+      this.#countRunning(owner, -1);
       leave();
     }
+  }
+
+  #countRunning(owner: string | undefined, change: 1 | -1): void {
+    if (owner === undefined) return;
+    const count = (this.#runningOf.get(owner) ?? 0) + change;
+    if (count > 0) this.#runningOf.set(owner, count);
+    else this.#runningOf.delete(owner);
   }
 
   #holdMs(): number | undefined {

@@ -75,6 +75,26 @@ function newestFirst(a: PodSandbox | Container, b: PodSandbox | Container): numb
   return attempts || (a.createdAt < b.createdAt ? 1 : a.createdAt > b.createdAt ? -1 : 0);
 }
 
+/** The pod with what was just started, in the order of a listing. */
+export function withStarted(
+  pod: ObservedPod,
+  sandboxes: readonly ObservedSandbox[],
+  containers: readonly ObservedContainer[],
+): ObservedPod {
+  const merge = <T extends { id: string; attempt: number; createdAt: WallTime }>(
+    started: readonly T[],
+    known: readonly T[],
+  ): T[] =>
+    [...started, ...known.filter(({ id }) => started.every((part) => part.id !== id))].sort(
+      (a, b) => b.attempt - a.attempt || msBetween(a.createdAt, b.createdAt),
+    );
+  return {
+    ...pod,
+    sandboxes: merge(sandboxes, pod.sandboxes),
+    containers: merge(containers, pod.containers),
+  };
+}
+
 /** True if the known details of this sandbox are still valid. One without an address may still get it. */
 export function isSandboxUnchanged(known: ObservedSandbox | undefined, listed: PodSandbox): boolean {
   if (known?.state !== sandboxState(listed.state)) return false;

@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { epochMs } from "../../../lib/base/time.ts";
-import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
+import type { ContainerId, SandboxId } from "../../../lib/clients/cri/cri.ts";
 import type { ContainerStatus } from "../../../lib/gen/runtime/v1/api_pb.js";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import { ObservedPods } from "../../state/observed-pods.ts";
@@ -519,4 +519,75 @@ test("a relist that started before a change in place does not count as its obser
   await release();
   await refreshed;
   assert.equal(observed.get(u("p"))?.containers[0]?.resources?.memoryLimit, 7);
+});
+
+const podId = (uid: string) => ({ uid: u(uid), name: `pod-${uid}`, namespace: "default" });
+const startedContainer = (id: string, uid: string) => ({
+  ...{ id: id as ContainerId, sandboxId: `s-${uid}` as SandboxId, image: "sha256:1" },
+});
+
+test("a sandbox and a container that were started are observed without a listing", async (t) => {
+  const { view, observed, pleg, events } = await setUp(t, { everyMs: 60_000 });
+  view.calls.length = 0;
+  view.sandboxes.push({ id: "s-u", uid: "u", ready: true });
+  await pleg.started(podId("u"), { sandbox: "s-u" as SandboxId, containers: [] });
+  assert.deepEqual(observed.get(u("u"))?.sandboxes[0]?.ips, ["10.0.0.1"]);
+  view.containers.push({ id: "c", uid: "u", state: "running" });
+  await pleg.started(podId("u"), { containers: [startedContainer("c", "u")] });
+  assert.deepEqual(view.calls, ["sandbox s-u", "container c"]);
+  const byStart = structuredClone(observed.get(u("u")));
+  assert.deepEqual(events, ["SandboxChanged u", "ContainerStarted u c"]);
+  await pleg.refresh(u("u"));
+  const listed = { ...byStart!.containers[0], listedImage: "sha256:1" };
+  assert.deepEqual(observed.get(u("u")), { ...byStart, containers: [listed] });
+  assert.equal(events.length, 2);
+});
+
+test("the newest of what was started and what was known comes first", async (t) => {
+  const { view, observed, pleg } = await setUp(t, { everyMs: 60_000 });
+  view.sandboxes.push({ id: "s-u", uid: "u", ready: true });
+  view.containers.push({ id: "restarted", name: "b", uid: "u", state: "running", attempt: 2 });
+  view.containers.push({ id: "old", uid: "u", state: "exited", attempt: 0 });
+  await pleg.refresh(u("u"));
+  view.containers.push({ id: "new", uid: "u", state: "running", attempt: 1, createdAt: 5 });
+  await pleg.started(podId("u"), { containers: [startedContainer("new", "u")] });
+  const ids = () => observed.get(u("u"))?.containers.map(({ id }) => id);
+  assert.deepEqual(ids(), ["restarted", "new", "old"]);
+  await pleg.refresh(u("u"));
+  assert.deepEqual(ids(), ["restarted", "new", "old"]);
+});
+
+test("a listing that began before the start does not overwrite it, one that began later is not overwritten", async (t) => {
+  const { view, pleg, state } = await setUp(t, { everyMs: 60_000 });
+  view.sandboxes.push({ id: "s-u", uid: "u", ready: true });
+  await pleg.refresh(u("u"));
+  const unblockList = block(view, "list");
+  const older = pleg.refresh(u("u"));
+  view.containers.push({ id: "c", uid: "u", state: "running" });
+  await pleg.started(podId("u"), { containers: [startedContainer("c", "u")] });
+  await unblockList();
+  await older;
+  assert.equal(state("u"), "c running");
+  const gate = Promise.withResolvers<void>();
+  let isFirst = true;
+  view.before = (call) => {
+    if (!call.startsWith("container ") || !isFirst) return undefined;
+    isFirst = false;
+    return gate.promise;
+  };
+  view.containers.push({ id: "d", uid: "u", state: "running" });
+  const start = pleg.started(podId("u"), { containers: [startedContainer("d", "u")] });
+  view.containers[1]!.state = "exited";
+  await pleg.refresh(u("u"));
+  view.containers[1]!.state = "running";
+  gate.resolve();
+  await start;
+  assert.equal(state("u"), "c running,d exited");
+});
+
+test("a container that is gone right after its start causes a listing", async (t) => {
+  const { view, pleg, state } = await setUp(t, { everyMs: 60_000 });
+  view.show("u");
+  await pleg.started(podId("u"), { containers: [startedContainer("gone", "u")] });
+  assert.equal(state("u"), "c-u running");
 });

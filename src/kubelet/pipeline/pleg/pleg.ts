@@ -6,12 +6,14 @@ import { type MonotonicTime, msBetween } from "../../../lib/base/time.ts";
 import type { ContainerId, RuntimeService, SandboxId } from "../../../lib/clients/cri/cri.ts";
 import { ContainerState, type ContainerStatus } from "../../../lib/gen/runtime/v1/api_pb.js";
 import { labelContainerName, labelPodUid } from "../../../lib/model/labels.ts";
-import type { PodUid } from "../../../lib/model/pod.ts";
+import type { PodId, PodUid } from "../../../lib/model/pod.ts";
 import type {
   ObservedContainer,
   ObservedPod,
   ObservedPods,
   ObservedSandbox,
+  StartedContainer,
+  StartedParts,
 } from "../../state/observed-pods.ts";
 import {
   groupByPod,
@@ -24,6 +26,7 @@ import {
   type PodEvent,
   podEvents,
   withOomKills,
+  withStarted,
 } from "./observe.ts";
 import type { PlegMetrics } from "./pleg-metrics.ts";
 import { terminationMessage } from "./termination-message.ts";
@@ -160,6 +163,34 @@ export class Pleg implements Component {
     return entry.next;
   }
 
+  /**
+   * Observes what was just started, with fewer calls than a refresh: the rest of the pod remains as last observed. Resolves when what was
+   * started, as it is at the time of this call or later, is in the observed pods.
+   */
+  async started(id: PodId, { sandbox, containers }: StartedParts): Promise<void> {
+    const { uid } = id;
+    const sequence = ++this.#sequence;
+    const [foundSandbox, ...foundContainers] = await Promise.all([
+      sandbox === undefined ? undefined : this.#inspectSandbox(sandbox),
+      ...containers.map((container) => this.#inspectContainer(container)),
+    ]);
+    // A listing that began later has what was started.
+    if (this.#isStale(uid, sequence)) return;
+    const before = this.#o.observed.get(uid);
+    const isFound = (sandbox === undefined) === (foundSandbox === undefined);
+    if (!isFound || foundContainers.includes(undefined)) return this.refresh(uid);
+    const { name, namespace } = id;
+    this.#set(
+      uid,
+      withStarted(
+        before ?? { uid, name, namespace, sandboxes: [], containers: [] },
+        foundSandbox ? [foundSandbox] : [],
+        foundContainers.filter((container) => container !== undefined),
+      ),
+      sequence,
+    );
+  }
+
   /** The kernel killed a process of this container because memory ran out. */
   oomKilled(id: ContainerId): void {
     this.#oomKilled.delete(id);
@@ -273,20 +304,28 @@ export class Pleg implements Component {
   }
 
   async #apply(uid: PodUid, listed: ListedPod | undefined, sequence: number): Promise<void> {
-    const { observed, onEvent, clock } = this.#o;
-    const isStale = () => (this.#appliedFrom.get(uid) ?? this.#completeFrom) > sequence;
-    if (isStale()) return;
+    const { observed } = this.#o;
+    if (this.#isStale(uid, sequence)) return;
     const inspected =
       listed &&
       (await this.#inspect(listed, observed.get(uid)).catch((error: unknown) => {
         observed.couldNotInspect(listed);
         throw error;
       }));
-    if (isStale()) return;
-    const after = inspected && this.#withOomKills(inspected);
+    if (this.#isStale(uid, sequence)) return;
+    if (sequence > (this.#changedAt.get(uid) ?? sequence)) this.#changedAt.delete(uid);
+    this.#set(uid, inspected, sequence);
+  }
+
+  #isStale(uid: PodUid, sequence: number): boolean {
+    return (this.#appliedFrom.get(uid) ?? this.#completeFrom) > sequence;
+  }
+
+  #set(uid: PodUid, found: ObservedPod | undefined, sequence: number): void {
+    const { observed, onEvent, clock } = this.#o;
+    const after = found && this.#withOomKills(found);
     const before = observed.get(uid);
     this.#appliedFrom.set(uid, sequence);
-    if (sequence > (this.#changedAt.get(uid) ?? sequence)) this.#changedAt.delete(uid);
     if (after) observed.set(after);
     else observed.delete(uid);
     for (const event of podEvents(uid, before, after)) onEvent(event);
@@ -305,8 +344,7 @@ export class Pleg implements Component {
 
   /** Requests the details of what is new or changed since the last listing, and keeps those of the rest. */
   async #inspect(listed: ListedPod, before: ObservedPod | undefined): Promise<ObservedPod | undefined> {
-    const { runtime, clock } = this.#o;
-    const o = { signal: this.#signal };
+    const { clock } = this.#o;
     const knownSandboxes = new Map<string, ObservedSandbox>(before?.sandboxes.map((s) => [s.id, s]));
     const isChanged = this.#changedAt.has(listed.uid);
     const knownContainers = new Map<string, ObservedContainer>(
@@ -317,19 +355,20 @@ export class Pleg implements Component {
         listed.sandboxes.map(async (s) => {
           const known = knownSandboxes.get(s.id);
           if (known && isSandboxUnchanged(known, s)) return known;
-          const status = (await ifFound(runtime.podSandboxStatus(s.id as SandboxId, o)))?.status;
-          return status && observedSandbox(status);
+          return this.#inspectSandbox(s.id as SandboxId);
         }),
       ),
       Promise.all(
         listed.containers.map(async (c) => {
           const known = knownContainers.get(c.id);
           if (known && isContainerUnchanged(known, c, clock.wall())) return known;
-          const status = (await ifFound(runtime.containerStatus(c.id as ContainerId, o)))?.status;
-          if (!status) return undefined;
-          const message = await this.#terminationMessage(status);
-          const found = observedContainer(c.podSandboxId as SandboxId, status, message);
-          return { ...found, listedImage: c.image?.image ?? "" };
+          return this.#inspectContainer({
+            ...{
+              id: c.id as ContainerId,
+              sandboxId: c.podSandboxId as SandboxId,
+              image: c.image?.image ?? "",
+            },
+          });
         }),
       ),
     ]);
@@ -341,6 +380,24 @@ export class Pleg implements Component {
       containers: containers.filter((c) => c !== undefined),
     };
     return pod.sandboxes.length + pod.containers.length > 0 ? pod : undefined;
+  }
+
+  async #inspectSandbox(id: SandboxId): Promise<ObservedSandbox | undefined> {
+    const { runtime } = this.#o;
+    const status = (await ifFound(runtime.podSandboxStatus(id, { signal: this.#signal })))?.status;
+    return status && observedSandbox(status);
+  }
+
+  async #inspectContainer({
+    id,
+    sandboxId,
+    image,
+  }: StartedContainer): Promise<ObservedContainer | undefined> {
+    const { runtime } = this.#o;
+    const status = (await ifFound(runtime.containerStatus(id, { signal: this.#signal })))?.status;
+    if (!status) return undefined;
+    const message = await this.#terminationMessage(status);
+    return { ...observedContainer(sandboxId, status, message), listedImage: image };
   }
 
   /** A message that cannot be read must not hide that the container has exited. */

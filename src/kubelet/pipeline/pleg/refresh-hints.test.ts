@@ -26,7 +26,7 @@ const observedPod = (
 
 function setUp(pod: ObservedPod | undefined, refresh: () => Promise<void> = async () => {}) {
   const clock = new FakeClock();
-  const state = { pod, refreshed: 0, relists: 0 };
+  const state = { pod, refreshed: 0, relists: 0, isStarting: false };
   const hints = new RefreshHints({
     clock,
     observed: { get: () => state.pod },
@@ -34,6 +34,7 @@ function setUp(pod: ObservedPod | undefined, refresh: () => Promise<void> = asyn
       state.refreshed++;
       return refresh();
     },
+    isStarting: () => state.isStarting,
     relistSoon: () => state.relists++,
   });
   return { hints, state, clock };
@@ -95,6 +96,30 @@ test("several events of a pod need one refresh", async () => {
   for (const type of [created, started]) hints.received(uid, { id: "s", type });
   await clock.advance(1000);
   assert.equal(state.refreshed, 1);
+});
+
+test("while the agent starts something of the pod, only an exit is refreshed", async () => {
+  const { hints, state, clock } = setUp(observedPod("ready"));
+  state.isStarting = true;
+  hints.received(uid, { id: "c", type: created });
+  await clock.advance(5000);
+  assert.equal(state.refreshed, 0);
+  hints.received(uid, { id: "c", type: stopped });
+  assert.equal(state.refreshed, 1);
+  state.isStarting = false;
+  await clock.advance(250);
+  assert.equal(state.refreshed, 2);
+});
+
+test("a container that the agent's own call started needs no refresh, however long the call took", async () => {
+  const { hints, state, clock } = setUp(observedPod("ready"));
+  state.isStarting = true;
+  for (const type of [created, started]) hints.received(uid, { id: "c", type });
+  await clock.advance(5000);
+  state.isStarting = false;
+  state.pod = observedPod("ready", "running");
+  await clock.advance(250);
+  assert.equal(state.refreshed, 0);
 });
 
 test("a failed refresh causes a relist", async () => {

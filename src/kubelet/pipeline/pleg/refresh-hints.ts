@@ -13,13 +13,13 @@ export interface RefreshHintsOptions {
   readonly clock: Clock;
   readonly observed: { get(uid: PodUid): ObservedPod | undefined };
   readonly refresh: (uid: PodUid) => Promise<void>;
+  /** A call of this agent that starts something of the pod runs: its result is observed when it returns. */
+  readonly isStarting: (uid: PodUid) => boolean;
   /** A refresh failed: its pod is observed by a relist. */
   readonly relistSoon: () => void;
 }
 
-/**
- * The pod runtime refreshes a pod after each of its own calls: within this time after the event of the call, even while many pods start.
- */
+/** The pod runtime refreshes a pod after each of its own calls: within this time after the call has returned, even while many pods start. */
 const ownCallMs = 250;
 
 /**
@@ -47,7 +47,13 @@ export class RefreshHints {
       return;
     }
     this.#waiting.set(uid, [hint]);
+    this.#compareLater(uid);
+  }
+
+  /** A call that hangs does not hide for long what happened before it: relists do not wait. */
+  #compareLater(uid: PodUid): void {
     this.#o.clock.after(ownCallMs, () => {
+      if (this.#o.isStarting(uid)) return this.#compareLater(uid);
       const hints = this.#waiting.get(uid) ?? [];
       this.#waiting.delete(uid);
       if (!hints.every((each) => this.#isObserved(uid, each))) this.#refresh(uid);

@@ -231,12 +231,12 @@ test("a container that was created and never started is replaced", async (t) => 
   assert.equal(s.fake.pods.containers.has(orphan!), false);
 });
 
-test("a failed refresh is repeated before the next plan", async (t) => {
+test("after a start whose result could not be observed, the pod is refreshed before the next plan", async (t) => {
   const s = await setUp(t);
   const pod = onePod();
   await s.sync(pod);
   await s.exit("a", 1);
-  s.fake.faults.add({ method: "ListContainers", effect: fail("unreachable") });
+  s.fake.faults.add({ method: "ContainerStatus", effect: fail("unreachable") });
   await assert.rejects(s.sync(pod), /unreachable/);
   assert.deepEqual(s.names(), ["a#0 exited", "a#1 running"]);
   s.output.length = 0;
@@ -244,6 +244,23 @@ test("a failed refresh is repeated before the next plan", async (t) => {
   assert.deepEqual(s.output, [], "running containers are not started again");
   assert.deepEqual(s.reasons(), {}, "no waiting reason");
   assert.equal(s.fake.callsOf("CreateContainer").length, 2);
+});
+
+test("a pod is listed once for its start, and again when something was removed", async (t) => {
+  const s = await setUp(t);
+  const listings = () => s.fake.callsOf("ListContainers").length;
+  const pod = onePod();
+  const before = listings();
+  await s.sync(pod);
+  assert.equal(listings(), before + 1);
+  for (const listed of [0, 1]) {
+    await s.exit("a", 1);
+    await s.clock.advance(10_000);
+    const exited = listings();
+    await s.sync(pod);
+    assert.equal(listings(), exited + listed);
+  }
+  assert.deepEqual(s.names(), ["a#1 exited", "a#2 running"]);
 });
 
 test("nothing is done while the refresh fails", async (t) => {

@@ -8,19 +8,26 @@ import type {
   ContainerId,
   PodSandboxConfigInit,
   RuntimeService,
+  SandboxId,
 } from "../../../lib/clients/cri/cri.ts";
 import { formatDuration } from "../../../lib/config/duration.ts";
 import { startPriority } from "../../../lib/model/critical-pod.ts";
-import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
+import { type Container, type Pod, type PodId, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import type { EnsuredImage, SyncReport, SyncResult } from "../../../lib/model/pod-sync.ts";
-import { newestContainer, type ObservedContainer, type ObservedPod } from "../../state/observed-pods.ts";
+import {
+  newestContainer,
+  type ObservedContainer,
+  type ObservedPod,
+  type StartedContainer,
+  type StartedParts,
+} from "../../state/observed-pods.ts";
 import type { ProbeResults } from "../../state/probe-results.ts";
 import type { ReplacedContainers } from "../../state/replaced-containers.ts";
 import type { StartingContainers } from "../../state/starting-containers.ts";
 import { type Hooks, type KillDeps, killContainer, killPod } from "./kill.ts";
 import { planPod } from "./plan/plan-pod.ts";
-import { type Delay, isEmpty, type PlanContext, type PodPlan } from "./plan/pod-plan.ts";
+import { type Delay, isEmpty, onlyStarts, type PlanContext, type PodPlan } from "./plan/pod-plan.ts";
 import type { PodFiles } from "./pod-files.ts";
 import { memoryStillInUse, PodResizer, type PodResizing } from "./resize-pod.ts";
 import { RestartBackoff, restartKey } from "./restart-backoff.ts";
@@ -69,6 +76,8 @@ export interface PodRuntimeOptions {
   observe: {
     get(uid: PodUid): ObservedPod | undefined;
     refresh(uid: PodUid): Promise<void>;
+    /** Observes only what was just started. */
+    started(id: PodId, parts: StartedParts): Promise<void>;
     /** Containers of the pod were changed in place: the next refresh has to request their details again. */
     changed?(uid: PodUid): void;
   };
@@ -164,22 +173,33 @@ export class PodRuntime {
           finished: plan.finished,
         };
       isNew ||= plan.createSandbox !== undefined;
+      let started: StartedParts | undefined;
       try {
-        await this.#apply(pod, plan, report, signal);
+        started = await this.#apply(pod, plan, report, signal);
       } catch (error) {
         if (isNew && !isAbort(error) && !signal.aborted) this.#o.metrics?.firstSyncFailed(pod);
         throw error;
       } finally {
         // The result must be observed before the next plan, even after a failure.
-        await this.#refresh(uid);
+        await this.#observe(pod, onlyStarts(plan) ? started : undefined);
       }
     }
     return { wakeAt: msFromNow(this.#o.clock, 1000) };
   }
 
-  async #refresh(uid: PodUid): Promise<void> {
+  #refresh(uid: PodUid): Promise<void> {
+    return this.#observeAs(uid, () => this.#o.observe.refresh(uid));
+  }
+
+  /** Without `started`, everything of the pod may have changed. */
+  #observe({ metadata: { uid, name, namespace } }: Pod, started: StartedParts | undefined): Promise<void> {
+    if (!started) return this.#refresh(uid);
+    return this.#observeAs(uid, () => this.#o.observe.started({ uid, name, namespace }, started));
+  }
+
+  async #observeAs(uid: PodUid, observe: () => Promise<void>): Promise<void> {
     this.#refreshed.delete(uid);
-    await this.#o.observe.refresh(uid);
+    await observe();
     this.#refreshed.add(uid);
   }
 
@@ -242,6 +262,11 @@ export class PodRuntime {
     if (observed) await observe.refresh(id.uid);
     this.#kill.stops.forget(id.uid);
     if (failures.length > 0) throw failures[0];
+  }
+
+  /** A sandbox or container of the pod is being started: the pod is refreshed when that has returned. */
+  isStarting(uid: PodUid): boolean {
+    return this.#o.gate.isRunning(uid);
   }
 
   /** The containers of a pod that are being stopped, the end of their grace period, and whether their hook is still running. */
@@ -341,7 +366,8 @@ export class PodRuntime {
     this.#o.events.warning(pod, "BackOff", message, container);
   }
 
-  async #apply(pod: Pod, plan: PodPlan, report: SyncReport, signal: AbortSignal): Promise<void> {
+  /** Resolves to what was started, if all of the plan was applied. */
+  async #apply(pod: Pod, plan: PodPlan, report: SyncReport, signal: AbortSignal): Promise<StartedParts> {
     const { observe, events } = this.#o;
     const observed = observe.get(pod.metadata.uid);
     for (const container of plan.replaces) this.#replace(pod.metadata.uid, container, observed);
@@ -363,9 +389,11 @@ export class PodRuntime {
     const hasKilled = failures.length === 0;
     failures.push(...(await this.#removePlanned(pod, plan)));
     if (plan.resize && hasKilled) failures.push(...(await this.#resize(pod, plan, report)));
-    if (plan.createSandbox) await this.#createSandbox(pod, plan.createSandbox.attempt, report, signal);
-    await this.#startAll(pod, plan, report, signal);
+    const sandbox =
+      plan.createSandbox && (await this.#createSandbox(pod, plan.createSandbox.attempt, report, signal));
+    const containers = await this.#startAll(pod, plan, report, signal);
     if (failures.length > 0) throw failures[0];
+    return { sandbox, containers };
   }
 
   #replace(uid: PodUid, container: ObservedContainer, observed: ObservedPod | undefined): void {
@@ -442,7 +470,12 @@ export class PodRuntime {
     return failures;
   }
 
-  async #createSandbox(pod: Pod, attempt: number, report: SyncReport, signal: AbortSignal): Promise<void> {
+  async #createSandbox(
+    pod: Pod,
+    attempt: number,
+    report: SyncReport,
+    signal: AbortSignal,
+  ): Promise<SandboxId> {
     const { runtime, requests, cgroups, files, gate, events, metrics } = this.#o;
     report.blockedOn("waiting for a start slot", { kind: "start-slot" });
     const create = async () => {
@@ -462,7 +495,7 @@ export class PodRuntime {
         const config = await requests.sandbox(pod, attempt);
         // The pod may have been terminated while it waited.
         signal.throwIfAborted();
-        await runtime.runPodSandbox(config, requests.runtimeHandler(pod));
+        return await runtime.runPodSandbox(config, requests.runtimeHandler(pod));
       } catch (error) {
         if (isAbort(error) || signal.aborted) throw error;
         metrics?.podFailed();
@@ -473,15 +506,21 @@ export class PodRuntime {
       }
     };
     const owner = pod.metadata.uid;
-    await gate.run(create, { signal, owner, priority: startPriority(pod), kind: "sandbox" });
+    return gate.run(create, { signal, owner, priority: startPriority(pod), kind: "sandbox" });
   }
 
   /** Starts the planned containers in order. A failure does not prevent the others from starting. */
-  async #startAll(pod: Pod, plan: PodPlan, report: SyncReport, signal: AbortSignal): Promise<void> {
+  async #startAll(
+    pod: Pod,
+    plan: PodPlan,
+    report: SyncReport,
+    signal: AbortSignal,
+  ): Promise<StartedContainer[]> {
     const failures: unknown[] = [];
+    const started: StartedContainer[] = [];
     for (const action of plan.start) {
       try {
-        await this.#starter.start(pod, plan.sandbox!, action, report, signal);
+        started.push(await this.#starter.start(pod, plan.sandbox!, action, report, signal));
         report.waiting(action.container.name, undefined);
       } catch (error) {
         if (isAbort(error)) throw error;
@@ -490,7 +529,7 @@ export class PodRuntime {
         failures.push(error);
       }
     }
-    if (failures.length === 0) return;
+    if (failures.length === 0) return started;
     const retries = failures.map(retryAtOf);
     const [first] = failures;
     const code = first instanceof KubeletError ? first.code : "RunContainerError";

@@ -4,7 +4,12 @@ import { startPriority } from "../../../lib/model/critical-pod.ts";
 import { isImageReason } from "../../../lib/model/image-reasons.ts";
 import { type Container, type Pod, podRef } from "../../../lib/model/pod.ts";
 import type { SyncReport } from "../../../lib/model/pod-sync.ts";
-import { newestContainer, type ObservedContainer, type ObservedSandbox } from "../../state/observed-pods.ts";
+import {
+  newestContainer,
+  type ObservedContainer,
+  type ObservedSandbox,
+  type StartedContainer,
+} from "../../state/observed-pods.ts";
 import type { StartAction } from "./plan/pod-plan.ts";
 import type { PodRuntimeOptions } from "./pod-runtime.ts";
 
@@ -47,11 +52,11 @@ export class ContainerStarter {
     action: StartAction,
     report: SyncReport,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<StartedContainer> {
     const { metrics } = this.#o;
     metrics?.containerStarting(action.role);
     try {
-      await this.#start(pod, sandbox, action, report, signal);
+      return await this.#start(pod, sandbox, action, report, signal);
     } catch (error) {
       if (!isAbort(error)) metrics?.containerFailed(action.role, reasonOf(error) ?? "RunContainerError");
       throw error;
@@ -64,7 +69,7 @@ export class ContainerStarter {
     action: StartAction,
     report: SyncReport,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<StartedContainer> {
     const { images, requests, files, events, observe, logger } = this.#o;
     const { container } = action;
     const observed = observe.get(pod.metadata.uid);
@@ -140,6 +145,7 @@ export class ContainerStarter {
     events.normal(pod, "Started", "Container started", container.name);
     logger.debug(2, "Container started", { pod: podRef(pod), container: container.name, id, attempt });
     await this.#postStart(pod, container, id, sandbox, report, signal);
+    return { id, sandboxId: sandbox.id, image: config.image?.image ?? "" };
   }
 
   #countImageVolumes(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { PodStatus } from "../../../lib/model/pod.ts";
-import { statusPatch } from "./api-writer-patch.ts";
+import { type Progress, progressIn, statusPatch } from "./api-writer-patch.ts";
 
 const since = "2026-01-01T00:00:00Z";
 const ready = (status: "True" | "False", more: object = {}) => ({
@@ -125,3 +125,121 @@ for (const { rule, before, after, patch } of cases)
     const expected = patch && { metadata: { uid: pod.metadata.uid, resourceVersion: "7" }, status: patch };
     assert.deepEqual(statusPatch(pod, after), expected);
   });
+
+const sandbox = (status: "True" | "False") => ({ type: "PodReadyToStartContainers", status });
+const waiting = (reason: string, more: object = {}) =>
+  ({ ...container("a", false), state: { waiting: { reason } }, ...more }) as never;
+const starting: PodStatus = {
+  ...{ phase: "Pending", startTime: since, hostIP: "10.0.0.1", qosClass: "BestEffort" },
+  conditions: [ready("False", { reason: "ContainersNotReady", message: "m" }), sandbox("False")],
+  containerStatuses: [waiting("ContainerCreating")],
+};
+
+const progressCases: {
+  rule: string;
+  before?: PodStatus;
+  after: PodStatus;
+  progress: Progress | undefined;
+}[] = [
+  { rule: "containers that wait for their turn are a start", after: starting, progress: "starting" },
+  {
+    rule: "the sandbox may be reported with it",
+    after: { ...starting, podIP: "10.1.0.1", conditions: [sandbox("True")] },
+    progress: "starting",
+  },
+  {
+    rule: "containers that wait for init containers are a start",
+    after: {
+      ...starting,
+      initContainerStatuses: [waiting("PodInitializing")],
+      containerStatuses: [waiting("PodInitializing")],
+    },
+    progress: "starting",
+  },
+  {
+    rule: "an init container that runs is more than a start",
+    after: {
+      ...starting,
+      initContainerStatuses: [{ ...container("i", false), state: { running: {} } }],
+      containerStatuses: [waiting("PodInitializing")],
+    },
+    progress: undefined,
+  },
+  {
+    rule: "a container that waits for another reason is more than a start",
+    after: { ...starting, containerStatuses: [waiting("ImagePullBackOff")] },
+    progress: undefined,
+  },
+  {
+    rule: "a container that restarts is more than a start",
+    after: { ...starting, containerStatuses: [waiting("ContainerCreating", { restartCount: 1 })] },
+    progress: undefined,
+  },
+  {
+    rule: "a pod with a reason is more than a start",
+    after: { ...starting, reason: "Evicted" },
+    progress: undefined,
+  },
+  { rule: "a failed pod is more than a start", after: { ...starting, phase: "Failed" }, progress: undefined },
+  {
+    rule: "a container that no longer runs is more than a start",
+    before: { ...starting, containerStatuses: [container("a", true)] },
+    after: starting,
+    progress: undefined,
+  },
+  {
+    rule: "a ready sandbox is one",
+    before: starting,
+    after: { ...starting, podIP: "10.1.0.1", conditions: [starting.conditions![0]!, sandbox("True")] },
+    progress: "sandbox ready",
+  },
+  {
+    rule: "a container that is created in it is part of it",
+    before: starting,
+    after: {
+      ...starting,
+      conditions: [starting.conditions![0]!, sandbox("True")],
+      containerStatuses: [waiting("ContainerCreating", { containerID: "containerd://1" })],
+    },
+    progress: "sandbox ready",
+  },
+  {
+    rule: "a container that runs in it is more than a sandbox",
+    before: starting,
+    after: {
+      ...starting,
+      conditions: [starting.conditions![0]!, sandbox("True")],
+      containerStatuses: [container("a", true)],
+    },
+    progress: undefined,
+  },
+  {
+    rule: "another condition is more than a sandbox",
+    before: starting,
+    after: { ...starting, conditions: [ready("True"), sandbox("True")] },
+    progress: undefined,
+  },
+  {
+    rule: "the sandbox of a pod that runs is more than progress",
+    before: { phase: "Running", conditions: [sandbox("False")] },
+    after: { phase: "Running", conditions: [sandbox("True")] },
+    progress: undefined,
+  },
+  {
+    rule: "a sandbox that has stopped is one, of a running pod too",
+    before: { phase: "Running", containerStatuses: [container("a", true)], conditions: [sandbox("True")] },
+    after: { phase: "Running", containerStatuses: [container("a", true)], conditions: [sandbox("False")] },
+    progress: "sandbox stopped",
+  },
+];
+
+for (const { rule, before = { phase: "Pending" }, after, progress } of progressCases)
+  test(`progress: ${rule}`, () => {
+    const pod = fakePod({ status: before });
+    assert.equal(progressIn(pod, statusPatch(pod, after)!), progress);
+  });
+
+test("progress: a pod that is being deleted is more than a start", () => {
+  const pod = fakePod({ metadata: { deletionTimestamp: since }, status: { phase: "Pending" } });
+  assert.equal(progressIn(pod, statusPatch(pod, starting)!), undefined);
+});

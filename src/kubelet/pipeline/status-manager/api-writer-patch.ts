@@ -1,4 +1,4 @@
-import type { Pod, PodStatus } from "../../../lib/model/pod.ts";
+import type { ContainerStatus, Pod, PodStatus } from "../../../lib/model/pod.ts";
 import { type DiffRules, type Fields, strategicDiff } from "../../../lib/model/strategic-diff.ts";
 import { mergeKeys } from "../../../lib/schema/merge-keys.ts";
 import { core } from "../../../lib/schema/types/core/core.ts";
@@ -28,17 +28,39 @@ export function statusPatch(api: Pod, after: PodStatus): StatusPatch | undefined
   return { metadata: { uid, ...(resourceVersion ? { resourceVersion } : {}) }, status };
 }
 
-const addressFields = ["podIP", "podIPs", "hostIP", "hostIPs", "observedGeneration"];
+/** A patch that a more important one usually follows soon, so that both fit in one request. */
+export type Progress = "starting" | "sandbox ready" | "sandbox stopped";
 
-/**
- * The state of the sandbox, for a patch that only reports that it was created or has stopped, with its addresses. A change of the
- * containers usually follows soon: both fit in one request.
- */
-export function reportsOnlySandbox({ status }: StatusPatch): "ready" | "stopped" | undefined {
-  const { conditions, "$setElementOrder/conditions": _order, ...rest } = status;
-  if (!Array.isArray(conditions) || !Object.keys(rest).every((name) => addressFields.includes(name)))
-    return undefined;
+const addressFields = ["podIP", "podIPs", "hostIP", "hostIPs", "observedGeneration"];
+const startFields = [...addressFields, "phase", "qosClass", "startTime"];
+const containerFields = ["initContainerStatuses", "containerStatuses"] as const;
+const readyToStart = "PodReadyToStartContainers";
+/** The reasons of a container that waits for nothing but its turn. */
+const turnReasons: unknown[] = ["ContainerCreating", "PodInitializing"];
+
+/** Undefined if the patch reports more than progress. */
+export function progressIn({ status: before = {}, metadata }: Pod, patch: StatusPatch): Progress | undefined {
+  const { conditions = [], "$setElementOrder/conditions": _order, ...rest } = patch.status;
+  if (!Array.isArray(conditions)) return undefined;
   const [condition, ...others]: Fields[] = conditions;
-  if (condition?.type !== "PodReadyToStartContainers" || others.length > 0) return undefined;
-  return condition.status === "True" ? "ready" : "stopped";
+  const isSandboxOnly = condition?.type === readyToStart && others.length === 0;
+  const has = (names: readonly string[]) => Object.keys(rest).every((name) => names.includes(name));
+  if (isSandboxOnly && condition.status === "False" && has(addressFields)) return "sandbox stopped";
+  // A failure, or a container that runs, is more than progress.
+  if (metadata.deletionTimestamp !== undefined || !has([...startFields, ...containerFields]))
+    return undefined;
+  const isPending = (before.phase ?? "Pending") === "Pending" && (rest.phase ?? "Pending") === "Pending";
+  if (!isPending || !allWait(before) || !allWait(patch.status)) return undefined;
+  if (!before.containerStatuses?.length && rest.containerStatuses) return "starting";
+  return isSandboxOnly && has([...addressFields, ...containerFields]) ? "sandbox ready" : undefined;
+}
+
+/** No container was started, and each waits for its turn. */
+function allWait(status: Fields | PodStatus): boolean {
+  return containerFields.every((field) => {
+    const statuses = (status[field] ?? []) as readonly ContainerStatus[];
+    return statuses.every(
+      ({ state, restartCount }) => turnReasons.includes(state?.waiting?.reason) && restartCount === 0,
+    );
+  });
 }

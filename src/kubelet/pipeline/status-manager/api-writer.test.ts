@@ -96,7 +96,7 @@ test("a ready sandbox is written together with the containers that start soon af
   watch(pod);
   const withSandbox = { podIP: "10.1.0.1", podIPs: [{ ip: "10.1.0.1" }], conditions: [sandboxIs("True")] };
   writer.set(pod, { ...pending, ...withSandbox });
-  await clock.advance(1999);
+  await clock.advance(9999);
   assert.deepEqual(api.requests, []);
   writer.set(pod, { ...running, ...withSandbox });
   await clock.advance(0);
@@ -107,7 +107,7 @@ test("a ready sandbox is written together with the containers that start soon af
 });
 
 for (const [state, before, after, ms] of [
-  ["ready", "False", "True", 2000],
+  ["ready", "False", "True", 10_000],
   ["stopped", "True", "False", 500],
 ] as const)
   test(`a ${state} sandbox whose containers do not change is written after ${ms} ms, once`, async (t) => {
@@ -127,6 +127,63 @@ for (const [state, before, after, ms] of [
     await clock.advance(5000);
     assert.equal(api.requests.length, 1);
   });
+
+const waitingFor = (reason: string): PodStatus => ({
+  phase: "Pending",
+  conditions: [sandboxIs("False"), { type: "Ready", status: "False" }],
+  containerStatuses: [
+    ...[{ name: "c", state: { waiting: { reason } }, lastState: {}, ready: false, restartCount: 0 }],
+  ] as NonNullable<PodStatus["containerStatuses"]>,
+});
+
+test("a pod that starts within 2 s needs one request", async (t) => {
+  const { clock, api, writer, watch } = await setUp(t);
+  const pod = api.put(fakePod({ status: { phase: "Pending" } }));
+  watch(pod);
+  writer.set(pod, waitingFor("ContainerCreating"));
+  await clock.advance(1999);
+  assert.deepEqual(api.requests, []);
+  writer.set(pod, running);
+  await clock.advance(0);
+  assert.deepEqual(api.status(pod), running);
+  await clock.advance(30_000);
+  assert.equal(api.requests.length, 1);
+});
+
+test("a pod whose start takes longer is reported as waiting after 2 s", async (t) => {
+  const { clock, api, writer, watch } = await setUp(t);
+  const pod = api.put(fakePod({ status: { phase: "Pending" } }));
+  watch(pod);
+  writer.set(pod, waitingFor("ContainerCreating"));
+  await clock.advance(2000);
+  assert.deepEqual(api.status(pod), waitingFor("ContainerCreating"));
+});
+
+test("a pod that fails to start is reported immediately", async (t) => {
+  const { clock, api, writer, watch } = await setUp(t);
+  const pod = api.put(fakePod({ status: { phase: "Pending" } }));
+  watch(pod);
+  writer.set(pod, waitingFor("ContainerCreating"));
+  await clock.advance(100);
+  writer.set(pod, waitingFor("ErrImagePull"));
+  await clock.advance(0);
+  assert.deepEqual(api.status(pod), waitingFor("ErrImagePull"));
+  assert.equal(api.requests.length, 1);
+});
+
+test("a sandbox that stops soon after the pod was started is reported after 500 ms", async (t) => {
+  const { clock, api, writer, watch } = await setUp(t);
+  const ofSandbox = (status: "True" | "False") => ({ ...running, conditions: [sandboxIs(status)] });
+  const pod = api.put(fakePod({ status: { phase: "Pending", conditions: [sandboxIs("False")] } }));
+  watch(pod);
+  writer.set(pod, { phase: "Pending", conditions: [sandboxIs("True")] });
+  await clock.advance(100);
+  writer.set(pod, ofSandbox("True"));
+  await clock.advance(100);
+  writer.set(pod, ofSandbox("False"));
+  await clock.advance(500);
+  assert.deepEqual(api.status(pod), ofSandbox("False"));
+});
 
 test("a status that waits for the next one is dropped with its pod, and leaves no timer", async (t) => {
   const { clock, api, writer, watch, stop } = await setUp(t);

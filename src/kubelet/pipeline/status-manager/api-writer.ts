@@ -10,7 +10,7 @@ import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 import { type Pod, type PodStatus, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { ApiWriterMetrics } from "./api-writer-metrics.ts";
-import { reportsOnlySandbox, type StatusPatch } from "./api-writer-patch.ts";
+import { type Progress, progressIn, type StatusPatch } from "./api-writer-patch.ts";
 import { newerOf, planWrite, type WriteInfo, type WriteStep } from "./api-writer-plan.ts";
 
 export interface ApiStatusWriterOptions {
@@ -51,10 +51,15 @@ interface Entry {
 }
 
 const reconcileMs = 10_000;
-/** How long a status that only reports a new sandbox waits for that of the containers. While many pods start, they take seconds. */
-const newSandboxDelayMs = 2000;
-/** How long a status that only reports that the sandbox has stopped waits for the next one. */
-const stoppedSandboxDelayMs = 500;
+/**
+ * How long a status that only reports progress waits for the next one. While many pods start, their containers take seconds; the reference
+ * kubelet reports a new sandbox only after the containers were started and their images pulled.
+ */
+const progressDelayMs: Readonly<Record<Progress, number>> = {
+  starting: 2000,
+  "sandbox ready": 10_000,
+  "sandbox stopped": 500,
+};
 const requestTimeoutMs = 10_000;
 const initialRetryMs = 200;
 /** Short enough to write all statuses within seconds after the API is reachable again. */
@@ -132,8 +137,7 @@ export class ApiStatusWriter implements Component {
   /** The pod is gone. A status that is not written yet is dropped. */
   forget(uid: PodUid): void {
     this.#entries.delete(uid);
-    this.#delayed.get(uid)?.();
-    this.#delayed.delete(uid);
+    this.#endDelay(uid);
   }
 
   /** True if the API has the newest status of the pod. */
@@ -192,6 +196,8 @@ export class ApiStatusWriter implements Component {
     const { apiPod, couldHaveRunningContainers, isReleased, clock } = this.#o;
     const { uid: ownUid } = entry.pod.metadata;
     let sent: { version: number; couldHaveRunningContainers: boolean } | undefined;
+    // How long this status waits is decided again.
+    this.#endDelay(ownUid);
     for (let conflicts = 0; this.#isCurrent(entry); ) {
       const watched = apiPod(entry.pod);
       // A pod that is not in the watch is deleted, and the node may not get it.
@@ -220,9 +226,8 @@ export class ApiStatusWriter implements Component {
         sent.couldHaveRunningContainers === info.couldHaveRunningContainers
       )
         return;
-      const sandbox = step.kind === "patch" ? reportsOnlySandbox(step.patch) : undefined;
-      const delayMs = sandbox === "ready" ? newSandboxDelayMs : stoppedSandboxDelayMs;
-      if (sandbox && this.#delay(entry, delayMs)) return;
+      const progress = step.kind === "patch" && input.api ? progressIn(input.api, step.patch) : undefined;
+      if (progress && this.#delay(entry, progressDelayMs[progress])) return;
       try {
         switch (step.kind) {
           case "none":
@@ -282,15 +287,19 @@ export class ApiStatusWriter implements Component {
     const { uid } = pod.metadata;
     const remainingMs = waitingSince === undefined ? 0 : delayMs - msSince(clock, waitingSince);
     if (remainingMs <= 0) return false;
-    if (!this.#delayed.has(uid))
-      this.#delayed.set(
-        uid,
-        clock.after(remainingMs, () => {
-          this.#delayed.delete(uid);
-          this.wake(uid);
-        }),
-      );
+    this.#delayed.set(
+      uid,
+      clock.after(remainingMs, () => {
+        this.#delayed.delete(uid);
+        this.wake(uid);
+      }),
+    );
     return true;
+  }
+
+  #endDelay(uid: PodUid): void {
+    this.#delayed.get(uid)?.();
+    this.#delayed.delete(uid);
   }
 
   #isCurrent(entry: Entry): boolean {

@@ -62,12 +62,12 @@ test("status as recorded: a sidecar, volumes, users, and the limits of the pod's
   const previous = statusOf(pod, observedPod, passed);
   const known: Pod = { ...pod, status: previous };
   // No quota: the init containers have no limit. In cgroup v1 "no limit" is a number of bytes.
-  const podCgroup = {
+  const podCgroup = () => ({
     cpuShares: 51n,
     cpuQuotaUs: -1n,
     cpuPeriodUs: 100_000n,
     memoryLimit: 9_223_372_036_854_771_712n,
-  };
+  });
   assertAsObserved(statusOf(known, observedPod, { ...passed, previous, podCgroup }), status);
 });
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { aContainer, anObservedContainer, anObservedPod, aPod } from "../../../../test/builders/pods.ts";
 import { wallTime } from "../../../lib/base/time.ts";
 import type { CgroupLimits } from "../../../lib/host/cgroups/limits-reader.ts";
-import type { Pod, ResourceRequirements } from "../../../lib/model/pod.ts";
+import { annotationSource, type Pod, type ResourceRequirements } from "../../../lib/model/pod.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
 import type { ApiPodStatus } from "./api-types.ts";
 import { statusOf } from "./fake-input.ts";
@@ -159,16 +159,16 @@ const podTable: [
     { cpu: "2" },
   ],
   [
-    "a pod that is not Running in the API has those of the spec",
+    "a pod that is not Running has those of the spec",
     simple,
-    { podCgroup: cgroup },
+    { podCgroup: () => cgroup },
     { limits: { memory: "64Mi" }, requests: { cpu: "500m", memory: "32Mi" } },
     { cpu: "500m", memory: "32Mi" },
   ],
   [
     "a running pod has those of its cgroup",
     apiRuns(simple),
-    { podCgroup: cgroup },
+    { podCgroup: () => cgroup },
     { limits: { cpu: "2", memory: "128Mi" }, requests: { cpu: "1", memory: "32Mi" } },
     { cpu: "500m", memory: "32Mi" },
   ],
@@ -176,7 +176,7 @@ const podTable: [
     "amounts that the cgroup does not have are those last reported",
     apiRuns(simple),
     {
-      podCgroup: { cpuShares: 2n },
+      podCgroup: () => ({ cpuShares: 2n }),
       previous: {
         phase: "Running",
         resources: { limits: { cpu: "7" }, requests: { cpu: "8", memory: "9Mi" } },
@@ -189,7 +189,7 @@ const podTable: [
     "the memory request is the previous one while containers are resized",
     apiRuns(simple),
     {
-      podCgroup: { cpuShares: 2n },
+      podCgroup: () => ({ cpuShares: 2n }),
       previous: { phase: "Running", resources: { requests: { memory: "9Mi" } } },
       resizes: [
         {
@@ -211,9 +211,26 @@ const podTable: [
 ];
 for (const [rule, pod, more, resources, allocated] of podTable)
   test(`resources of a pod: ${rule}`, () => {
-    const status = statusOf(pod, undefined, more);
+    const status = statusOf(pod, undefined, { previous: pod.status, ...more });
     assert.deepEqual([status.resources, status.allocatedResources], [resources, allocated]);
   });
+
+const bothRun = anObservedPod([anObservedContainer("a"), anObservedContainer("b")]);
+
+test("resources of a pod: those of its cgroup are reported together with the first running container", () => {
+  const pod = { ...simple, metadata: { ...simple.metadata, annotations: {} }, status: { phase: "Pending" } };
+  const status = statusOf(pod, bothRun, { podCgroup: () => cgroup });
+  assert.deepEqual([status.phase, status.resources?.limits?.memory], ["Running", "128Mi"]);
+});
+
+test("resources of a pod: a static pod has those of the spec", () => {
+  const pod = {
+    ...simple,
+    metadata: { ...simple.metadata, annotations: { [annotationSource]: "file" } },
+  };
+  const status = statusOf(pod, bothRun, { podCgroup: () => cgroup });
+  assert.deepEqual([status.phase, status.resources?.limits?.memory], ["Running", "64Mi"]);
+});
 
 test("resources of a pod are not reported without the gate InPlacePodLevelResourcesVerticalScaling", () => {
   const status = statusOf(simple, undefined, { gates: { ...defaultStatusGates, podLevelStatus: false } });

@@ -1,5 +1,5 @@
 import type { CgroupLimits } from "../../../lib/host/cgroups/limits-reader.ts";
-import type { Container, Pod, ResourceRequirements } from "../../../lib/model/pod.ts";
+import { type Container, isStatic, type Pod, type ResourceRequirements } from "../../../lib/model/pod.ts";
 import { formatQuantity } from "../../../lib/model/quantity-form.ts";
 import {
   amountsOf,
@@ -12,6 +12,7 @@ import {
 } from "../../../lib/model/resources.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
 import type { ApiContainerStatus, ApiPodStatus } from "./api-types.ts";
+import type { PodPhase } from "./phase.ts";
 import type { StatusInput } from "./status-input.ts";
 
 type ResourceList = Record<string, string>;
@@ -74,22 +75,26 @@ function bytes(amount: number | bigint | undefined): string | undefined {
   return amount ? formatQuantity(BigInt(amount) * 1_000_000_000n, "binary") : undefined;
 }
 
-/** The pod-level resources: those of the spec, and once the API reports the pod as running, those of its cgroup. */
+/**
+ * The pod-level resources: those of the spec, and while the pod is Running, those of its cgroup. The reference kubelet reports these a
+ * little later, with a request of its own, and never for static pods.
+ */
 export function podResources(
   input: Pick<StatusInput, "pod" | "podCgroup" | "previous" | "gates" | "resizes">,
+  phase: PodPhase,
 ): Pick<ApiPodStatus, "resources" | "allocatedResources"> {
   const { pod, gates } = input;
   if (!gates.podLevelStatus) return {};
   const options = { podLevel: gates.podLevelResources };
   const requests = formatAmounts(pod, "requests", podRequests(pod, options));
-  const resources =
-    pod.status?.phase === "Running" && input.podCgroup
-      ? actualResources(input, input.podCgroup, requests)
-      : withoutEmpty({
-          ...pod.spec.resources,
-          requests,
-          limits: formatAmounts(pod, "limits", podLimits(pod, options)),
-        });
+  const cgroup = phase === "Running" && !isStatic(pod) ? input.podCgroup?.() : undefined;
+  const resources = cgroup
+    ? actualResources(input, cgroup, requests)
+    : withoutEmpty({
+        ...pod.spec.resources,
+        requests,
+        limits: formatAmounts(pod, "limits", podLimits(pod, options)),
+      });
   return { ...(Object.keys(requests).length > 0 ? { allocatedResources: requests } : {}), resources };
 }
 

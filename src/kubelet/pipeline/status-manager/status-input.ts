@@ -59,7 +59,8 @@ export interface StatusInput {
   previous: ApiPodStatus | undefined;
   /** True if the runtime supports recursive read-only mounts. */
   recursiveReadOnly: boolean;
-  podCgroup?: CgroupLimits;
+  /** The limits of the pod's cgroup. */
+  podCgroup?(): CgroupLimits | undefined;
   resizes?: readonly ResizeCondition[];
   /** The resources that a container was last given. */
   actuated?(container: string): ResourceRequirements | undefined;

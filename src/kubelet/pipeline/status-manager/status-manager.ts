@@ -115,7 +115,6 @@ export class StatusManager {
     }
     const mirror = entry?.hasMirrorTimes ? undefined : details.mirror;
     const starts = entry && !mirror?.startTime ? entry : startsOf(pod, mirror ?? previous, observed, now);
-    const podCgroup = this.#o.podCgroup?.(pod);
     const computed = podStatus({
       pod,
       observed,
@@ -131,7 +130,7 @@ export class StatusManager {
       now,
       previous,
       recursiveReadOnly: this.#o.recursiveReadOnly?.(pod) ?? false,
-      ...(podCgroup ? { podCgroup } : {}),
+      podCgroup: () => this.#o.podCgroup?.(pod),
       resizes: this.#o.allocation?.resizes(uid),
       actuated: (container) => this.#o.allocation?.actuated(uid, container),
       resourceHealth: (container) => this.#o.resourceHealth?.(uid, container) ?? [],

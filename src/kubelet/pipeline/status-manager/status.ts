@@ -51,7 +51,7 @@ function fullStatus(input: StatusInput, restartingAll: boolean): ApiPodStatus {
     containerStatuses: containers.sort(byName),
     ...(ephemeral.length > 0 ? { ephemeralContainerStatuses: ephemeral.sort(byName) } : {}),
     qosClass: podQos(pod),
-    ...podResources(input),
+    ...podResources(input, phase.phase),
   };
 }
 

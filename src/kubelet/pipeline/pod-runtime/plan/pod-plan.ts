@@ -94,6 +94,14 @@ export function emptyPlan(): PodPlan {
   return { kill: [], replaces: [], removeContainers: [], removeSandboxes: [], start: [], delays: [] };
 }
 
+/** True if the plan changes nothing that the runtime already has. */
+export function onlyStarts(plan: PodPlan): boolean {
+  const others = plan.kill.length + plan.replaces.length;
+  return (
+    !plan.killAll && !plan.resize && others + plan.removeContainers.length + plan.removeSandboxes.length === 0
+  );
+}
+
 /** True if there is nothing to do. */
 export function isEmpty(plan: PodPlan): boolean {
   return (
