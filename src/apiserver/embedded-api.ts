@@ -36,7 +36,7 @@ export interface EmbeddedApiOptions {
   readonly serviceRange?: string | undefined;
   /**
    * Addresses of pods on this machine. For these and for the machine itself, it also listens on the first address of
-   * the service range, which the machine must have; on port 443, or any that is free.
+   * the service CIDR, which the machine must have; on port 443, or any that is free.
    */
   readonly podRange?: string | undefined;
   /** The path of the kubeconfig for kubectl. */

@@ -17,7 +17,7 @@ const apiUsage = `kubelet api: run the Kubernetes API of one machine standalone 
   --port PORT             port to listen on (default: that of the last run, or 6443, or any free port)
   --service-range CIDR    addresses of services (default: 10.96.0.0/16)
   --pod-range CIDR        pod addresses on this machine. The API also listens for pods and the machine itself at the first
-                          address of the service range, on port 443 or any free port; the machine must have that address
+                          address of the service CIDR, on port 443 or any free port; the machine must have that address
   --node NAME             also write DIR/kubelet.kubeconfig for this node, which then needs no certificate request
   --certificates-for TIME lifetime of signed certificates (default: 8760h)
   --until-eof             exit when standard input is closed

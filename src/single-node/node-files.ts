@@ -39,7 +39,7 @@ export interface NodeFiles {
   /** The embedded API: its database and keys, its log, and the kubeconfig for kubectl. */
   readonly api: { readonly dir: string; readonly log: string; readonly kubeconfig: string };
   readonly cni: { readonly conf: string; readonly ipam: string };
-  /** The service range: kept as long as the API objects that use it. */
+  /** The service CIDR: kept as long as the API objects that use it. */
   readonly serviceRange: string;
   /** The CNI network; its name is in iptables comments and in the CNI cache. */
   readonly network: string;

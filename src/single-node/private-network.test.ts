@@ -36,7 +36,7 @@ test("services keep their range when the node is restarted, unless it is in use 
   assert.notEqual(chooseNetwork(files, [parseCidr("10.70.20.0/24")]).serviceRange, "10.70.16.0/20");
 });
 
-test("the ranges of other nodes are read from their files, including service ranges of stopped nodes", (t) => {
+test("the ranges of other nodes are read from their files, including service CIDRs of stopped nodes", (t) => {
   const node = directories(t);
   const [mine, running, stopped] = [node("mine"), node("running"), node("stopped")];
   const networked = (files: NodeFiles, subnet: string) =>

@@ -69,7 +69,7 @@ export function chooseNetwork(files: NodeFiles, others: readonly Ipv4Range[]): P
   return { podSubnet: pickSubnet(files.name, [...inUse, parseCidr(serviceRange)]), serviceRange };
 }
 
-/** The ranges of running nodes, and the service ranges of stopped ones. */
+/** The ranges of running nodes, and the service CIDRs of stopped ones. */
 export function rangesOfOtherNodes(files: NodeFiles): Ipv4Range[] {
   const baseDir = dirname(files.base);
   const others = readdirSync(baseDir).filter((name) => name !== basename(files.base));

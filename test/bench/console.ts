@@ -1,7 +1,7 @@
 // The CPU that pages of the console cost the agent: 250 pods on a runtime in memory, 20 of them change every second, without a viewer,
 // with one and with ten, alternating.
 import { once } from "node:events";
-import { type IncomingMessage, request as httpRequest } from "node:http";
+import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";

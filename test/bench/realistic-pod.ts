@@ -22,7 +22,7 @@ export function realisticPod(index: number, version: number) {
         team: `${index % 20}`,
       },
       annotations: {
-        "kubernetes.io/config.seen": time,
+        "example.com/deployed-at": time,
         "example.com/checksum": "9f86d081884c7d65".repeat(4),
       },
       ownerReferences: [

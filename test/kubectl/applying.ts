@@ -101,7 +101,7 @@ export function applying(setup: KubectlSetup): void {
           "--prune-allowlist=core/v1/ConfigMap",
         ];
         const out = await k.ok(args, { input: configMap("stays", {}, { labels }) });
-        assert.equal(out, "configmap/remains unchanged\nconfigmap/goes pruned\n");
+        assert.equal(out, "configmap/stays unchanged\nconfigmap/goes pruned\n");
         assert.equal(await k.ok(["get", "configmap", "-l", "set=pruned", "-o", "name"]), "configmap/stays\n");
       });
 

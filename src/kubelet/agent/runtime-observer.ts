@@ -1,10 +1,10 @@
+import type { PodUid } from "../../lib/model/pod.ts";
 import { EventStream } from "../pipeline/pleg/event-stream.ts";
 import { createEventStreamMetrics } from "../pipeline/pleg/event-stream-metrics.ts";
 import { Pleg } from "../pipeline/pleg/pleg.ts";
 import { createPlegMetrics } from "../pipeline/pleg/pleg-metrics.ts";
 import { RefreshHints } from "../pipeline/pleg/refresh-hints.ts";
 import { terminationMessage } from "../pipeline/pleg/termination-message.ts";
-import type { PodUid } from "../../lib/model/pod.ts";
 import type { AgentCore } from "./agent-core.ts";
 
 /** With an event stream the relist is a safety net only. */

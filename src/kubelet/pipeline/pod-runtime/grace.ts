@@ -12,7 +12,7 @@ type StoppedContainer = Pick<ObservedContainer, "name" | "annotations">;
 /**
  * The grace period of a container, including its preStop hook. In order of precedence: the caller's override, the deletionGracePeriodSeconds
  * of the pod, the terminationGracePeriodSeconds of the failed probe, that of the pod spec. If the pod is unknown, the values that were
- * recorded when the container was created apply. 0 means that the container is killed without running the hook, as when all
+ * recorded when the container was created apply. 0 means that the container is stopped without running the hook, as when all
  * containers of a pod are restarted.
  */
 export function graceSecondsOf(

@@ -40,7 +40,7 @@ export async function admitServiceAccount(
     spec.imagePullSecrets = account.imagePullSecrets.map(({ name }) => ({ name }));
 }
 
-/** A static pod runs without the API, so its mirror pod may not reference API objects. */
+/** A static pod runs without the API server, so its mirror pod may not have a service account, Secrets or tokens. Node restriction checks the rest. */
 function checkMirror(pod: PodDraft): void {
   if (pod.spec.serviceAccountName) throw forbidden(pod, "a mirror pod may not reference service accounts");
   const references = checkNoApiReferences(asModelPod(pod));
