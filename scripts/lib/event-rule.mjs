@@ -8,8 +8,8 @@
 export const exceptions = [
   // To metrics, traces and logs, which trigger no handler.
   { file: "agent/agent-core.ts", name: "onLag", why: "a metric" },
-  { file: "agent/start-gate.ts", name: "onAdmitted", why: "a metric" },
-  { file: "agent/start-gate.ts", name: "onChange", why: "a metric" },
+  { file: "agent/start-limiter.ts", name: "onAdmitted", why: "a metric" },
+  { file: "agent/start-limiter.ts", name: "onChange", why: "a metric" },
   { file: "agent/endpoints.ts", name: "onChecked", why: "a metric" },
   { file: "agent/kubelet-server.ts", name: "onChecked", why: "a metric" },
   { file: "agent/pods-api.ts", name: "onDropped", why: "a metric and a log line" },

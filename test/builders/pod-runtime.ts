@@ -13,8 +13,8 @@ import { ProbeResults } from "../../src/kubelet/state/probe-results.ts";
 import { ReplacedContainers } from "../../src/kubelet/state/replaced-containers.ts";
 import { StartingContainers } from "../../src/kubelet/state/starting-containers.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
+import { ConcurrencyLimiter } from "../../src/lib/base/concurrency-limiter.ts";
 import { FakeClock } from "../../src/lib/base/fake-clock.ts";
-import { ConcurrencyGate } from "../../src/lib/base/gate.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { createMetrics } from "../../src/lib/base/metrics.ts";
 import { createCriClient } from "../../src/lib/clients/cri/client.ts";
@@ -96,7 +96,7 @@ export async function podRuntimeOnFake(
         started: (id, started) => pleg.started(id, started),
         changed: (uid) => pleg.changed(uid),
       },
-      gate: new ConcurrencyGate(4),
+      limiter: new ConcurrencyLimiter(4),
       clock,
       logger: silentLogger,
       events,

@@ -19,8 +19,8 @@ import { ProbeResults } from "../../src/kubelet/state/probe-results.ts";
 import { ReplacedContainers } from "../../src/kubelet/state/replaced-containers.ts";
 import { StartingContainers } from "../../src/kubelet/state/starting-containers.ts";
 import type { Clock } from "../../src/lib/base/clock.ts";
+import { ConcurrencyLimiter } from "../../src/lib/base/concurrency-limiter.ts";
 import { settle } from "../../src/lib/base/fake-clock.ts";
-import { ConcurrencyGate } from "../../src/lib/base/gate.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { createMetrics } from "../../src/lib/base/metrics.ts";
 import { fullNameOf, type Pod, type PodUid } from "../../src/lib/model/pod.ts";
@@ -117,7 +117,7 @@ export class SimulatedAgent {
         refresh: (uid) => this.#pleg.refresh(uid),
         started: (id, started) => this.#pleg.started(id, started),
       },
-      gate: new ConcurrencyGate(4),
+      limiter: new ConcurrencyLimiter(4),
       clock,
       logger: silentLogger,
       events,

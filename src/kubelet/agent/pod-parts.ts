@@ -98,7 +98,7 @@ export function podParts(
     probes: probing.outcomes,
     replaced: core.replaced,
     gates: {
-      restart: core.restartGates,
+      restart: core.restartLimiters,
       stopSignals: node.settings.gates.containerStopSignals,
       podLevelStatus: o.gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
       podLevelResources: node.settings.gates.podLevelResources,

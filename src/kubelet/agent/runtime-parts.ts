@@ -21,7 +21,7 @@ import type { DynamicResources } from "./dynamic-resources.ts";
 import { imageManager } from "./images.ts";
 import { podRequests } from "./pod-requests.ts";
 import { type PodVolumes, podVolumes } from "./pod-volumes.ts";
-import { startGate } from "./start-gate.ts";
+import { startLimiter } from "./start-limiter.ts";
 import { timedPulls } from "./timed-pulls.ts";
 
 export interface RuntimeParts {
@@ -136,7 +136,7 @@ export function podRuntime(
     files,
     observe: { ...observe, get: (uid) => observed.get(uid) },
     resizing,
-    gate: startGate({ clock, metrics, cpus: node.cpus, width: o.maxParallelStarts }),
+    limiter: startLimiter({ clock, metrics, cpus: node.cpus, width: o.maxParallelStarts }),
     clock,
     logger,
     events,
@@ -147,7 +147,7 @@ export function podRuntime(
     starting: core.starting,
     onStarted: (pod, container) =>
       core.post({ kind: "container-started", uid: pod.metadata.uid, pod, container }),
-    gates: core.restartGates,
+    gates: core.restartLimiters,
     maxDeadPerContainer: o.deadContainers?.maxPerContainer,
     minDeadAgeMs: o.deadContainers?.minAgeMs,
     maxRestartDelayMs: delays.maxMs,

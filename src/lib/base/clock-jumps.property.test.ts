@@ -1,7 +1,7 @@
 import { unaffectedByJumps } from "../../../test/builders/clock-jumps.ts";
 import { Backoff } from "./backoff.ts";
 import { msUntil } from "./clock.ts";
-import { ConcurrencyGate } from "./gate.ts";
+import { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 import { RateLimit } from "./rate-limit.ts";
 
 unaffectedByJumps("a rate limit", 5000, async (clock) => {
@@ -27,15 +27,15 @@ unaffectedByJumps("a back-off", 100_000, async (clock) => {
   return triedAt;
 });
 
-unaffectedByJumps("a gate whose slots are held too long", 40_000, async (clock) => {
+unaffectedByJumps("a limiter whose slots are held too long", 40_000, async (clock) => {
   const seen: string[] = [];
-  const gate = new ConcurrencyGate<"a">(1, {
+  const limiter = new ConcurrencyLimiter<"a">(1, {
     clock,
     maxHoldMs: 10_000,
     onAdmitted: (ms) => seen.push(`waited ${ms}`),
   });
   for (let i = 0; i < 4; i++) {
-    void gate.run(() => {
+    void limiter.run(() => {
       seen.push(`${i} at ${clock.elapsedMs}`);
       return new Promise<void>(() => {});
     });

@@ -1,6 +1,6 @@
 import { type Clock, msFromNow, wallTimeOf } from "../../../lib/base/clock.ts";
+import type { ConcurrencyLimiter } from "../../../lib/base/concurrency-limiter.ts";
 import { isAbort, KubeletError, messageOf, retryAtOf } from "../../../lib/base/errors.ts";
-import type { ConcurrencyGate } from "../../../lib/base/gate.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { dateOf, earliest, epochMs, type MonotonicTime } from "../../../lib/base/time.ts";
 import type {
@@ -35,7 +35,7 @@ import { ContainerStarter } from "./start-container.ts";
 import type { StartMetrics } from "./start-metrics.ts";
 import { StopTracker } from "./stop-tracker.ts";
 
-/** The kinds of starts that the concurrency gate distinguishes. */
+/** The kinds of starts that the concurrency limiter distinguishes. */
 export type StartKind = "restart" | "container" | "sandbox";
 
 export interface PodRuntimeOptions {
@@ -81,7 +81,7 @@ export interface PodRuntimeOptions {
     /** Containers of the pod were changed in place: the next refresh has to request their details again. */
     changed?(uid: PodUid): void;
   };
-  gate: ConcurrencyGate<StartKind>;
+  limiter: ConcurrencyLimiter<StartKind>;
   clock: Clock;
   logger: Logger;
   events: PodEvents;
@@ -236,7 +236,7 @@ export class PodRuntime {
     this.#refreshed.delete(uid);
     await this.#o.cgroups.remove(uid);
     this.#kill.stops.forget(uid);
-    this.#o.gate.forget(uid);
+    this.#o.limiter.forget(uid);
     this.#o.replaced.forget(uid);
     this.#o.starting.forget(uid);
     this.#reportedBackOff.delete(uid);
@@ -266,7 +266,7 @@ export class PodRuntime {
 
   /** A sandbox or container of the pod is being started: the pod is refreshed when that has returned. */
   isStarting(uid: PodUid): boolean {
-    return this.#o.gate.isRunning(uid);
+    return this.#o.limiter.isRunning(uid);
   }
 
   /** The containers of a pod that are being stopped, the end of their grace period, and whether their hook is still running. */
@@ -291,7 +291,7 @@ export class PodRuntime {
       restarts: this.#restarts.size,
       refreshed: this.#refreshed.size,
       "reported back-offs": this.#reportedBackOff.size,
-      "starts that hang": this.#o.gate.blockedOwners,
+      "starts that hang": this.#o.limiter.blockedOwners,
     };
   }
 
@@ -476,11 +476,11 @@ export class PodRuntime {
     report: SyncReport,
     signal: AbortSignal,
   ): Promise<SandboxId> {
-    const { runtime, requests, cgroups, files, gate, events, metrics } = this.#o;
+    const { runtime, requests, cgroups, files, limiter, events, metrics } = this.#o;
     report.blockedOn("waiting for a start slot", { kind: "start-slot" });
     const create = async () => {
       report.blockedOn("creating the sandbox", { kind: "sandbox" });
-      // Within the gate too: the preparations of many pods would delay the first of them.
+      // Within the limit, too: the preparations of many pods would delay the first of them.
       await files.createPodDirs(pod).catch((error) => {
         events.warning(pod, "Failed", `error making pod data directories: ${messageOf(error)}`);
         throw error;
@@ -506,7 +506,7 @@ export class PodRuntime {
       }
     };
     const owner = pod.metadata.uid;
-    return gate.run(create, { signal, owner, priority: startPriority(pod), kind: "sandbox" });
+    return limiter.run(create, { signal, owner, priority: startPriority(pod), kind: "sandbox" });
   }
 
   /** Starts the planned containers in order. A failure does not prevent the others from starting. */

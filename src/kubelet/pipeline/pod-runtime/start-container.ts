@@ -20,7 +20,7 @@ export interface StartContainerOptions
     | "images"
     | "requests"
     | "files"
-    | "gate"
+    | "limiter"
     | "events"
     | "observe"
     | "clock"
@@ -105,7 +105,7 @@ export class ContainerStarter {
         throw failed(error, "CreateContainerConfigError");
       });
     if (action.role !== "ephemeral") await this.#o.resizing?.containerStarts(pod, container);
-    const id = await this.#o.gate.run(
+    const id = await this.#o.limiter.run(
       async () => {
         // The pod may have been terminated while it waited.
         signal.throwIfAborted();

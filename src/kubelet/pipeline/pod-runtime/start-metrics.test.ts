@@ -7,10 +7,10 @@ import {
   aPod,
   aSandbox,
 } from "../../../../test/builders/pods.ts";
+import { ConcurrencyLimiter } from "../../../lib/base/concurrency-limiter.ts";
 import { abortError, KubeletError } from "../../../lib/base/errors.ts";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { metricValues } from "../../../lib/base/fixtures.ts";
-import { ConcurrencyGate } from "../../../lib/base/gate.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
 import type { PodSpec } from "../../../lib/model/pod.ts";
@@ -72,7 +72,7 @@ function node(failing: Partial<Record<Step, Error>> = {}, mounts: { image?: obje
       linkLog: async () => {},
     } as unknown as PodRuntimeOptions["files"],
     observe: { get: () => now, refresh: async () => {}, started: async () => {} },
-    gate: new ConcurrencyGate(1),
+    limiter: new ConcurrencyLimiter(1),
     clock: new FakeClock(),
     logger: silentLogger,
     events: { normal: () => {}, warning: () => {} },

@@ -1,9 +1,9 @@
 import { type Container, isStatic, type Pod } from "../../../lib/model/pod.ts";
 import {
   type ContainerRole,
-  defaultRestartGates,
+  defaultRestartLimiters,
   isSidecar,
-  type RestartGates,
+  type RestartLimiters,
   restartDecision,
 } from "../../../lib/model/restart-policy.ts";
 import type { ApiContainerStatus, Terminated } from "./api-types.ts";
@@ -26,7 +26,7 @@ export interface PhaseInfo {
   restartingAll?: boolean;
   /** True if this one was stopped to be replaced. */
   replaced?: (container: string, containerID: string | undefined) => boolean;
-  gates?: RestartGates;
+  gates?: RestartLimiters;
 }
 
 /** The phase of a pod by the states of its containers, as upstream's getPhase. Ephemeral containers are ignored. */
@@ -86,7 +86,7 @@ function restartable(
   container: Container,
   role: ContainerRole,
   end: Terminated,
-  { gates = defaultRestartGates, replaced, restartingAll }: PhaseInfo,
+  { gates = defaultRestartLimiters, replaced, restartingAll }: PhaseInfo,
 ): boolean {
   if (restartingAll) return true;
   if (replaced?.(container.name, end.containerID)) return true;

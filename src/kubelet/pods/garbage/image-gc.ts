@@ -1,8 +1,8 @@
 import { statfs } from "node:fs/promises";
 import type { Clock } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
+import { ConcurrencyLimiter } from "../../../lib/base/concurrency-limiter.ts";
 import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
-import { ConcurrencyGate } from "../../../lib/base/gate.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import { runPeriodically } from "../../../lib/base/run-periodically.ts";
@@ -43,7 +43,7 @@ export class ImageGc implements Component {
   readonly name = "image-gc";
   readonly #o: ImageGcOptions;
   /** Records must not change during a removal. */
-  readonly #gate = new ConcurrencyGate(1);
+  readonly #limiter = new ConcurrencyLimiter(1);
   readonly #removed;
   #records = new Map<string, ImageRecord>();
   #startedAt: MonotonicTime;
@@ -107,7 +107,7 @@ export class ImageGc implements Component {
   }
 
   #exclusively<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    return this.#gate.run(work, { signal });
+    return this.#limiter.run(work, { signal });
   }
 
   async #detectImages(signal: AbortSignal | undefined): Promise<Iterable<ImageRecord>> {

@@ -1,6 +1,6 @@
 import { type Clock, msSince } from "../../../lib/base/clock.ts";
+import { ConcurrencyLimiter } from "../../../lib/base/concurrency-limiter.ts";
 import { isAbort, KubeletError } from "../../../lib/base/errors.ts";
-import { ConcurrencyGate } from "../../../lib/base/gate.ts";
 import { RateLimit } from "../../../lib/base/rate-limit.ts";
 import type { ImageService, ImageSpecInit, PodSandboxConfigInit } from "../../../lib/clients/cri/cri.ts";
 import { pullErrorText } from "./pull-error.ts";
@@ -40,19 +40,19 @@ export interface Pulled {
 /** Calls the runtime to pull, within the limits of parallel pulls and pull rate. */
 export class Puller {
   readonly #o: PullerOptions;
-  readonly #gate: ConcurrencyGate;
+  readonly #limiter: ConcurrencyLimiter;
   readonly #rate: RateLimit;
 
   constructor(options: PullerOptions) {
     this.#o = options;
-    this.#gate = new ConcurrencyGate(options.parallelPulls);
+    this.#limiter = new ConcurrencyLimiter(options.parallelPulls);
     this.#rate = new RateLimit(options.pullsPerSecond, options.pullBurst, options.clock);
   }
 
   async pull(request: PullRequest): Promise<Pulled> {
     const { signal, onPull } = request;
     onPull("queue");
-    return this.#gate.run(
+    return this.#limiter.run(
       async () => {
         onPull("rate");
         await this.#rate.take(signal);

@@ -2,8 +2,8 @@ import { readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Clock } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
+import { ConcurrencyLimiter } from "../../../lib/base/concurrency-limiter.ts";
 import { errnoOf, isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
-import { ConcurrencyGate } from "../../../lib/base/gate.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { ContainerId, RuntimeService } from "../../../lib/clients/cri/cri.ts";
@@ -35,7 +35,7 @@ export interface LogRotationOptions {
 export class LogRotation implements Component {
   readonly name = "log-rotation";
   readonly #o: LogRotationOptions;
-  readonly #gate: ConcurrencyGate;
+  readonly #limiter: ConcurrencyLimiter;
   /** Logs that are queued or being rotated. */
   #busy = new Map<ContainerId, Promise<void>>();
   /** Logged again only when it changes. */
@@ -44,7 +44,7 @@ export class LogRotation implements Component {
 
   constructor(options: LogRotationOptions) {
     this.#o = options;
-    this.#gate = new ConcurrencyGate(options.workers);
+    this.#limiter = new ConcurrencyLimiter(options.workers);
   }
 
   get done(): Promise<void> {
@@ -69,7 +69,7 @@ export class LogRotation implements Component {
     for (const id of this.#lastErrors.keys()) if (!ids.has(id)) this.#lastErrors.delete(id);
     for (const container of running) {
       if (!container.logPath || this.#busy.has(container.id)) continue;
-      const work = this.#gate
+      const work = this.#limiter
         .run(() => this.#check(container, signal), { signal })
         .catch((error) => {
           if (!isAbort(error)) throw error;

@@ -1,4 +1,4 @@
-import { ConcurrencyGate } from "../../../lib/base/gate.ts";
+import { ConcurrencyLimiter } from "../../../lib/base/concurrency-limiter.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { ResourceAllocator } from "../../../lib/model/topology.ts";
 
@@ -7,7 +7,7 @@ export type Unlock = (allocators: readonly ResourceAllocator[]) => void;
 
 /** The locks of allocators, always taken in the same order, so that pods cannot deadlock. */
 export class AllocatorLocks {
-  readonly #gates = new Map<ResourceAllocator, ConcurrencyGate>();
+  readonly #limiters = new Map<ResourceAllocator, ConcurrencyLimiter>();
 
   /** Runs the work while it holds the locks of all of these allocators. Rejects if the signal is aborted while it waits for one. */
   async run<T>(
@@ -25,11 +25,11 @@ export class AllocatorLocks {
     };
     try {
       for (const allocator of allocators) {
-        const gate = allocator.lock ? undefined : this.#gateOf(allocator);
-        if (!gate || gate.running > 0) onWait(allocator);
+        const limiter = allocator.lock ? undefined : this.#limiterOf(allocator);
+        if (!limiter || limiter.running > 0) onWait(allocator);
         held.set(
           allocator,
-          (await (gate ? enter(gate, signal) : allocator.lock?.(pod, signal))) ?? (() => {}),
+          (await (limiter ? enter(limiter, signal) : allocator.lock?.(pod, signal))) ?? (() => {}),
         );
       }
       return await work(unlock);
@@ -38,16 +38,16 @@ export class AllocatorLocks {
     }
   }
 
-  #gateOf(allocator: ResourceAllocator): ConcurrencyGate {
-    const gate = this.#gates.get(allocator) ?? new ConcurrencyGate(1);
-    this.#gates.set(allocator, gate);
-    return gate;
+  #limiterOf(allocator: ResourceAllocator): ConcurrencyLimiter {
+    const limiter = this.#limiters.get(allocator) ?? new ConcurrencyLimiter(1);
+    this.#limiters.set(allocator, limiter);
+    return limiter;
   }
 }
 
-/** Resolves to a function that releases the gate. */
-function enter(gate: ConcurrencyGate, signal: AbortSignal): Promise<() => void> {
+/** Resolves to a function that releases the limiter. */
+function enter(limiter: ConcurrencyLimiter, signal: AbortSignal): Promise<() => void> {
   return new Promise((resolve, reject) => {
-    gate.run(() => new Promise<void>(resolve), { signal }).catch(reject);
+    limiter.run(() => new Promise<void>(resolve), { signal }).catch(reject);
   });
 }

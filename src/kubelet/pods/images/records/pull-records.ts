@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { Clock } from "../../../../lib/base/clock.ts";
 import type { Component } from "../../../../lib/base/component.ts";
+import { ConcurrencyLimiter } from "../../../../lib/base/concurrency-limiter.ts";
 import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
-import { ConcurrencyGate } from "../../../../lib/base/gate.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import { createMetrics, type Metrics } from "../../../../lib/base/metrics.ts";
 import { runPeriodically } from "../../../../lib/base/run-periodically.ts";
@@ -54,7 +54,7 @@ export class PullRecords implements Component {
   readonly #intentFiles: RecordFiles<PullIntent>;
   readonly #recordFiles: RecordFiles<PulledRecord>;
   /** One writer at a time: disk and memory change together. */
-  readonly #writes = new ConcurrencyGate(1);
+  readonly #writes = new ConcurrencyLimiter(1);
   readonly #records = new Map<string, PulledRecord>();
   #broken: ReadonlySet<string> = new Set();
   #loaded = false;

@@ -49,7 +49,7 @@ interface Waiter<Kind extends string> {
  * Runs at most `width` operations concurrently, and one of a reserved kind in addition: by priority,
  * then by kind, then by age.
  */
-export class ConcurrencyGate<Kind extends string = string> {
+export class ConcurrencyLimiter<Kind extends string = string> {
   readonly #width: number;
   readonly #o: GateOptions<Kind>;
   #running: Record<Slot, number> = { shared: 0, reserved: 0 };
@@ -62,7 +62,7 @@ export class ConcurrencyGate<Kind extends string = string> {
   readonly #runningOf = new Map<string, number>();
 
   constructor(width: number, options: GateOptions<Kind> = {}) {
-    if (!(width >= 1)) throw new RangeError(`a gate of width ${width} admits nothing`);
+    if (!(width >= 1)) throw new RangeError(`a limiter of width ${width} admits nothing`);
     this.#width = width;
     this.#o = options;
   }

@@ -1,5 +1,5 @@
 import type { Clock } from "../../lib/base/clock.ts";
-import { ConcurrencyGate } from "../../lib/base/gate.ts";
+import { ConcurrencyLimiter } from "../../lib/base/concurrency-limiter.ts";
 import { exponentialBuckets, type Metrics } from "../../lib/base/metrics.ts";
 import type { StartKind } from "../pipeline/pod-runtime/pod-runtime.ts";
 
@@ -12,7 +12,7 @@ const minSlotMs = 1500;
  * Limits concurrent runtime calls that are expensive. A burst of new pods does not delay restarts, and a started pod is completed
  * before another starts: otherwise no pod of a burst would run before all have a sandbox.
  */
-export function startGate(o: { clock: Clock; metrics: Metrics; cpus: number; width?: number }) {
+export function startLimiter(o: { clock: Clock; metrics: Metrics; cpus: number; width?: number }) {
   const waits = o.metrics.histogram({
     name: "kubelet_ts_start_wait_seconds",
     help: "Time that starts waited for a slot",
@@ -27,7 +27,7 @@ export function startGate(o: { clock: Clock; metrics: Metrics; cpus: number; wid
     name: "kubelet_ts_starts_running",
     help: "Starts that hold a slot",
   });
-  return new ConcurrencyGate<StartKind>(o.width || startWidth(o.cpus), {
+  return new ConcurrencyLimiter<StartKind>(o.width || startWidth(o.cpus), {
     clock: o.clock,
     maxHoldMs: maxSlotMs,
     minHoldMs: minSlotMs,

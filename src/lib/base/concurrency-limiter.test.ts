@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sleep } from "./clock.ts";
+import { ConcurrencyLimiter, type GateOptions, type SlotRequest } from "./concurrency-limiter.ts";
 import { isAbort } from "./errors.ts";
 import { FakeClock, monotonicTime, settle } from "./fake-clock.ts";
-import { ConcurrencyGate, type GateOptions, type SlotRequest } from "./gate.ts";
 
 /** Work that lasts until it is released. */
 function setUp(width: number, options: GateOptions = {}) {
-  const gate = new ConcurrencyGate(width, options);
+  const limiter = new ConcurrencyLimiter(width, options);
   const running: string[] = [];
   const order: string[] = [];
   const ends = new Map<string, PromiseWithResolvers<void>>();
   const run = (name: string, turn: SlotRequest = {}) =>
-    gate.run(async () => {
+    limiter.run(async () => {
       order.push(name);
       running.push(name);
       const end = Promise.withResolvers<void>();
@@ -24,15 +24,15 @@ function setUp(width: number, options: GateOptions = {}) {
     ends.get(name)?.resolve();
     await settle();
   };
-  return { gate, running, order, run, end, ends };
+  return { limiter, running, order, run, end, ends };
 }
 
-test("no more operations run concurrently than the width of the gate", async () => {
-  const { running, run, end, gate } = setUp(2);
+test("no more operations run concurrently than the width of the limiter", async () => {
+  const { running, run, end, limiter } = setUp(2);
   const all = ["a", "b", "c"].map((name) => run(name));
   await settle();
   assert.deepEqual(running, ["a", "b"]);
-  assert.equal(gate.waiting, 1);
+  assert.equal(limiter.waiting, 1);
   await end("a");
   assert.deepEqual(running, ["b", "c"]);
   await end("b");
@@ -59,14 +59,14 @@ test("the highest priority runs first, then the longest-waiting", async () => {
 });
 
 test("an aborted waiter never runs and uses no slot", async () => {
-  const { run, end, order, gate } = setUp(1);
+  const { run, end, order, limiter } = setUp(1);
   const first = run("first");
   const stop = new AbortController();
   const given = run("aborted", { signal: stop.signal });
   const last = run("last");
   stop.abort();
   await assert.rejects(given, isAbort);
-  assert.equal(gate.waiting, 1);
+  assert.equal(limiter.waiting, 1);
   await settle();
   await end("first");
   await end("last");
@@ -80,7 +80,7 @@ test("work aborted beforehand does not start, even with a free slot", async () =
   assert.deepEqual(order, []);
 });
 
-test("an abort after the start of the work does not change the gate", async () => {
+test("an abort after the start of the work does not change the limiter", async () => {
   const { run, end, running } = setUp(1);
   const stop = new AbortController();
   const first = run("first", { signal: stop.signal });
@@ -109,16 +109,16 @@ test("work that fails frees its slot", async () => {
 });
 
 for (const width of [0, -1, Number.NaN])
-  test(`a gate of width ${width} is rejected`, () =>
-    assert.throws(() => new ConcurrencyGate(width), RangeError));
+  test(`a limiter of width ${width} is rejected`, () =>
+    assert.throws(() => new ConcurrencyLimiter(width), RangeError));
 
 test("work that hangs passes its slot on, and frees it only once", async () => {
   const clock = new FakeClock();
-  const gate = new ConcurrencyGate(1, { clock, maxHoldMs: 10_000 });
+  const limiter = new ConcurrencyLimiter(1, { clock, maxHoldMs: 10_000 });
   const hang = Promise.withResolvers<void>();
   const order: string[] = [];
   const run = (name: string, until: Promise<void>) =>
-    gate.run(async () => {
+    limiter.run(async () => {
       order.push(name);
       await until;
     });
@@ -202,7 +202,7 @@ for (const [rule, turns, expected] of orders)
   });
 
 test("the reserved slot is for its kind only, one at a time, beyond the width", async () => {
-  const { run, end, running, gate } = setUp(1, { kinds, reserved: ["restart"] });
+  const { run, end, running, limiter } = setUp(1, { kinds, reserved: ["restart"] });
   const all = [
     run("s1", { kind: "sandbox", priority: 9 }),
     run("s2", { kind: "sandbox", priority: 9 }),
@@ -211,7 +211,7 @@ test("the reserved slot is for its kind only, one at a time, beyond the width", 
   ];
   await settle();
   assert.deepEqual(running, ["s1", "r1"], "a restart gets the reserved slot regardless of priorities");
-  assert.deepEqual([gate.running, gate.waiting], [2, 2]);
+  assert.deepEqual([limiter.running, limiter.waiting], [2, 2]);
   await end("r1");
   assert.deepEqual(running, ["s1", "r2"]);
   await end("r2");
@@ -220,7 +220,7 @@ test("the reserved slot is for its kind only, one at a time, beyond the width", 
   assert.deepEqual(running, ["s2"]);
   await end("s2");
   await Promise.all(all);
-  assert.deepEqual([gate.running, gate.waiting], [0, 0]);
+  assert.deepEqual([limiter.running, limiter.waiting], [0, 0]);
 });
 
 test("a reserved kind uses a shared slot while one is free", async () => {
@@ -239,7 +239,7 @@ test("a reserved kind uses a shared slot while one is free", async () => {
 test("a restart during a burst of 60 waits for one slot at most, even when others restart", async () => {
   const clock = new FakeClock();
   const waits: { kind: string | undefined; waitMs: number }[] = [];
-  const gate = new ConcurrencyGate(4, {
+  const limiter = new ConcurrencyLimiter(4, {
     clock,
     kinds,
     reserved: ["restart"],
@@ -248,11 +248,11 @@ test("a restart during a burst of 60 waits for one slot at most, even when other
   const turnMs = 300;
   const work = () => new Promise<void>((resolve) => clock.after(turnMs, resolve));
   const pods = Array.from({ length: 60 }, async () => {
-    await gate.run(work, { kind: "sandbox" });
-    await gate.run(work, { kind: "container" });
+    await limiter.run(work, { kind: "sandbox" });
+    await limiter.run(work, { kind: "container" });
   });
   await clock.advance(turnMs / 2);
-  const restarts = [1, 2, 3, 4, 5].map(() => gate.run(work, { kind: "restart" }));
+  const restarts = [1, 2, 3, 4, 5].map(() => limiter.run(work, { kind: "restart" }));
   await clock.advance(60_000);
   await Promise.all([...pods, ...restarts]);
   const waited = waits.filter((w) => w.kind === "restart").map((w) => w.waitMs);
@@ -265,12 +265,12 @@ test("a restart during a burst of 60 waits for one slot at most, even when other
 test("in a burst half of the pods run after half of the time, because started pods are finished first", async () => {
   const clock = new FakeClock();
   const began = clock.elapsedMs;
-  const gate = new ConcurrencyGate(4, { clock, kinds });
+  const limiter = new ConcurrencyLimiter(4, { clock, kinds });
   const work = () => new Promise<void>((resolve) => clock.after(100, resolve));
   const runsAfter: number[] = [];
   const pods = Array.from({ length: 40 }, async () => {
-    await gate.run(work, { kind: "sandbox" });
-    await gate.run(work, { kind: "container" });
+    await limiter.run(work, { kind: "sandbox" });
+    await limiter.run(work, { kind: "container" });
     runsAfter.push(clock.elapsedMs - began);
   });
   await clock.advance(60_000);
@@ -283,17 +283,17 @@ test("waits and counts are reported, including aborted callers", async () => {
   const clock = new FakeClock();
   const waits: [number, string | undefined][] = [];
   const counts: string[] = [];
-  const gate = new ConcurrencyGate(1, {
+  const limiter = new ConcurrencyLimiter(1, {
     clock,
     onAdmitted: (waitMs, kind) => waits.push([waitMs, kind]),
     onChange: ({ waiting, running }) => counts.push(`${waiting}/${running}`),
   });
   const stop = new AbortController();
-  const first = gate.run(() => new Promise<void>((resolve) => clock.after(500, resolve)), {
+  const first = limiter.run(() => new Promise<void>((resolve) => clock.after(500, resolve)), {
     kind: "sandbox",
   });
-  const second = gate.run(async () => {}, { kind: "container" });
-  const given = gate.run(async () => {}, { kind: "restart", signal: stop.signal });
+  const second = limiter.run(async () => {}, { kind: "container" });
+  const given = limiter.run(async () => {}, { kind: "restart", signal: stop.signal });
   stop.abort();
   await assert.rejects(given, isAbort);
   await clock.advance(500);
@@ -307,11 +307,11 @@ test("waits and counts are reported, including aborted callers", async () => {
 
 test("a restart that hangs frees the reserved slot for the next restart", async () => {
   const clock = new FakeClock();
-  const gate = new ConcurrencyGate(1, { clock, maxHoldMs: 1000, kinds, reserved: ["restart"] });
+  const limiter = new ConcurrencyLimiter(1, { clock, maxHoldMs: 1000, kinds, reserved: ["restart"] });
   const hang = Promise.withResolvers<void>();
   const order: string[] = [];
   const run = (name: string, kind: (typeof kinds)[number]) =>
-    gate.run(
+    limiter.run(
       async () => {
         order.push(name);
         await hang.promise;
@@ -325,7 +325,7 @@ test("a restart that hangs frees the reserved slot for the next restart", async 
   assert.deepEqual(order, ["s1", "r1", "r2", "r3"]);
   hang.resolve();
   await Promise.all(all);
-  assert.equal(gate.running, 0);
+  assert.equal(limiter.running, 0);
 });
 
 test("work that hangs passes its slot on early where work is usually short, and late where it is long", async () => {
@@ -336,14 +336,14 @@ test("work that hangs passes its slot on early where work is usually short, and 
     [5000, 10_000],
   ] as const) {
     const clock = new FakeClock();
-    const gate = new ConcurrencyGate(1, { clock, minHoldMs: 1000, maxHoldMs: 10_000 });
-    const usual = usualMs === 0 ? undefined : gate.run(() => sleep(clock, usualMs));
+    const limiter = new ConcurrencyLimiter(1, { clock, minHoldMs: 1000, maxHoldMs: 10_000 });
+    const usual = usualMs === 0 ? undefined : limiter.run(() => sleep(clock, usualMs));
     await clock.advance(usualMs);
     await usual;
     const hang = Promise.withResolvers<void>();
-    const hanging = gate.run(() => hang.promise);
+    const hanging = limiter.run(() => hang.promise);
     let passed = false;
-    const next = gate.run(async () => {
+    const next = limiter.run(async () => {
       passed = true;
     });
     await clock.advance(expectedMs - 1);
@@ -357,50 +357,50 @@ test("work that hangs passes its slot on early where work is usually short, and 
 
 test("an owner whose work hung and failed needs no slot, until its work ends in time", async () => {
   const clock = new FakeClock();
-  const gate = new ConcurrencyGate(1, { clock, maxHoldMs: 1000 });
+  const limiter = new ConcurrencyLimiter(1, { clock, maxHoldMs: 1000 });
   const fails = async (ms: number) => {
     await sleep(clock, ms);
     throw new Error("failed");
   };
   const failing = (ms: number) =>
     assert.rejects(
-      gate.run(() => fails(ms), { owner: "a" }),
+      limiter.run(() => fails(ms), { owner: "a" }),
       /failed/,
     );
   const first = failing(1500);
   await clock.advance(1500);
   await first;
-  assert.equal(gate.blockedOwners, 1);
+  assert.equal(limiter.blockedOwners, 1);
   const again = failing(500);
-  assert.equal(gate.running, 0, "it has a slot");
+  assert.equal(limiter.running, 0, "it has a slot");
   await clock.advance(500);
   await again;
-  assert.equal(gate.blockedOwners, 0);
+  assert.equal(limiter.blockedOwners, 0);
 
-  const slow = gate.run(() => sleep(clock, 1500), { owner: "a" });
-  assert.equal(gate.running, 1);
+  const slow = limiter.run(() => sleep(clock, 1500), { owner: "a" });
+  assert.equal(limiter.running, 1);
   await clock.advance(1500);
   await slow;
-  assert.equal(gate.blockedOwners, 0, "slow is not blocked");
+  assert.equal(limiter.blockedOwners, 0, "slow is not blocked");
 
   const hung = failing(2000);
   await clock.advance(2000);
   await hung;
-  gate.forget("a");
-  assert.equal(gate.blockedOwners, 0);
+  limiter.forget("a");
+  assert.equal(limiter.blockedOwners, 0);
 });
 
 test("an owner runs from when its work has a slot until the work ends, even if the slot was passed on", async () => {
   const clock = new FakeClock();
-  const { gate, run, end } = setUp(1, { clock, maxHoldMs: 100 });
+  const { limiter, run, end } = setUp(1, { clock, maxHoldMs: 100 });
   const all = [run("a", { owner: "x" }), run("b", { owner: "y" })];
   await settle();
-  assert.deepEqual([gate.isRunning("x"), gate.isRunning("y")], [true, false]);
+  assert.deepEqual([limiter.isRunning("x"), limiter.isRunning("y")], [true, false]);
   await clock.advance(100);
-  assert.deepEqual([gate.isRunning("x"), gate.isRunning("y")], [true, true]);
+  assert.deepEqual([limiter.isRunning("x"), limiter.isRunning("y")], [true, true]);
   await end("a");
-  assert.deepEqual([gate.isRunning("x"), gate.isRunning("y")], [false, true]);
+  assert.deepEqual([limiter.isRunning("x"), limiter.isRunning("y")], [false, true]);
   await end("b");
   await Promise.all(all);
-  assert.equal(gate.isRunning("y"), false);
+  assert.equal(limiter.isRunning("y"), false);
 });
