@@ -17,3 +17,14 @@ export async function makeDirs(dir: string, mode: number): Promise<void> {
     if (errnoOf(error) !== "EEXIST" || !(await stat(dir)).isDirectory()) throw error;
   }
 }
+
+/** Does the work in a directory, which usually exists; otherwise it is created first. */
+export async function inDir(dir: string, mode: number, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT") throw error;
+    await makeDirs(dir, mode);
+    await work();
+  }
+}

@@ -1,9 +1,10 @@
 import { readlink, realpath, rm, symlink, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { allDone } from "../../../lib/base/all-done.ts";
 import { errnoOf, KubeletError } from "../../../lib/base/errors.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import { listDir } from "../../../lib/host/entries.ts";
-import { makeDirs } from "../../../lib/host/make-dirs.ts";
+import { inDir, makeDirs } from "../../../lib/host/make-dirs.ts";
 import { readMountsBelow } from "../../../lib/host/mount-table.ts";
 import { removeEmptyTree, removeTree } from "../../../lib/host/remove-tree.ts";
 import { restartsByLogs } from "../../../lib/host/restart-logs.ts";
@@ -43,9 +44,11 @@ export class PodFiles {
   async createPodDirs(pod: Pod): Promise<void> {
     const dir = this.podDir(pod.metadata.uid);
     await makeDirs(dir, 0o750);
-    await makeDirs(join(dir, "volumes"), 0o750);
-    await makeDirs(join(dir, "plugins"), 0o750);
-    await makeDirs(this.logDir(pod.metadata), 0o755);
+    await allDone([
+      makeDirs(join(dir, "volumes"), 0o750),
+      makeDirs(join(dir, "plugins"), 0o750),
+      makeDirs(this.logDir(pod.metadata), 0o755),
+    ]);
   }
 
   async createContainerDirs(pod: Pod, container: string): Promise<void> {
@@ -59,9 +62,9 @@ export class PodFiles {
 
   async linkLog(pod: Pod, container: string, attempt: number, id: ContainerId): Promise<void> {
     const target = join(this.logDir(pod.metadata), containerLogPath(container, attempt));
-    await makeDirs(this.#o.containerLogsDir, 0o755);
+    const { containerLogsDir } = this.#o;
     try {
-      await symlink(target, this.#linkOf(pod.metadata, container, id));
+      await inDir(containerLogsDir, 0o755, () => symlink(target, this.#linkOf(pod.metadata, container, id)));
     } catch (error) {
       if (errnoOf(error) !== "EEXIST") throw error;
     }

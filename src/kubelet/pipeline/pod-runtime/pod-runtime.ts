@@ -1,3 +1,4 @@
+import { allDone } from "../../../lib/base/all-done.ts";
 import { type Clock, msFromNow, wallTimeOf } from "../../../lib/base/clock.ts";
 import type { ConcurrencyLimiter } from "../../../lib/base/concurrency-limiter.ts";
 import { isAbort, KubeletError, messageOf, retryAtOf } from "../../../lib/base/errors.ts";
@@ -481,15 +482,17 @@ export class PodRuntime {
     const create = async () => {
       report.blockedOn("creating the sandbox", { kind: "sandbox" });
       // Within the limit, too: the preparations of many pods would delay the first of them.
-      await files.createPodDirs(pod).catch((error) => {
-        events.warning(pod, "Failed", `error making pod data directories: ${messageOf(error)}`);
-        throw error;
-      });
-      await cgroups.ensure(pod).catch((error) => {
-        const message = `unable to ensure pod container exists: ${messageOf(error)}`;
-        events.warning(pod, "FailedCreatePodContainer", message);
-        throw error;
-      });
+      await allDone([
+        files.createPodDirs(pod).catch((error) => {
+          events.warning(pod, "Failed", `error making pod data directories: ${messageOf(error)}`);
+          throw error;
+        }),
+        cgroups.ensure(pod).catch((error) => {
+          const message = `unable to ensure pod container exists: ${messageOf(error)}`;
+          events.warning(pod, "FailedCreatePodContainer", message);
+          throw error;
+        }),
+      ]);
       metrics?.podStarting(pod);
       try {
         const config = await requests.sandbox(pod, attempt);

@@ -1,6 +1,6 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { makeDirs } from "../../../lib/host/make-dirs.ts";
+import { inDir } from "../../../lib/host/make-dirs.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { PodHostname } from "./hostname.ts";
 
@@ -36,7 +36,6 @@ function aliases(pod: Pod): string {
 
 /** Written in place: running containers have this file mounted, and would not see a new one. */
 export async function writeEtcHosts(path: string, content: string): Promise<void> {
-  await makeDirs(dirname(path), 0o750);
-  await writeFile(path, content);
+  await inDir(dirname(path), 0o750, () => writeFile(path, content));
   await chmod(path, 0o644);
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { type PodDns, podDns } from "./dns.ts";
@@ -24,7 +25,8 @@ export class PodNameResolution {
 
   async dns(pod: Pod, nodeIps: readonly string[]): Promise<PodDns> {
     const { clusterDns, clusterDomain, resolvConf } = this.#o;
-    const host = resolvConf === "" ? undefined : parseResolvConf(await readFile(resolvConf, "utf8"));
+    // A small local file, read for each request: the thread pool would take several times as long.
+    const host = resolvConf === "" ? undefined : parseResolvConf(readFileSync(resolvConf, "utf8"));
     return podDns(pod, { clusterDns, clusterDomain, host, nodeIps });
   }
 

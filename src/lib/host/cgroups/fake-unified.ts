@@ -33,6 +33,7 @@ export class FakeUnified implements CgroupFiles {
 
   read = hostCgroupFiles.read;
   dirs = hostCgroupFiles.dirs;
+  exists = hostCgroupFiles.exists;
 
   async write(file: string, text: string): Promise<void> {
     await stat(file);

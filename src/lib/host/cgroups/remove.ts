@@ -47,8 +47,9 @@ export async function removeDirs(
   { signal, timeoutMs = defaultTimeoutMs }: RemoveOptions = {},
 ): Promise<void> {
   const deadline = msFromNow(clock, timeoutMs);
-  // Most are already empty or removed.
-  let left = await busyOf(dirs, (dir) => removeOne(files, dir));
+  const existing = dirs.filter((dir) => files.exists(dir));
+  // Most are already empty.
+  let left = await busyOf(existing, (dir) => removeOne(files, dir));
   for (let pauseMs = firstPauseMs; left.length > 0; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     if (signal?.aborted) throw abortError(signal.reason);
     const pids = await pidsBelow(files, left);

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import type { CgroupResources } from "./driver.ts";
+import { type CgroupFiles, directCgroupFiles } from "./files.ts";
 import { detectLayout } from "./layout.ts";
 import { CgroupV1 } from "./v1.ts";
 
@@ -36,6 +37,31 @@ describe("cgroup v1", { skip }, () => {
       assert.equal(read("cpuset", `${root}/a/b`, "cpuset.cpus"), read("cpuset", "/", "cpuset.cpus"));
       assert.notEqual(read("cpuset", `${root}/a/b`, "cpuset.mems"), "");
     }
+  });
+
+  it("is created below parents that an agent left without a cpuset when it was killed", {
+    skip: !mounts.has("cpuset") && "no cpuset controller here",
+  }, async () => {
+    const cpuset = mounts.get("cpuset")!;
+    await mkdir(join(cpuset, `${root}/killed/tier`), { recursive: true });
+    assert.equal(read("cpuset", `${root}/killed/tier`, "cpuset.cpus"), "");
+    await driver.create(`${root}/killed/tier/pod`, {});
+    for (const path of ["killed", "killed/tier", "killed/tier/pod"])
+      assert.equal(read("cpuset", `${root}/${path}`, "cpuset.cpus"), read("cpuset", "/", "cpuset.cpus"));
+  });
+
+  it("needs one operation in each hierarchy if its parents exist", async () => {
+    await driver.create(`${root}/parent`, {});
+    const made: string[] = [];
+    const files: CgroupFiles = {
+      ...directCgroupFiles,
+      mkdir: (dir) => {
+        made.push(dir);
+        return directCgroupFiles.mkdir(dir);
+      },
+    };
+    await new CgroupV1({ mounts, files }).create(`${root}/parent/pod`, {});
+    assert.deepEqual(made, dirs(`${root}/parent/pod`));
   });
 
   it("does not exist while one hierarchy lacks it", async () => {

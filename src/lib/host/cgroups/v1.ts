@@ -1,10 +1,10 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { errnoOf } from "../../base/errors.ts";
 import type { CgroupDriver, CgroupPath, CgroupResources, RemoveOptions } from "./driver.ts";
-import { type CgroupFiles, hostCgroupFiles } from "./files.ts";
+import { type CgroupFiles, directCgroupFiles } from "./files.ts";
 import { killProcesses, removeDirs } from "./remove.ts";
-import { checkPath, pathAndParents, pidsBelow } from "./tree.ts";
+import { checkPath, pidsBelow } from "./tree.ts";
 
 /** The hierarchies that decide whether a cgroup exists; others are optional. */
 const requiredControllers = new Set(["cpu", "cpuacct", "cpuset", "hugetlb", "memory", "pids", "systemd"]);
@@ -26,7 +26,7 @@ export class CgroupV1 implements CgroupDriver {
 
   constructor(options: V1Options) {
     this.#mounts = options.mounts;
-    this.#files = options.files ?? hostCgroupFiles;
+    this.#files = options.files ?? directCgroupFiles;
     this.#clock = options.clock ?? systemClock;
     this.#kill = options.kill ?? ((pid) => process.kill(pid, "SIGKILL"));
   }
@@ -100,20 +100,28 @@ export class CgroupV1 implements CgroupDriver {
     }
   }
 
+  /** Its parents usually exist. */
   async #createIn(mount: string, path: CgroupPath): Promise<void> {
-    const cpuset = mount === this.#mounts.get("cpuset");
-    for (const step of pathAndParents(path)) {
-      const dir = join(mount, step);
+    const dir = join(mount, path);
+    try {
       await this.#files.mkdir(dir);
-      // A new cpuset has no CPUs and no memory nodes, and nothing can run in it until they are set.
-      if (cpuset) for (const file of ["cpuset.cpus", "cpuset.mems"]) await this.#inherit(dir, file);
+    } catch (error) {
+      if (errnoOf(error) !== "ENOENT" || dirname(path) === "/") throw error;
+      await this.#createIn(mount, dirname(path));
+      await this.#files.mkdir(dir);
     }
+    // A new cpuset has no CPUs and no memory nodes, and nothing can run in it until they are set.
+    if (mount === this.#mounts.get("cpuset"))
+      for (const file of ["cpuset.cpus", "cpuset.mems"]) await this.#inherit(mount, path, file);
   }
 
-  async #inherit(dir: string, file: string): Promise<void> {
-    const own = (await this.#files.read(join(dir, file))).trim();
-    if (own === "")
-      await this.#files.write(join(dir, file), (await this.#files.read(join(dir, "..", file))).trim());
+  /** Resolves to the value. A parent has none if an agent was killed before it had set it. */
+  async #inherit(mount: string, path: CgroupPath, file: string): Promise<string> {
+    const own = (await this.#files.read(join(mount, path, file))).trim();
+    if (own !== "" || path === "/") return own;
+    const inherited = await this.#inherit(mount, dirname(path), file);
+    await this.#files.write(join(mount, path, file), inherited);
+    return inherited;
   }
 
   async #setQuota(path: CgroupPath, { cpuQuota, cpuPeriod }: CgroupResources): Promise<void> {

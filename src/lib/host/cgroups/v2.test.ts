@@ -55,13 +55,39 @@ describe("cgroup v2", () => {
         if (pattern.test(value)) throw Object.assign(new Error("busy"), { code: "EBUSY" });
         await files.write(file, value);
       };
-      const { read, dirs, mkdir, rmdir } = files;
-      const picky = { read, dirs, write, mkdir: mkdir.bind(files), rmdir: rmdir.bind(files) };
+      const { read, dirs, mkdir, rmdir, exists } = files;
+      const picky = { read, dirs, exists, write, mkdir: mkdir.bind(files), rmdir: rmdir.bind(files) };
       return new CgroupV2({ root, files: picky, clock });
     };
     await assert.rejects(refuse(/\+/).create("/p", {}), { code: "EBUSY" });
     await refuse(/\+cpuset/).create("/p", {});
     assert.equal(await text("p/cgroup.controllers"), "cpu memory pids");
+  });
+
+  it("needs one directory and one read if its parent delegates all", async () => {
+    const { root, files, driver } = await setUp();
+    await driver.create("/kubepods/burstable/a", {});
+    const used: string[] = [];
+    const counted = new CgroupV2({
+      root,
+      files: Object.assign(Object.create(files) as FakeUnified, {
+        read: (file: string) => {
+          used.push(`read ${file}`);
+          return files.read(file);
+        },
+        mkdir: (path: string) => {
+          used.push(`mkdir ${path}`);
+          return files.mkdir(path);
+        },
+      }),
+    });
+    await counted.create("/kubepods/burstable/b", {});
+    assert.deepEqual(used, [
+      `read ${join(root, "kubepods/burstable/cgroup.subtree_control")}`,
+      `read ${join(root, "cgroup.controllers")}`,
+      `mkdir ${join(root, "kubepods/burstable/b")}`,
+    ]);
+    assert.equal(await driver.exists("/kubepods/burstable/b"), true);
   });
 
   it("does not exist without its controllers", async () => {

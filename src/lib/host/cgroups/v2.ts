@@ -1,8 +1,8 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { errnoOf } from "../../base/errors.ts";
 import type { CgroupDriver, CgroupPath, CgroupResources, RemoveOptions } from "./driver.ts";
-import { type CgroupFiles, hostCgroupFiles, isGone } from "./files.ts";
+import { type CgroupFiles, directCgroupFiles, isGone } from "./files.ts";
 import { killProcesses, removeDirs } from "./remove.ts";
 import { checkPath, pathAndParents, pidsBelow } from "./tree.ts";
 import { sharesToWeight } from "./weight.ts";
@@ -30,7 +30,7 @@ export class CgroupV2 implements CgroupDriver {
 
   constructor(options: V2Options) {
     this.#root = options.root;
-    this.#files = options.files ?? hostCgroupFiles;
+    this.#files = options.files ?? directCgroupFiles;
     this.#clock = options.clock ?? systemClock;
     this.#kill = options.kill ?? ((pid) => process.kill(pid, "SIGKILL"));
   }
@@ -51,13 +51,33 @@ export class CgroupV2 implements CgroupDriver {
 
   async create(path: CgroupPath, resources: CgroupResources): Promise<void> {
     checkPath(path);
+    if (await this.#delegatesAll(dirname(path))) await this.#files.mkdir(join(this.#root, path));
+    else await this.#createWithParents(path);
+    await this.update(path, resources);
+  }
+
+  async #createWithParents(path: CgroupPath): Promise<void> {
     await this.#delegate(this.#root);
     const steps = pathAndParents(path).map((step) => join(this.#root, step));
     for (const [index, dir] of steps.entries()) {
       await this.#files.mkdir(dir);
       if (index < steps.length - 1) await this.#delegate(dir);
     }
-    await this.update(path, resources);
+  }
+
+  /** The kernel allows that only if all parents of this cgroup do so too. */
+  async #delegatesAll(path: CgroupPath): Promise<boolean> {
+    try {
+      return (await this.#notDelegated(join(this.#root, path))).length === 0;
+    } catch (error) {
+      if (isGone(error)) return false;
+      throw error;
+    }
+  }
+
+  async #notDelegated(dir: string): Promise<string[]> {
+    const enabled = (await this.#files.read(join(dir, "cgroup.subtree_control"))).split(/\s+/);
+    return (await this.#usable()).filter((name) => !enabled.includes(name));
   }
 
   async update(path: CgroupPath, resources: CgroupResources): Promise<void> {
@@ -114,8 +134,7 @@ export class CgroupV2 implements CgroupDriver {
   /** Lets the children of this cgroup use the controllers. One that cannot be delegated does not affect the others. */
   async #delegate(dir: string): Promise<void> {
     const file = join(dir, "cgroup.subtree_control");
-    const enabled = (await this.#files.read(file)).split(/\s+/);
-    const missing = (await this.#usable()).filter((name) => !enabled.includes(name));
+    const missing = await this.#notDelegated(dir);
     if (missing.length === 0) return;
     const enable = (names: string[]) => this.#files.write(file, names.map((name) => `+${name}`).join(" "));
     try {

@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { removeDir } from "../../../test/node/remove-dir.ts";
+import { inDir } from "./make-dirs.ts";
+
+test("a missing directory is created before the work is repeated, and other failures are not repeated", async (t) => {
+  const root = await mkdtemp(join(tmpdir(), "in-dir-"));
+  t.after(() => removeDir(root));
+  const dir = join(root, "a/b");
+  await inDir(dir, 0o750, () => writeFile(join(dir, "file"), "text"));
+  assert.equal(await readFile(join(dir, "file"), "utf8"), "text");
+  assert.equal((await stat(dir)).mode & 0o777, 0o750);
+  let attempts = 0;
+  const fails = inDir(dir, 0o750, async () => {
+    attempts++;
+    throw Object.assign(new Error("full"), { code: "ENOSPC" });
+  });
+  await assert.rejects(fails, /full/);
+  assert.equal(attempts, 1);
+});
