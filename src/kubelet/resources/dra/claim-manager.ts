@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { allDone } from "../../../lib/base/all-done.ts";
 import type { Clock } from "../../../lib/base/clock.ts";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
@@ -159,7 +160,8 @@ export class ClaimManager {
     const batches = new Map<string, ClaimId[]>();
     for (const { claim, drivers } of checked)
       for (const name of drivers) batches.set(name, [...(batches.get(name) ?? []), claim]);
-    await all([...batches].map(([name, claims]) => this.#prepareBy(name, claims, onStep, signal)));
+    // What succeeded is recorded even if another fails.
+    await allDone([...batches].map(([name, claims]) => this.#prepareBy(name, claims, onStep, signal)));
     await this.#save("state");
   }
 
@@ -233,7 +235,7 @@ export class ClaimManager {
       if (claim.pods.size > 1) this.#leave(uid, claim.uid);
       else for (const name of claim.drivers.keys()) batches.set(name, [...(batches.get(name) ?? []), claim]);
     }
-    await all([...batches].map(([name, claims]) => this.#unprepareBy(name, uid, claims, onStep, signal)));
+    await allDone([...batches].map(([name, claims]) => this.#unprepareBy(name, uid, claims, onStep, signal)));
     for (const claim of this.#of(uid)) this.#leave(uid, claim.uid);
     await this.#save("state");
   }
@@ -305,12 +307,6 @@ export class ClaimManager {
     if (pods.size > 0) this.#set({ ...claim, pods });
     else this.#claims.delete(keyOf(claim.namespace, claim.name));
   }
-}
-
-/** Waits for all, then throws the first error: what succeeded is recorded even if another fails. */
-async function all(work: readonly Promise<void>[]): Promise<void> {
-  const results = await Promise.allSettled(work);
-  for (const result of results) if (result.status === "rejected") throw result.reason;
 }
 
 function keyOf(namespace: string, name: string): string {
