@@ -82,9 +82,13 @@ describe("pods with resource claims", options, () => {
       );
       assert.ok(items.some(({ spec }) => spec.driver === "late.example.com"));
     });
-    await waitFor(() => assert.match(node.fullNode.agent.log(), /Plugin registered" plugin="late\.example\.com"/));
+    await waitFor(() =>
+      assert.match(node.fullNode.agent.log(), /Plugin registered" plugin="late\.example\.com"/),
+    );
     await driver.stop();
-    await waitFor(() => assert.match(node.fullNode.agent.log(), /Deregistered plugin" plugin="late\.example\.com"/));
+    await waitFor(() =>
+      assert.match(node.fullNode.agent.log(), /Deregistered plugin" plugin="late\.example\.com"/),
+    );
     await node.pod("late", [{ name: "device", resourceClaimName: "late" }]);
     const message =
       /FailedPrepareDynamicResources: Failed to prepare dynamic resources: prepare dynamic resources: DRA driver late\.example\.com is not registered/;
