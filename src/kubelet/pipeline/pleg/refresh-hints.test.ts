@@ -122,6 +122,17 @@ test("a container that the agent's own call started needs no refresh, however lo
   assert.equal(state.refreshed, 0);
 });
 
+test("a start that hangs delays the refresh by 10 s, and leaves no timer", async () => {
+  const { hints, state, clock } = setUp(observedPod("ready"));
+  state.isStarting = true;
+  hints.received(uid, { id: "c", type: created });
+  await clock.advance(10_000);
+  assert.equal(state.refreshed, 0);
+  await clock.advance(250);
+  assert.equal(state.refreshed, 1);
+  assert.equal(clock.pending, 0);
+});
+
 test("a failed refresh causes a relist", async () => {
   const { hints, state, clock } = setUp(undefined, () => Promise.reject(new Error("unavailable")));
   hints.received(uid, { id: "s", type: created });

@@ -21,6 +21,8 @@ export interface RefreshHintsOptions {
 
 /** The pod runtime refreshes a pod after each of its own calls: within this time after the call has returned, even while many pods start. */
 const ownCallMs = 250;
+/** A call that takes longer may hang: what happened before it is observed without waiting for it. */
+const maxStartMs = 10_000;
 
 /**
  * Refreshes the pods that events name, unless the observed pods already show what an event reports: most events are caused by calls
@@ -50,10 +52,10 @@ export class RefreshHints {
     this.#compareLater(uid);
   }
 
-  /** A call that hangs does not hide for long what happened before it: relists do not wait. */
-  #compareLater(uid: PodUid): void {
+  #compareLater(uid: PodUid, waitedMs = 0): void {
     this.#o.clock.after(ownCallMs, () => {
-      if (this.#o.isStarting(uid)) return this.#compareLater(uid);
+      if (waitedMs < maxStartMs && this.#o.isStarting(uid))
+        return this.#compareLater(uid, waitedMs + ownCallMs);
       const hints = this.#waiting.get(uid) ?? [];
       this.#waiting.delete(uid);
       if (!hints.every((each) => this.#isObserved(uid, each))) this.#refresh(uid);
