@@ -64,8 +64,8 @@ test(long("a run reports every figure of the runtime and of each kubelet"), { sk
     assert.ok(out.includes(figures[key].label), key);
   }
   const ours = (key: FigureKey) => report.rows.find((row) => row.key === key)!.cells[1]!.median;
-  // Two statuses and three events of each pod; at most as many again for the node.
-  assert.ok(ours("burstRequests") >= 10 && ours("burstRequests") <= 30, `${ours("burstRequests")} requests`);
+  // One or two statuses and three events of each pod; at most as many again for the node.
+  assert.ok(ours("burstRequests") >= 8 && ours("burstRequests") <= 30, `${ours("burstRequests")} requests`);
   assert.ok(ours("burstLast") >= ours("burstMedian"));
   assert.ok(ours("startCpu") > 0 && ours("startToReady") > 0);
   assert.ok(ours("idleMemory") > 20 && ours("podsMemory") < 1000);
