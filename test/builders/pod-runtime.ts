@@ -93,6 +93,7 @@ export async function podRuntimeOnFake(
       observe: {
         get: (uid) => observed.get(uid),
         refresh: (uid) => pleg.refresh(uid),
+        isAbsent: (uid) => pleg.isAbsent(uid),
         started: (id, started) => pleg.started(id, started),
         changed: (uid) => pleg.changed(uid),
       },
@@ -144,6 +145,15 @@ export async function podRuntimeOnFake(
     end: (pod: Pod) => runtime.stop(pod.metadata.uid, pod, { signal, report }),
     release: (pod: Pod) => runtime.release(pod.metadata.uid),
     remove: (pod: Pod) => runtime.remove(pod.metadata, signal),
+    /** A relist so late that the PLEG knows which pods are absent. */
+    settle: async () => {
+      await clock.advance(60_000);
+      pleg.relistSoon();
+      for (;;) {
+        await pleg.refresh(testUid);
+        if (pleg.isAbsent(testUid)) return;
+      }
+    },
     /** A new agent without state takes over. */
     newAgent: () => {
       runtime = make();

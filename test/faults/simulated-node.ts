@@ -115,6 +115,7 @@ export class SimulatedAgent {
       observe: {
         get: (uid) => observed.get(uid),
         refresh: (uid) => this.#pleg.refresh(uid),
+        isAbsent: (uid) => this.#pleg.isAbsent(uid),
         started: (id, started) => this.#pleg.started(id, started),
       },
       limiter: new ConcurrencyLimiter(4),

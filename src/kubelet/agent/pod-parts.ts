@@ -80,6 +80,7 @@ export function podParts(
     resizing: resizing(cgroups),
     observe: {
       refresh: (uid) => pleg.refresh(uid),
+      isAbsent: (uid) => pleg.isAbsent(uid),
       started: (id, started) => pleg.started(id, started),
       changed: (uid) => pleg.changed(uid),
     },

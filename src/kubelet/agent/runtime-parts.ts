@@ -40,7 +40,7 @@ export function podRuntime(
     cgroups: PodCgroups;
     userNamespaces: UserNamespaces;
     resizing: PodResizing;
-    observe: Pick<Pleg, "refresh" | "started" | "changed">;
+    observe: Pick<Pleg, "refresh" | "isAbsent" | "started" | "changed">;
     /** The phase of a pod's worker; undefined for a pod that is neither desired nor running. */
     phaseOf: (uid: PodUid) => "syncing" | "terminating" | "terminated" | undefined;
     /** Whether orphans may be removed. */

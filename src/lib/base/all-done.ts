@@ -1,5 +1,11 @@
 /** Waits for all, even if one fails: nothing is left that runs in the background. Then throws the first failure. */
-export async function allDone(work: readonly Promise<void>[]): Promise<void> {
-  const failed = (await Promise.allSettled(work)).find((result) => result.status === "rejected");
+export async function allDone<const T extends readonly unknown[]>(
+  work: {
+    readonly [K in keyof T]: Promise<T[K]>;
+  },
+): Promise<T> {
+  const results = await Promise.allSettled(work);
+  const failed = results.find((result) => result.status === "rejected");
   if (failed) throw failed.reason;
+  return results.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as T;
 }

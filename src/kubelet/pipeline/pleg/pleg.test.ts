@@ -591,3 +591,26 @@ test("a container that is gone right after its start causes a listing", async (t
   await pleg.started(podId("u"), { containers: [startedContainer("gone", "u")] });
   assert.equal(state("u"), "c-u running");
 });
+
+test("a pod is absent only after a relist that calls of a previous agent can no longer follow", async (t) => {
+  const { view, pleg, clock } = await setUp(t, { everyMs: 6_000, view: (view) => view.show("known") });
+  assert.equal(pleg.isAbsent(u("new")), false, "the first relist may be too early");
+  await clock.advance(6_000);
+  assert.equal(pleg.isAbsent(u("new")), false, "so may the second");
+  await clock.advance(6_000);
+  assert.equal(pleg.isAbsent(u("new")), true);
+  assert.equal(pleg.isAbsent(u("known")), false);
+  view.sandboxes.push({ id: "s-new", uid: "new", ready: true });
+  await pleg.started(podId("new"), { sandbox: "s-new" as SandboxId, containers: [] });
+  assert.equal(pleg.isAbsent(u("new")), false);
+});
+
+test("a pod that cannot be inspected is not absent", async (t) => {
+  const { view, pleg, clock } = await setUp(t, { everyMs: 6_000 });
+  await clock.advance(12_000);
+  view.show("broken");
+  view.before = (call) => (call.startsWith("sandbox ") ? Promise.reject(new Error("broken")) : undefined);
+  await clock.advance(6_000);
+  assert.equal(pleg.isAbsent(u("broken")), false);
+  assert.equal(pleg.isAbsent(u("new")), true);
+});

@@ -51,6 +51,8 @@ export interface PlegOptions {
 
 const unhealthyAfterMs = 3 * 60_000;
 const refreshAgainMs = 500;
+/** How long the runtime may still start something for an agent that was killed: it cancels the calls of a client that is gone. */
+const settleMs = 10_000;
 /** Kills whose container has not been observed as exited yet are few. */
 const maxOomKilled = 256;
 
@@ -74,6 +76,7 @@ export class Pleg implements Component {
   #oomKilled = new Set<ContainerId>();
   /** The last relist that was applied completely: it also applies to the pods that it did not find. */
   #completeFrom = 0;
+  #isSettled = false;
   /** Sandboxes that no kubelet created: they have no pod labels and are listed by ID. */
   #foreign = new Set<string>();
   #lastRelistAt: MonotonicTime | undefined;
@@ -191,6 +194,15 @@ export class Pleg implements Component {
     );
   }
 
+  /**
+   * The runtime has nothing of this pod, as far as a refresh would show: a relist has completed since calls of a previous agent can still
+   * have been running in the runtime, and the pod was not in it.
+   */
+  isAbsent(uid: PodUid): boolean {
+    const { observed } = this.#o;
+    return this.#isSettled && observed.get(uid) === undefined && observed.knows(uid);
+  }
+
   /** The kernel killed a process of this container because memory ran out. */
   oomKilled(id: ContainerId): void {
     this.#oomKilled.delete(id);
@@ -295,7 +307,10 @@ export class Pleg implements Component {
       }
     }
     observed.relisted(listed);
-    if (complete) this.#completeFrom = sequence;
+    if (complete) {
+      this.#completeFrom = sequence;
+      this.#isSettled ||= msBetween(this.#startedAt, startedAt) >= settleMs;
+    }
     for (const [uid, from] of this.#appliedFrom)
       if (from <= this.#completeFrom && !observed.get(uid)) this.#appliedFrom.delete(uid);
     for (const uid of this.#changedAt.keys()) if (!observed.get(uid)) this.#changedAt.delete(uid);

@@ -1,5 +1,6 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { allDone } from "../../../lib/base/all-done.ts";
 import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { LinuxContainerResourcesInit } from "../../../lib/clients/cri/cri.ts";
 import { NamespaceMode } from "../../../lib/gen/runtime/v1/api_pb.js";
@@ -150,8 +151,10 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
     const fileKey = await o.fileKeys(pod, spec);
     const plugged = await o.devices?.devicesFor(pod, spec, signal);
     const terminationFile = terminationFileName();
-    await writeHostsFile(o, pod, podIps);
-    await createTerminationFile(o.settings.rootDir, pod, spec, terminationFile);
+    await allDone([
+      writeHostsFile(o, pod, podIps),
+      createTerminationFile(o.settings.rootDir, pod, spec, terminationFile),
+    ]);
     const known = {
       ...context,
       attempt,

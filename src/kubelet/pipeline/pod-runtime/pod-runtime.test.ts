@@ -263,6 +263,27 @@ test("a pod is listed once for its start, and again when something was removed",
   assert.deepEqual(s.names(), ["a#1 exited", "a#2 running"]);
 });
 
+test("once the PLEG knows that a pod is absent, its start needs no listing", async (t) => {
+  const s = await setUp(t);
+  await s.settle();
+  const before = s.fake.callsOf("ListContainers").length;
+  await s.sync(onePod());
+  assert.deepEqual(s.names(), ["a#0 running"]);
+  assert.equal(s.fake.callsOf("ListContainers").length, before);
+});
+
+test("a sandbox whose creation could not be observed is found, even if the PLEG does not have the pod", async (t) => {
+  const s = await setUp(t);
+  await s.settle();
+  s.fake.faults.add({ method: "PodSandboxStatus", times: 2, effect: fail("unreachable") });
+  s.fake.faults.add({ method: "ListContainers", effect: fail("unreachable") });
+  await assert.rejects(s.sync(onePod()), /unreachable/);
+  assert.equal(s.observed.get(testUid), undefined);
+  for (let i = 0; i < 3; i++) await s.sync(onePod()).catch(() => {});
+  assert.equal(s.fake.callsOf("RunPodSandbox").length, 1);
+  assert.deepEqual(s.names(), ["a#0 running"]);
+});
+
 test("nothing is done while the refresh fails", async (t) => {
   const s = await setUp(t);
   s.fake.faults.add({ method: "ListContainers", times: 3, effect: fail("unreachable") });

@@ -77,6 +77,8 @@ export interface PodRuntimeOptions {
   observe: {
     get(uid: PodUid): ObservedPod | undefined;
     refresh(uid: PodUid): Promise<void>;
+    /** A refresh would find nothing of a pod that this agent has not started. */
+    isAbsent(uid: PodUid): boolean;
     /** Observes only what was just started. */
     started(id: PodId, parts: StartedParts): Promise<void>;
     /** Containers of the pod were changed in place: the next refresh has to request their details again. */
@@ -123,6 +125,8 @@ export class PodRuntime {
   readonly #resizer: PodResizer | undefined;
   /** Pods that were refreshed since they were last changed. The observed state of others may be stale or missing. */
   #refreshed = new Set<PodUid>();
+  /** Pods that were changed, and could not be refreshed after that. */
+  #unobserved = new Set<PodUid>();
   /** By container, the end of the back-off that was last reported. */
   #reportedBackOff = new Map<PodUid, Map<string, MonotonicTime>>();
 
@@ -159,7 +163,7 @@ export class PodRuntime {
   async sync(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<SyncResult> {
     const { observe } = this.#o;
     const uid = pod.metadata.uid;
-    if (!this.#refreshed.has(uid)) await this.#refresh(uid);
+    if (!this.#isCurrent(uid)) await this.#refresh(uid);
     let isNew = false;
     for (let stage = 0; stage < maxStages; stage++) {
       signal.throwIfAborted();
@@ -188,6 +192,11 @@ export class PodRuntime {
     return { wakeAt: msFromNow(this.#o.clock, 1000) };
   }
 
+  /** The observed state is what the runtime has, apart from changes that this agent did not make. */
+  #isCurrent(uid: PodUid): boolean {
+    return this.#refreshed.has(uid) || (!this.#unobserved.has(uid) && this.#o.observe.isAbsent(uid));
+  }
+
   #refresh(uid: PodUid): Promise<void> {
     return this.#observeAs(uid, () => this.#o.observe.refresh(uid));
   }
@@ -200,7 +209,9 @@ export class PodRuntime {
 
   async #observeAs(uid: PodUid, observe: () => Promise<void>): Promise<void> {
     this.#refreshed.delete(uid);
+    this.#unobserved.add(uid);
     await observe();
+    this.#unobserved.delete(uid);
     this.#refreshed.add(uid);
   }
 
@@ -261,6 +272,7 @@ export class PodRuntime {
     );
     await files.remove(id);
     if (observed) await observe.refresh(id.uid);
+    this.#unobserved.delete(id.uid);
     this.#kill.stops.forget(id.uid);
     if (failures.length > 0) throw failures[0];
   }
@@ -291,6 +303,7 @@ export class PodRuntime {
       stops: this.#kill.stops.size,
       restarts: this.#restarts.size,
       refreshed: this.#refreshed.size,
+      unobserved: this.#unobserved.size,
       "reported back-offs": this.#reportedBackOff.size,
       "starts that hang": this.#o.limiter.blockedOwners,
     };

@@ -1,3 +1,4 @@
+import { allDone } from "../../../lib/base/all-done.ts";
 import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import { startPriority } from "../../../lib/model/critical-pod.ts";
@@ -98,12 +99,14 @@ export class ContainerStarter {
       kind: "container",
       container: container.name,
     });
-    await files.createContainerDirs(pod, container.name);
-    const config = await requests
-      .container(pod, container, { attempt, image, podIPs: sandbox.ips, observed, signal })
-      .catch((error) => {
-        throw failed(error, "CreateContainerConfigError");
-      });
+    const [config] = await allDone([
+      requests
+        .container(pod, container, { attempt, image, podIPs: sandbox.ips, observed, signal })
+        .catch((error) => {
+          throw failed(error, "CreateContainerConfigError");
+        }),
+      files.createContainerDirs(pod, container.name),
+    ]);
     if (action.role !== "ephemeral") await this.#o.resizing?.containerStarts(pod, container);
     const id = await this.#o.limiter.run(
       async () => {

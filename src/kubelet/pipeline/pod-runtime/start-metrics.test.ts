@@ -71,7 +71,7 @@ function node(failing: Partial<Record<Step, Error>> = {}, mounts: { image?: obje
       restartsByLogs: async () => 0,
       linkLog: async () => {},
     } as unknown as PodRuntimeOptions["files"],
-    observe: { get: () => now, refresh: async () => {}, started: async () => {} },
+    observe: { get: () => now, refresh: async () => {}, isAbsent: () => false, started: async () => {} },
     limiter: new ConcurrencyLimiter(1),
     clock: new FakeClock(),
     logger: silentLogger,

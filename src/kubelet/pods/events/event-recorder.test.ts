@@ -35,6 +35,7 @@ async function setUp(t: { after(fn: () => void): void }, more: Partial<EventReco
     perSecond: 50,
     burst: 100,
     random: () => 0.5,
+    collectMs: 0,
     onDrop: (why) => drops.push(why),
     ...more,
   });
@@ -114,6 +115,28 @@ test("a repeated event patches count, time and message; if it has expired, it is
     ["POST", "PATCH", "PATCH", "POST"],
   );
   assert.equal(bodies()[3]?.count, 3);
+});
+
+test("the events of one start are sent together, 100 ms after the first", async (t) => {
+  const { clock, bodies, recorder } = await setUp(t, { collectMs: undefined });
+  recorder.normal(pod, "Pulled", "pulled", "c");
+  await clock.advance(60);
+  recorder.normal(pod, "Created", "created", "c");
+  await clock.advance(39);
+  assert.deepEqual(bodies(), []);
+  await clock.advance(1);
+  assert.deepEqual(
+    bodies().map(({ reason }) => reason),
+    ["Pulled", "Created"],
+  );
+});
+
+test("an agent that stops does not wait for more events", async (t) => {
+  const { clock, stop, recorder } = await setUp(t, { collectMs: undefined });
+  recorder.normal(pod, "Pulled", "pulled", "c");
+  await clock.advance(1);
+  stop.abort();
+  await recorder.done;
 });
 
 test("two events within a millisecond have different names", async (t) => {

@@ -36,6 +36,11 @@ export interface EventRecorderOptions {
    * annotation: `kubectl describe` of a mirror queries for events with that one.
    */
   uidFor?: (pod: Pod) => string;
+  /**
+   * How long the first event waits, 100 ms by default: the work that it reports, such as the start of a pod, goes on first, and the next
+   * events are sent with it.
+   */
+  collectMs?: number | undefined;
   onDrop?: (why: EventDrop) => void;
   /** From 0 to 1. */
   random?: () => number;
@@ -136,12 +141,19 @@ export class EventRecorder implements Component, PodEvents {
         await this.#send(key, signal).catch((error: unknown) => {
           if (!signal.aborted) this.#o.logger.error("Failed to send event", { err: messageOf(error) });
         });
-      } else
+      } else {
         await new Promise<void>((resolve) => {
           this.#wake = resolve;
         });
+        await this.#collect(signal);
+      }
     }
     signal.removeEventListener("abort", onAbort);
+  }
+
+  async #collect(signal: AbortSignal): Promise<void> {
+    const { clock, collectMs = 100 } = this.#o;
+    if (collectMs > 0) await sleep(clock, collectMs, signal).catch(() => {});
   }
 
   /** An event that cannot be sent blocks later ones: the order is kept, and a recovered API server is not overloaded. */

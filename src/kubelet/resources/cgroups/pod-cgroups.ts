@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
@@ -37,8 +38,11 @@ export interface PodCgroups {
   removeUnknown(pod: Pod, knownIds: ReadonlySet<string>): Promise<string[]>;
   /** Pods that have a cgroup, desired or not. */
   list(): Promise<PodUid[]>;
-  /** Sets the CPU shares of the tiers, for the current pods. */
-  updateQos(pods: readonly Pod[]): Promise<void>;
+  /**
+   * Sets the limits of the tiers, for the current pods. With `ifChanged`, limits that are the same as in the last call are not written
+   * again.
+   */
+  updateQos(pods: readonly Pod[], options?: { readonly ifChanged: boolean }): Promise<void>;
 }
 
 export interface PodCgroupsOptions {
@@ -64,6 +68,8 @@ class QosPodCgroups implements PodCgroups {
   readonly #root: CgroupName;
   /** Pods whose cgroup was created, or completed, by this agent. */
   readonly #complete = new Set<PodUid>();
+  /** The limits of each tier that were last written. */
+  readonly #written = new Map<QosClass, CgroupResources>();
 
   constructor(options: PodCgroupsOptions) {
     this.#o = options;
@@ -153,11 +159,15 @@ class QosPodCgroups implements PodCgroups {
     return [...found];
   }
 
-  async updateQos(pods: readonly Pod[]): Promise<void> {
+  async updateQos(pods: readonly Pod[], options = { ifChanged: false }): Promise<void> {
     const { root, burstable, bestEffort } = tierLimits(pods, this.#o.limits);
-    await this.#manager.update(this.#root, root);
-    await this.#manager.update(qosName(this.#root, "Burstable"), burstable);
-    await this.#manager.update(qosName(this.#root, "BestEffort"), bestEffort);
+    const limits = { Guaranteed: root, Burstable: burstable, BestEffort: bestEffort };
+    for (const qos of classes) {
+      if (options.ifChanged && isDeepStrictEqual(this.#written.get(qos), limits[qos])) continue;
+      this.#written.delete(qos);
+      await this.#manager.update(qosName(this.#root, qos), limits[qos]);
+      this.#written.set(qos, limits[qos]);
+    }
   }
 
   #qos(pod: Pod): QosClass {

@@ -66,6 +66,45 @@ test("the CPU shares of the Burstable cgroup are the sum of its pods' requests",
   assert.equal(shares(), 1024n);
 });
 
+test("limits that do not change are written every minute only", async (t) => {
+  const { clock, driver, state, qosCgroups } = await setUp(t);
+  state.pods = [pod("a", "500m")];
+  await qosCgroups.cgroups.ensure(state.pods[0]!);
+  await clock.advance(0);
+  const written: string[] = [];
+  const { update } = driver;
+  t.mock.method(driver, "update", (path: string, resources: object) => {
+    written.push(path);
+    return update.call(driver, path, resources);
+  });
+  const bestEffort = fakePod({ metadata: { uid: "b" as PodUid } });
+  state.pods = [...state.pods, bestEffort];
+  await qosCgroups.cgroups.ensure(bestEffort);
+  await clock.advance(0);
+  const ofTiers = () => written.filter((path) => !path.includes("/pod"));
+  assert.deepEqual(ofTiers(), []);
+  await clock.advance(60_000);
+  assert.deepEqual(ofTiers(), ["/kubepods", "/kubepods/burstable", "/kubepods/besteffort"]);
+});
+
+test("limits that could not be written are written again with the next pod", async (t) => {
+  const { clock, driver, state, qosCgroups, shares } = await setUp(t);
+  state.pods = [pod("a", "500m")];
+  const { update } = driver;
+  let fails = true;
+  t.mock.method(driver, "update", (path: string, resources: object) => {
+    if (fails && path === "/kubepods/burstable") throw new Error("EIO");
+    return update.call(driver, path, resources);
+  });
+  await qosCgroups.cgroups.ensure(state.pods[0]!);
+  await clock.advance(0);
+  assert.deepEqual(state.errors, ["EIO"]);
+  fails = false;
+  await qosCgroups.cgroups.remove("other" as PodUid);
+  await clock.advance(0);
+  assert.equal(shares(), 512n);
+});
+
 test("CPU shares that another process has changed are restored within a minute", async (t) => {
   const { clock, driver, state, shares } = await setUp(t);
   state.pods = [pod("a", "2")];

@@ -20,8 +20,8 @@ export interface QosCgroupsOptions {
 const everyMs = 60_000;
 
 /**
- * Keeps the limits of the QoS cgroups in line with the pods in them: when the cgroup of a pod is created or removed, and every
- * minute, in case another process has changed them.
+ * Keeps the limits of the QoS cgroups in line with the pods in them: when the cgroup of a pod is created or removed, those that change;
+ * and every minute all of them, in case another process has changed them.
  */
 export class QosCgroups implements Component {
   readonly name = "qos-cgroups";
@@ -29,6 +29,8 @@ export class QosCgroups implements Component {
   #loop: Promise<void> = Promise.resolve();
   #running: Promise<void> | undefined;
   #again = false;
+  /** The next update also writes limits that have not changed. */
+  #writesAll = false;
 
   constructor(options: QosCgroupsOptions) {
     this.#o = options;
@@ -51,7 +53,7 @@ export class QosCgroups implements Component {
       exists: (pod) => cgroups.exists(pod),
       list: () => cgroups.list(),
       reduceCpu: (uid) => cgroups.reduceCpu(uid),
-      updateQos: (pods) => cgroups.updateQos(pods),
+      updateQos: (pods, options) => cgroups.updateQos(pods, options),
       limitsFor: (pod) => cgroups.limitsFor(pod),
       removeUnknown: (pod, knownIds) => cgroups.removeUnknown(pod, knownIds),
       update: async (pod, resources) => {
@@ -73,6 +75,7 @@ export class QosCgroups implements Component {
     try {
       for (;;) {
         await sleep(this.#o.clock, everyMs, signal);
+        this.#writesAll = true;
         await this.#update();
       }
     } catch (error) {
@@ -93,9 +96,11 @@ export class QosCgroups implements Component {
     const { cgroups, activePods, isSynced, logger } = this.#o;
     while (this.#again && isSynced()) {
       this.#again = false;
+      const ifChanged = !this.#writesAll;
+      this.#writesAll = false;
       const pods = activePods();
       this.#o.record?.(pods);
-      await cgroups.updateQos(pods).catch((error: unknown) => {
+      await cgroups.updateQos(pods, { ifChanged }).catch((error: unknown) => {
         logger.error("Failed to update QoS cgroup configuration", { err: messageOf(error) });
       });
     }
