@@ -148,6 +148,11 @@ const progressCases: {
     progress: "starting",
   },
   {
+    rule: "the resources of the pod may be reported with it",
+    after: { ...starting, allocatedResources: { cpu: "1" }, resources: { requests: { cpu: "1" } } },
+    progress: "starting",
+  },
+  {
     rule: "containers that wait for init containers are a start",
     after: {
       ...starting,

@@ -32,7 +32,7 @@ export function statusPatch(api: Pod, after: PodStatus): StatusPatch | undefined
 export type Progress = "starting" | "sandbox ready" | "sandbox stopped";
 
 const addressFields = ["podIP", "podIPs", "hostIP", "hostIPs", "observedGeneration"];
-const startFields = [...addressFields, "phase", "qosClass", "startTime"];
+const startFields = [...addressFields, "phase", "qosClass", "startTime", "resources", "allocatedResources"];
 const containerFields = ["initContainerStatuses", "containerStatuses"] as const;
 const readyToStart = "PodReadyToStartContainers";
 /** The reasons of a container that waits for nothing but its turn. */
