@@ -209,6 +209,16 @@ const progressCases: {
     progress: "sandbox ready",
   },
   {
+    rule: "a sandbox that has stopped with its containers is none",
+    before: {
+      ...starting,
+      conditions: [starting.conditions![0]!, sandbox("True")],
+      containerStatuses: [waiting("ContainerCreating", { containerID: "containerd://1" })],
+    },
+    after: starting,
+    progress: undefined,
+  },
+  {
     rule: "a container that runs in it is more than a sandbox",
     before: starting,
     after: {

@@ -52,7 +52,8 @@ export function progressIn({ status: before = {}, metadata }: Pod, patch: Status
   const isPending = (before.phase ?? "Pending") === "Pending" && (rest.phase ?? "Pending") === "Pending";
   if (!isPending || !allWait(before) || !allWait(patch.status)) return undefined;
   if (!before.containerStatuses?.length && rest.containerStatuses) return "starting";
-  return isSandboxOnly && has([...addressFields, ...containerFields]) ? "sandbox ready" : undefined;
+  const isReady = isSandboxOnly && condition.status === "True";
+  return isReady && has([...addressFields, ...containerFields]) ? "sandbox ready" : undefined;
 }
 
 /** No container was started, and each waits for its turn. */
