@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { removeDir } from "../../../test/node/remove-dir.ts";
-import { inDir } from "./make-dirs.ts";
+import { inDir, makeDirs } from "./make-dirs.ts";
 
 test("a missing directory is created before the work is repeated, and other failures are not repeated", async (t) => {
   const root = await mkdtemp(join(tmpdir(), "in-dir-"));
@@ -20,4 +20,12 @@ test("a missing directory is created before the work is repeated, and other fail
   });
   await assert.rejects(fails, /full/);
   assert.equal(attempts, 1);
+});
+
+test("a directory that cannot be created in an existing one is a failure, not an endless loop", {
+  timeout: 10_000,
+}, async () => {
+  // The kernel reports ENOENT, as for a missing parent.
+  await assert.rejects(makeDirs("/proc/kubelet-ts-none", 0o755), { code: "ENOENT" });
+  await assert.rejects(makeDirs("/proc/kubelet-ts-none/a/b", 0o755), { code: "ENOENT" });
 });

@@ -8,12 +8,19 @@ import { errnoOf } from "../base/errors.ts";
  */
 export async function makeDirs(dir: string, mode: number): Promise<void> {
   try {
+    await makeDir(dir, mode);
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT" || dirname(dir) === dir) throw error;
+    await makeDirs(dirname(dir), mode);
+    // Only once: in some filesystems, such as proc, it fails in the same way if the parent exists.
+    await makeDir(dir, mode);
+  }
+}
+
+async function makeDir(dir: string, mode: number): Promise<void> {
+  try {
     await mkdir(dir, mode);
   } catch (error) {
-    if (errnoOf(error) === "ENOENT" && dirname(dir) !== dir) {
-      await makeDirs(dirname(dir), mode);
-      return makeDirs(dir, mode);
-    }
     if (errnoOf(error) !== "EEXIST" || !(await stat(dir)).isDirectory()) throw error;
   }
 }

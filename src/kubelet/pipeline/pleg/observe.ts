@@ -76,22 +76,18 @@ function newestFirst(a: PodSandbox | Container, b: PodSandbox | Container): numb
 }
 
 /** The pod with what was just started, in the order of a listing. */
-export function withStarted(
-  pod: ObservedPod,
-  sandboxes: readonly ObservedSandbox[],
-  containers: readonly ObservedContainer[],
-): ObservedPod {
+export function withStarted(pod: ObservedPod | undefined, started: ObservedPod): ObservedPod {
   const merge = <T extends { id: string; attempt: number; createdAt: WallTime }>(
-    started: readonly T[],
-    known: readonly T[],
+    parts: readonly T[],
+    known: readonly T[] = [],
   ): T[] =>
-    [...started, ...known.filter(({ id }) => started.every((part) => part.id !== id))].sort(
+    [...parts, ...known.filter(({ id }) => parts.every((part) => part.id !== id))].sort(
       (a, b) => b.attempt - a.attempt || msBetween(a.createdAt, b.createdAt),
     );
   return {
-    ...pod,
-    sandboxes: merge(sandboxes, pod.sandboxes),
-    containers: merge(containers, pod.containers),
+    ...(pod ?? started),
+    sandboxes: merge(started.sandboxes, pod?.sandboxes),
+    containers: merge(started.containers, pod?.containers),
   };
 }
 

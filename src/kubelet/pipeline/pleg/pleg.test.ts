@@ -585,6 +585,46 @@ test("a listing that began before the start does not overwrite it, one that bega
   assert.equal(state("u"), "c running,d exited");
 });
 
+for (const listing of ["refresh", "relist"])
+  test(`an exit that a ${listing} has found is observed even if another container is started before it is inspected`, async (t) => {
+    const { view, clock, pleg, state, events } = await setUp(t, {
+      everyMs: 60_000,
+      view: (v) => v.show("u"),
+    });
+    view.containers[0]!.state = "exited";
+    const release = block(view, "container c-u");
+    const older = listing === "refresh" ? pleg.refresh(u("u")) : clock.advance(60_000);
+    await settle();
+    view.containers.push({ id: "new", uid: "u", state: "running", createdAt: 5 });
+    await pleg.started(podId("u"), { containers: [startedContainer("new", "u")] });
+    assert.equal(state("u"), "new running,c-u running");
+    events.length = 0;
+    await release();
+    await older;
+    assert.equal(state("u"), "new running,c-u exited");
+    assert.deepEqual(events, ["ContainerDied u c-u"]);
+  });
+
+test("what was started is kept by each listing that began before, and removed by one that began later", async (t) => {
+  const { view, clock, pleg, state } = await setUp(t, { everyMs: 10_000 });
+  const releaseRelist = block(view, "list sandboxes");
+  await clock.advance(10_000);
+  const blocked = view.before;
+  const gate = Promise.withResolvers<void>();
+  view.before = (call) => (call.endsWith("of u") ? gate.promise : blocked(call));
+  const refreshed = pleg.refresh(u("u"));
+  view.show("u");
+  await pleg.started(podId("u"), { sandbox: "s-u" as SandboxId, containers: [startedContainer("c-u", "u")] });
+  gate.resolve();
+  await refreshed;
+  assert.equal(state("u"), "c-u running");
+  await releaseRelist();
+  assert.equal(state("u"), "c-u running");
+  view.hide("u");
+  await pleg.refresh(u("u"));
+  assert.equal(state("u"), undefined);
+});
+
 test("a container that is gone right after its start causes a listing", async (t) => {
   const { view, pleg, state } = await setUp(t, { everyMs: 60_000 });
   view.show("u");

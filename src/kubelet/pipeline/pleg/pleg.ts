@@ -68,6 +68,8 @@ export class Pleg implements Component {
   #sequence = 0;
   /** The sequence number of the listing that a pod's entry is from: an older listing must not overwrite it. */
   #appliedFrom = new Map<PodUid, number>();
+  /** The parts of each pod that were started after its last listing, with the sequence number of their observation. */
+  #started = new Map<PodUid, { sequence: number; pod: ObservedPod }[]>();
   /** The newest listing when containers of a pod were changed in place: known details are valid only in a later one. */
   #changedAt = new Map<PodUid, number>();
   /** Pods that are refreshed again soon, with the function that cancels it. */
@@ -179,19 +181,15 @@ export class Pleg implements Component {
     ]);
     // A listing that began later has what was started.
     if (this.#isStale(uid, sequence)) return;
-    const before = this.#o.observed.get(uid);
     const isFound = (sandbox === undefined) === (foundSandbox === undefined);
     if (!isFound || foundContainers.includes(undefined)) return this.refresh(uid);
-    const { name, namespace } = id;
-    this.#set(
-      uid,
-      withStarted(
-        before ?? { uid, name, namespace, sandboxes: [], containers: [] },
-        foundSandbox ? [foundSandbox] : [],
-        foundContainers.filter((container) => container !== undefined),
-      ),
-      sequence,
-    );
+    const pod: ObservedPod = {
+      ...{ uid, name: id.name, namespace: id.namespace },
+      sandboxes: foundSandbox ? [foundSandbox] : [],
+      containers: foundContainers.filter((container) => container !== undefined),
+    };
+    this.#started.set(uid, [...(this.#started.get(uid) ?? []), { sequence, pod }]);
+    this.#set(uid, withStarted(this.#o.observed.get(uid), pod));
   }
 
   /**
@@ -329,18 +327,26 @@ export class Pleg implements Component {
       }));
     if (this.#isStale(uid, sequence)) return;
     if (sequence > (this.#changedAt.get(uid) ?? sequence)) this.#changedAt.delete(uid);
-    this.#set(uid, inspected, sequence);
+    this.#appliedFrom.set(uid, sequence);
+    this.#set(uid, this.#withStartedSince(uid, inspected, sequence));
+  }
+
+  /** A listing that began before something was started lacks it, but has what else has happened in the pod. */
+  #withStartedSince(uid: PodUid, listed: ObservedPod | undefined, sequence: number): ObservedPod | undefined {
+    const later = this.#started.get(uid)?.filter((started) => started.sequence > sequence) ?? [];
+    if (later.length > 0) this.#started.set(uid, later);
+    else this.#started.delete(uid);
+    return later.reduce<ObservedPod | undefined>((pod, started) => withStarted(pod, started.pod), listed);
   }
 
   #isStale(uid: PodUid, sequence: number): boolean {
     return (this.#appliedFrom.get(uid) ?? this.#completeFrom) > sequence;
   }
 
-  #set(uid: PodUid, found: ObservedPod | undefined, sequence: number): void {
+  #set(uid: PodUid, found: ObservedPod | undefined): void {
     const { observed, onEvent, clock } = this.#o;
     const after = found && this.#withOomKills(found);
     const before = observed.get(uid);
-    this.#appliedFrom.set(uid, sequence);
     if (after) observed.set(after);
     else observed.delete(uid);
     for (const event of podEvents(uid, before, after)) onEvent(event);

@@ -148,6 +148,11 @@ const progressCases: {
     progress: "starting",
   },
   {
+    rule: "the resources of the pod may be reported with it",
+    after: { ...starting, allocatedResources: { cpu: "1" }, resources: { requests: { cpu: "1" } } },
+    progress: "starting",
+  },
+  {
     rule: "containers that wait for init containers are a start",
     after: {
       ...starting,
@@ -202,6 +207,16 @@ const progressCases: {
       containerStatuses: [waiting("ContainerCreating", { containerID: "containerd://1" })],
     },
     progress: "sandbox ready",
+  },
+  {
+    rule: "a sandbox that has stopped with its containers is none",
+    before: {
+      ...starting,
+      conditions: [starting.conditions![0]!, sandbox("True")],
+      containerStatuses: [waiting("ContainerCreating", { containerID: "containerd://1" })],
+    },
+    after: starting,
+    progress: undefined,
   },
   {
     rule: "a container that runs in it is more than a sandbox",

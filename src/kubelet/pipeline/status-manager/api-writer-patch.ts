@@ -32,7 +32,7 @@ export function statusPatch(api: Pod, after: PodStatus): StatusPatch | undefined
 export type Progress = "starting" | "sandbox ready" | "sandbox stopped";
 
 const addressFields = ["podIP", "podIPs", "hostIP", "hostIPs", "observedGeneration"];
-const startFields = [...addressFields, "phase", "qosClass", "startTime"];
+const startFields = [...addressFields, "phase", "qosClass", "startTime", "resources", "allocatedResources"];
 const containerFields = ["initContainerStatuses", "containerStatuses"] as const;
 const readyToStart = "PodReadyToStartContainers";
 /** The reasons of a container that waits for nothing but its turn. */
@@ -52,7 +52,8 @@ export function progressIn({ status: before = {}, metadata }: Pod, patch: Status
   const isPending = (before.phase ?? "Pending") === "Pending" && (rest.phase ?? "Pending") === "Pending";
   if (!isPending || !allWait(before) || !allWait(patch.status)) return undefined;
   if (!before.containerStatuses?.length && rest.containerStatuses) return "starting";
-  return isSandboxOnly && has([...addressFields, ...containerFields]) ? "sandbox ready" : undefined;
+  const isReady = isSandboxOnly && condition.status === "True";
+  return isReady && has([...addressFields, ...containerFields]) ? "sandbox ready" : undefined;
 }
 
 /** No container was started, and each waits for its turn. */

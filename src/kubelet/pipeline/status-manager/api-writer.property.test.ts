@@ -13,8 +13,8 @@ import { isFinal } from "./phase.ts";
 
 const names = ["a", "b"];
 
-const kinds = ["end", "clear", "watch", "gate", "lost", "delete", "recreate"] as const;
-const weights = { end: 3, clear: 5, watch: 2, gate: 2, lost: 1, delete: 3, recreate: 1 };
+const kinds = ["progress", "end", "clear", "watch", "gate", "lost", "delete", "recreate"] as const;
+const weights = { progress: 4, end: 3, clear: 5, watch: 2, gate: 2, lost: 1, delete: 3, recreate: 1 };
 const name = fc.constantFrom(...names);
 /** Events in random order. */
 const event = fc.oneof(
@@ -130,6 +130,10 @@ test("with any faults and changes of other clients: the API ends up with our sta
             case "status":
               if (own && !isFinal(own.status.phase)) setStatus(own, statusNumber(++count, "Running"));
               break;
+            case "progress":
+              // More than once: a pod whose init containers run again is pending again.
+              if (own && !isFinal(own.status.phase)) setStatus(own, progressNumber(++count));
+              break;
             case "end":
               if (own && !isFinal(own.status.phase)) setStatus(own, statusNumber(++count, "Failed"));
               break;
@@ -179,7 +183,7 @@ test("with any faults and changes of other clients: the API ends up with our sta
         for (const name of names) {
           const pod = podNamed(name);
           const own = currentOf(name);
-          if (!pod || !own || own.status.phase === "Pending") continue;
+          if (!pod || !own?.status.podIP) continue;
           const merged = mergeStatus(pod.status ?? {}, own.status, {
             couldHaveRunningContainers: own.couldHaveRunningContainers,
             now: clock.wall(),
@@ -213,6 +217,17 @@ function statusNumber(n: number, phase: string): PodStatus {
     podIP: `10.0.0.${n}`,
     podIPs: [{ ip: `10.0.0.${n}` }],
     conditions: [{ type: "Ready", status: phase === "Running" && n % 2 ? "True" : "False" }],
+  };
+}
+
+/** A status that may wait for the next one: a start, or only a sandbox. */
+function progressNumber(n: number): PodStatus {
+  const { podIP, podIPs } = statusNumber(n, "Pending");
+  const waiting = { name: "c", state: { waiting: { reason: "ContainerCreating" } }, restartCount: 0 };
+  return {
+    ...{ phase: "Pending", podIP, podIPs },
+    conditions: [{ type: "PodReadyToStartContainers", status: n % 3 ? "True" : "False" }],
+    ...(n % 2 ? { containerStatuses: [waiting] as PodStatus["containerStatuses"] } : {}),
   };
 }
 

@@ -126,3 +126,34 @@ describe("cgroup v1", { skip }, () => {
 
   it("removing a missing cgroup is not an error", () => driver.remove(`${root}/none`));
 });
+
+describe("cgroup v1, with files that are slow or fail", () => {
+  it("is not created in the background after its creation has failed", async () => {
+    const created: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const files: CgroupFiles = {
+      ...directCgroupFiles,
+      mkdir: async (dir) => {
+        if (dir.startsWith("/full/")) throw Object.assign(new Error("no space"), { code: "ENOSPC" });
+        await gate.promise;
+        created.push(dir);
+      },
+    };
+    const mounts = new Map([
+      ["memory", "/full"],
+      ["cpu", "/slow"],
+    ]);
+    const failed = assert.rejects(new CgroupV1({ mounts, files }).create("/kubepods/pod1", {}), {
+      code: "ENOSPC",
+    });
+    // A removal after the failure must find all of the cgroup.
+    let createdBefore: string[] | undefined;
+    const removal = failed.then(() => {
+      createdBefore = [...created];
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    gate.resolve();
+    await removal;
+    assert.deepEqual(createdBefore, ["/slow/kubepods/pod1"]);
+  });
+});

@@ -1,4 +1,5 @@
 import { dirname, join } from "node:path";
+import { allDone } from "../../base/all-done.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { errnoOf } from "../../base/errors.ts";
 import type { CgroupDriver, CgroupPath, CgroupResources, RemoveOptions } from "./driver.ts";
@@ -44,7 +45,7 @@ export class CgroupV1 implements CgroupDriver {
 
   async create(path: CgroupPath, resources: CgroupResources): Promise<void> {
     checkPath(path);
-    await Promise.all(this.#mountPoints().map((mount) => this.#createIn(mount, path)));
+    await allDone(this.#mountPoints().map((mount) => this.#createIn(mount, path)));
     await this.update(path, resources);
   }
 
