@@ -16,7 +16,7 @@ import { CsrApprover } from "./csr/approver.ts";
 import { CsrCleaner } from "./csr/cleaner.ts";
 import { certificateSigningRequests } from "./csr/definition.ts";
 import { CsrSigner } from "./csr/signer.ts";
-import type { Identity } from "./identity/prepare-identity.ts";
+import type { Pki } from "./pki/prepare-pki.ts";
 import {
   localSubjectAccessReview,
   selfSubjectAccessReview,
@@ -30,10 +30,10 @@ import { BootstrapTokens } from "./tokens/bootstrap-tokens.ts";
 import { ServiceAccountTokens } from "./tokens/service-account-tokens.ts";
 import { TokenAuthority } from "./tokens/token-authority.ts";
 
-export { type Identity, prepareIdentity } from "./identity/prepare-identity.ts";
+export { type Pki, preparePki } from "./pki/prepare-pki.ts";
 
 export interface AuthOptions {
-  readonly identity: Identity;
+  readonly pki: Pki;
   /** The API's objects; resolved lazily, since the API is built from what is created here. */
   readonly objects: () => Objects;
   readonly clock: Clock;
@@ -64,10 +64,10 @@ const year = 365 * 24 * 3600_000;
 
 /** Authentication, authorization, and the issuing of certificates and tokens. */
 export function auth(o: AuthOptions): Auth {
-  const { identity, objects, clock, logger } = o;
+  const { pki, objects, clock, logger } = o;
   const minimumSeconds = o.minimumCertificateSeconds ?? 600;
   const authority = new TokenAuthority({
-    key: identity.serviceAccountKey,
+    key: pki.serviceAccountKey,
     ...(o.issuer && { issuer: o.issuer }),
     ...(o.audiences && { audiences: o.audiences }),
   });
@@ -76,7 +76,7 @@ export function auth(o: AuthOptions): Auth {
     new ServiceAccountTokens({ authority, objects, clock }),
     new BootstrapTokens({ objects, clock, audiences }),
   );
-  const certificates = new ClientCertificates({ ca: identity.ca.certificate, clock });
+  const certificates = new ClientCertificates({ ca: pki.ca.certificate, clock });
   const nodeGraph = new NodeGraphPopulator({ objects, clock, logger });
   const authorizer = new FixedAuthorizer({ relations: nodeGraph });
   const rules = { lifetimeMs: o.certificateLifetimeMs ?? year, minimumSeconds };
@@ -97,7 +97,7 @@ export function auth(o: AuthOptions): Auth {
     components: [
       nodeGraph,
       new CsrApprover({ objects, authorizer, clock, logger }),
-      new CsrSigner({ objects, ca: identity.ca, rules, clock, logger }),
+      new CsrSigner({ objects, ca: pki.ca, rules, clock, logger }),
       new CsrCleaner({ objects, clock, logger }),
     ],
     tokenDiscovery: (jwksUri) => authority.discovery(jwksUri),

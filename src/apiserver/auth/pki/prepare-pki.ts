@@ -12,7 +12,7 @@ import { kubeconfig } from "./kubeconfig.ts";
 
 const year = 365 * 24 * 3600_000;
 
-export interface IdentityOptions {
+export interface PkiOptions {
   /** The directory of keys and certificates; created with mode 0700 if missing. */
   readonly dir: string;
   readonly clock: Clock;
@@ -29,8 +29,8 @@ export interface IdentityOptions {
   readonly lifetimeMs?: number;
 }
 
-/** Keys and certificates of the API. */
-export interface Identity {
+/** CA, keys and certificates of the API. */
+export interface Pki {
   readonly ca: Authority;
   readonly serving: Pair;
   readonly admin: Pair;
@@ -43,7 +43,7 @@ export interface Identity {
  * Reads existing files and creates those that are missing, no longer match or are too old. Cheap to call again: a
  * long-running server calls it every day and reloads the serving pair.
  */
-export function prepareIdentity(o: IdentityOptions): Identity {
+export function preparePki(o: PkiOptions): Pki {
   const now = epochMs(o.clock.wall());
   const lifetimeMs = o.lifetimeMs ?? year;
   const ca = clusterAuthority(o.dir, now);
@@ -54,7 +54,7 @@ export function prepareIdentity(o: IdentityOptions): Identity {
       ca,
       now,
     );
-  const identity: Identity = {
+  const pki: Pki = {
     ca,
     serving: ensureKeyPair(join(o.dir, "apiserver"), { ...servingNames(o), lifetimeMs }, ca, now),
     admin: client("admin", "kubernetes-admin"),
@@ -63,15 +63,15 @@ export function prepareIdentity(o: IdentityOptions): Identity {
   };
   const write = (path: string, server: string, user: string, credential: Pair) =>
     ensureText(path, kubeconfig({ server, ca: ca.certificate, user, credential }), 0o600);
-  if (o.kubeconfig) write(o.kubeconfig.path, o.kubeconfig.server, "kubernetes-admin", identity.admin);
+  if (o.kubeconfig) write(o.kubeconfig.path, o.kubeconfig.server, "kubernetes-admin", pki.admin);
   if (o.node) {
     const user = `${nodeUserPrefix}${o.node.name}`;
     write(o.node.path, o.node.server, user, client("kubelet", user, nodes));
   }
-  return identity;
+  return pki;
 }
 
-function servingNames(o: IdentityOptions) {
+function servingNames(o: PkiOptions) {
   const domain = o.clusterDomain ?? "cluster.local";
   const dnsNames = [
     "kubernetes",

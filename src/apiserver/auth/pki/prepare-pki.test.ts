@@ -7,16 +7,16 @@ import { type TestContext, test } from "node:test";
 import { parse } from "yaml";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { parseCertificates } from "../../../lib/base/x509/x509.ts";
-import { type IdentityOptions, prepareIdentity } from "./prepare-identity.ts";
+import { type PkiOptions, preparePki } from "./prepare-pki.ts";
 
 const day = 24 * 3600_000;
 
 function setUp(t: TestContext) {
-  const dir = mkdtempSync(join(tmpdir(), "identity-"));
+  const dir = mkdtempSync(join(tmpdir(), "pki-"));
   t.after(() => rmSync(dir, { recursive: true }));
   const clock = new FakeClock(Date.UTC(2026, 0, 1));
-  const prepare = (more: Partial<IdentityOptions> = {}) =>
-    prepareIdentity({ dir: join(dir, "pki"), clock, hostnames: ["box"], addresses: ["192.0.2.7"], ...more });
+  const prepare = (more: Partial<PkiOptions> = {}) =>
+    preparePki({ dir: join(dir, "pki"), clock, hostnames: ["box"], addresses: ["192.0.2.7"], ...more });
   return { dir, clock, prepare };
 }
 
@@ -73,7 +73,7 @@ test("all files are kept across restarts, and only their owner can read keys", a
 const rows: [
   when: string,
   change: (dir: string, clock: FakeClock) => Promise<void> | void,
-  options: Partial<IdentityOptions>,
+  options: Partial<PkiOptions>,
   renewed: string[],
 ][] = [
   ["an address is added", () => {}, { addresses: ["192.0.2.8"] }, ["serving"]],
