@@ -1,20 +1,20 @@
 export type LogStream = "stdout" | "stderr";
 
-/** The part of a line that a row of a log file contains. */
-export interface LogPiece {
+/** An entry of a log file, or a part of one that is too large: a whole line, or a part of one. */
+export interface LogEntry {
   readonly stream: LogStream;
-  /** The line ends with this piece. */
+  /** The line ends with this entry. */
   readonly ends: boolean;
   /** Without the newline. May be a view of a buffer that is read into again: copy what is kept. */
   readonly text: Buffer;
   /** The time as the runtime wrote it. */
   readonly stamp: () => string;
-  /** The offset of its row in the file. */
+  /** The offset of the entry in the file. */
   readonly at: number;
 }
 
-/** The header of a row. */
-export interface RowHead {
+/** The header of an entry. */
+export interface EntryHeader {
   readonly stream: LogStream;
   readonly partial: boolean;
   readonly stamp: () => string;
@@ -23,18 +23,18 @@ export interface RowHead {
 }
 
 /** Maximum length of time, stream and tags. */
-export const maxHeadBytes = 128;
+export const maxHeaderBytes = 128;
 
 const space = 32;
 const newline = 10;
 const shortestStamp = "2026-01-31T00:00:00Z".length;
 
 /**
- * Parses the head of a row in the CRI log format: `time stream tags text`, where the first tag is P for a
- * partial line. Undefined for anything else, for example a row that a crash truncated.
+ * Parses the header of an entry in the CRI log format: `time stream tags text`, where the first tag is P for a
+ * partial line. Undefined for anything else, for example an entry that a crash truncated.
  */
-export function readHead(bytes: Buffer, start: number, end: number): RowHead | undefined {
-  const limit = Math.min(end, start + maxHeadBytes);
+export function readHeader(bytes: Buffer, start: number, end: number): EntryHeader | undefined {
+  const limit = Math.min(end, start + maxHeaderBytes);
   let stampEnd = start + shortestStamp;
   while (stampEnd < limit && bytes[stampEnd] !== space) stampEnd++;
   // A cheap check of the time: year, T, and colons at their positions.
@@ -58,22 +58,22 @@ function streamAt(bytes: Buffer, at: number): LogStream | undefined {
   return bytes[at + stream.length] === space ? stream : undefined;
 }
 
-/** A whole row without its newline. */
-export function readRow(bytes: Buffer, start: number, end: number, at: number): LogPiece | undefined {
-  if (bytes[start] === 123) return readJsonRow(bytes.toString("utf8", start, end), at);
-  const head = readHead(bytes, start, end);
-  return head && pieceOf(head, bytes.subarray(head.textAt, end), at);
+/** A whole entry without its newline. */
+export function readEntry(bytes: Buffer, start: number, end: number, at: number): LogEntry | undefined {
+  if (bytes[start] === 123) return readJsonEntry(bytes.toString("utf8", start, end), at);
+  const header = readHeader(bytes, start, end);
+  return header && entryOf(header, bytes.subarray(header.textAt, end), at);
 }
 
-export function pieceOf(head: RowHead, text: Buffer, at: number, ends = !head.partial): LogPiece {
-  return { stream: head.stream, ends, text, stamp: head.stamp, at };
+export function entryOf(header: EntryHeader, text: Buffer, at: number, ends = !header.partial): LogEntry {
+  return { stream: header.stream, ends, text, stamp: header.stamp, at };
 }
 
 /** `{"log":"text\n","stream":"stdout","time":"…"}`, the format of Docker's json-file driver; the line ends with its text. */
-function readJsonRow(row: string, at: number): LogPiece | undefined {
+function readJsonEntry(json: string, at: number): LogEntry | undefined {
   let value: { log?: unknown; stream?: unknown; time?: unknown } | null;
   try {
-    value = JSON.parse(row) as typeof value;
+    value = JSON.parse(json) as typeof value;
   } catch {
     return undefined;
   }
