@@ -26,7 +26,7 @@ export interface CleanupReport {
 }
 
 /**
- * Removes everything a private node has in the kernel and on disk, in any state, even after it was killed. Nothing that
+ * Removes everything a local node has in the kernel and on disk, in any state, even after it was killed. Nothing that
  * belongs to others is touched. Idempotent.
  */
 export async function cleanUpNode(files: NodeFiles, options: CleanupOptions): Promise<CleanupReport> {

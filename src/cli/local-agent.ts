@@ -10,10 +10,10 @@ import { FeatureGates } from "../lib/config/feature-gates.ts";
 import type { KubeletConfiguration } from "../lib/config/kubelet-configuration.ts";
 import { type LoadedConfiguration, loadConfiguration } from "../lib/config/load.ts";
 import { reachableResolvConf } from "../lib/host/resolver-file.ts";
-import type { PrivateNode } from "../single-node/private-node.ts";
+import type { LocalNode } from "../single-node/local-node.ts";
 import { type Binaries, describeMissing, findRequirements } from "../single-node/requirements.ts";
 
-/** The programs that a private node needs; throws an error that lists the missing ones. */
+/** The programs that a local node needs; throws an error that lists the missing ones. */
 export function requireBinaries(): Binaries {
   if (process.getuid?.() !== 0) throw new KubeletError("Root", "must be run as root: try again with sudo");
   const found = findRequirements();
@@ -24,7 +24,7 @@ export function requireBinaries(): Binaries {
   );
 }
 
-/** The user's KubeletConfiguration for a private node: a file, or the defaults. */
+/** The user's KubeletConfiguration for a local node: a file, or the defaults. */
 export async function userConfiguration(
   file: string | undefined,
 ): Promise<Pick<LoadedConfiguration, "config" | "gates" | "warnings">> {
@@ -33,9 +33,9 @@ export async function userConfiguration(
   return { config: withDefaults(withFileDefaults({}), gates), gates, warnings: [] };
 }
 
-/** The same with the settings of a private node: its directories, its runtime, and those that this machine requires. */
+/** The same with the settings of a local node: its directories, its runtime, and those that this machine requires. */
 export async function privateConfiguration(
-  node: PrivateNode,
+  node: LocalNode,
   base: KubeletConfiguration,
 ): Promise<KubeletConfiguration> {
   const config = structuredClone(base);
@@ -51,9 +51,9 @@ export async function privateConfiguration(
   return config;
 }
 
-/** An agent that runs its pods on a private node. */
-export async function startPrivateAgent(
-  node: PrivateNode,
+/** An agent that runs its pods on a local node. */
+export async function startLocalAgent(
+  node: LocalNode,
   logger: Logger,
   more: Partial<AgentOptions> = {},
 ): Promise<Agent> {

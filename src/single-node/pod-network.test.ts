@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { createDirectories, type NodeFiles, nodeFiles } from "./node-files.ts";
-import { chooseNetwork, conflistName, networkConfig, rangesOfOtherNodes } from "./private-network.ts";
+import { chooseNetwork, conflistName, networkConfig, rangesOfOtherNodes } from "./pod-network.ts";
 import { isFree, parseCidr } from "./subnet.ts";
 
 function directories(t: TestContext): (name: string) => NodeFiles {

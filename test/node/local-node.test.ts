@@ -66,7 +66,7 @@ const natTable = async () => {
   return run("/usr/sbin/iptables-save", ["-t", "nat"]);
 };
 
-describeOnContainerd("a private node", (version) => {
+describeOnContainerd("a local node", (version) => {
   let node: TestNode;
   let cri: CriClient;
   let during: Snapshot | undefined;
@@ -126,7 +126,7 @@ describeOnContainerd("a private node", (version) => {
   });
 });
 
-describeOnContainerd("stopping a private node", (version) => {
+describeOnContainerd("stopping a local node", (version) => {
   test("stops with pods still running, and leaves no process, mount, namespace, link, cgroup, rule or file", async (t) => {
     const first = snapshot();
     const node = await startTestNode({ containerd: version });

@@ -5,11 +5,11 @@ import { recordSharedChains } from "./network-cleanup.ts";
 import { createDirectories, type NodeFiles, nodeFiles } from "./node-files.ts";
 import { lockNode } from "./node-lock.ts";
 import { busyboxImage, demoImageName, type OciImage, pauseImage, pauseImageName } from "./oci-image.ts";
+import { createNetwork } from "./pod-network.ts";
 import { PrivateContainerd } from "./private-containerd.ts";
-import { createNetwork } from "./private-network.ts";
 import type { Binaries } from "./requirements.ts";
 
-export interface PrivateNodeOptions {
+export interface LocalNodeOptions {
   readonly name: string;
   readonly binaries: Binaries;
   readonly logger: Logger;
@@ -23,7 +23,7 @@ export interface PrivateNodeOptions {
 }
 
 /** A private runtime with images and a pod network, on which an agent can run pods. */
-export interface PrivateNode {
+export interface LocalNode {
   readonly name: string;
   /** For --container-runtime-endpoint. */
   readonly endpoint: string;
@@ -38,7 +38,7 @@ export interface PrivateNode {
   stop(options?: Pick<CleanupOptions, "keep">): Promise<CleanupReport>;
 }
 
-export async function startPrivateNode(options: PrivateNodeOptions): Promise<PrivateNode> {
+export async function startLocalNode(options: LocalNodeOptions): Promise<LocalNode> {
   const { logger, binaries, signal, clock = systemClock } = options;
   const files = nodeFiles(options.name, options.baseDir, options.runDir);
   const lock = await lockNode(files);

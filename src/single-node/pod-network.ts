@@ -30,7 +30,7 @@ export function networkConfig(files: NodeFiles, subnet: string): object {
   };
 }
 
-export interface PrivateNetwork {
+export interface PodNetwork {
   /** The range of pod addresses; the first is that of the bridge. */
   readonly podSubnet: string;
   /** The range of service addresses; the first is that of the API, which is also assigned to the bridge. */
@@ -45,7 +45,7 @@ const defaultServiceRange = "10.96.0.0/16";
  * Chooses ranges that neither the host's routes nor another node use, writes the CNI configuration, and creates the
  * bridge. The bridge plugin would create it with the first pod; then the API could not listen for pods earlier.
  */
-export async function createNetwork(files: NodeFiles): Promise<PrivateNetwork> {
+export async function createNetwork(files: NodeFiles): Promise<PodNetwork> {
   const routes = parseRoutes(readFileSync("/proc/net/route", "utf8"));
   const network = chooseNetwork(files, [...routes, ...rangesOfOtherNodes(files)]);
   const { podSubnet, serviceRange } = network;
@@ -61,7 +61,7 @@ export async function createNetwork(files: NodeFiles): Promise<PrivateNetwork> {
 }
 
 /** Services keep their range, unless it is in use by something else now. */
-export function chooseNetwork(files: NodeFiles, others: readonly Ipv4Range[]): PrivateNetwork {
+export function chooseNetwork(files: NodeFiles, others: readonly Ipv4Range[]): PodNetwork {
   const previous = rangeIn(files.serviceRange);
   const previousRange = previous && isFree(parseCidr(previous), others) ? previous : undefined;
   const inUse = [...others, parseCidr(defaultServiceRange)];
