@@ -1,6 +1,6 @@
 import { type Container, isStatic } from "../../../lib/model/pod.ts";
 import { podQos } from "../../../lib/model/qos.ts";
-import { type ContainerRole, isSidecar } from "../../../lib/model/restart-policy.ts";
+import { type ContainerType, isSidecar } from "../../../lib/model/restart-policy.ts";
 import { addresses } from "./addresses.ts";
 import { type ApiContainerStatus, type ApiPodStatus, isoSeconds } from "./api-types.ts";
 import { podConditions } from "./conditions.ts";
@@ -22,10 +22,14 @@ export function podStatus(input: StatusInput): ApiPodStatus {
 
 function fullStatus(input: StatusInput, restartingAll: boolean): ApiPodStatus {
   const { pod, previous } = input;
-  const statusOf = (container: Container, role: ContainerRole, old: ApiContainerStatus[] | undefined) =>
+  const statusOf = (
+    container: Container,
+    containerType: ContainerType,
+    old: ApiContainerStatus[] | undefined,
+  ) =>
     containerStatus(
       container,
-      role,
+      containerType,
       old?.find((s) => s.name === container.name),
       input,
       restartingAll,

@@ -38,5 +38,5 @@ function finishedReason(view: PodView): string | undefined {
 /** Ephemeral containers start independently of the others, and only once, even across sandboxes. */
 function planEphemeral(plan: PodPlan, view: PodView): void {
   for (const container of view.pod.spec.ephemeralContainers ?? [])
-    if (!view.newest(container.name)) plan.start.push({ container, role: "ephemeral", attempt: 0 });
+    if (!view.newest(container.name)) plan.start.push({ container, containerType: "ephemeral", attempt: 0 });
 }
