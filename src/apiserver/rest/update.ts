@@ -6,7 +6,7 @@ import { conflict, isStoreError, modified, notFound } from "../storage/errors.ts
 import { type ApiObject, type ObjectKey, StoredObject } from "../storage/object.ts";
 import { toStored } from "./catalog.ts";
 import { createObject, ignoredByMain } from "./create.ts";
-import { isReleased } from "./deletion-plan.ts";
+import { shouldDeleteDuringUpdate } from "./deletion-plan.ts";
 import { invalid } from "./problems.ts";
 import { servedCopy } from "./served-form.ts";
 import { applyNamespace, finalizerProblems, keepMetadata, setGeneration } from "./system-metadata.ts";
@@ -139,10 +139,10 @@ async function change(
       });
   const object = newObject as unknown as ApiObject;
   if (dryRun) return dryResult(seen, object);
-  const released = isReleased(oldObject, draft, definition.hasSpecFinalizers?.(object) === true);
+  const deletes = shouldDeleteDuringUpdate(oldObject, draft, definition.hasSpecFinalizers?.(object) === true);
   const written = await dependencies.store.apply(key, (current) => {
     if (current?.version !== seen.version) throw new WriteConflict();
-    return released ? { kind: "delete", last: object } : { kind: "put", object };
+    return deletes ? { kind: "delete", last: object } : { kind: "put", object };
   });
   return written!;
 }

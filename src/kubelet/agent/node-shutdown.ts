@@ -38,7 +38,7 @@ export function nodeShutdown(
       const worker = workers.get(uid);
       if (!worker) return "finished";
       if (worker.phase !== "terminated") return "none";
-      return worker.released ? "finished" : "terminated";
+      return worker.resourcesReclaimed ? "finished" : "terminated";
     },
     onTerminate: (uid, termination) => post({ kind: "pod-shutdown", uid, ...termination }),
     onChange: () => post({ kind: "shutdown-changed" }),

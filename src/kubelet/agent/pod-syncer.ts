@@ -79,7 +79,7 @@ export function podSyncer(
     isTerminal: (uid) => isFinal(statuses.get(uid)?.phase),
     activeSince: (uid) => statuses.activeSince(uid),
     onRejected: (uid, failure) => post({ kind: "pod-rejected", uid, failure }),
-    onReleased: (uid) => post({ kind: "pod-released", uid }),
+    onResourcesReclaimed: (uid) => post({ kind: "pod-resources-reclaimed", uid }),
   });
 }
 

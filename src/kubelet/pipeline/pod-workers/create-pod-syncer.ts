@@ -35,7 +35,7 @@ export interface PodSyncerOptions {
   /** A pod that was admitted turns out not to fit and has to terminate. */
   readonly onRejected: (uid: PodUid, failure: PodFailure) => void;
   /** Volumes and cgroup of the pod are removed; dead containers and logs are kept. */
-  readonly onReleased: (uid: PodUid) => void;
+  readonly onResourcesReclaimed: (uid: PodUid) => void;
 }
 
 interface SyncVolumes {
@@ -132,7 +132,7 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
       await runtime.release(uid);
       await o.userNamespaces.release(uid);
       objects.unregister({ metadata: { uid } });
-      o.onReleased(uid);
+      o.onResourcesReclaimed(uid);
     },
     remove: (id, signal) => runtime.remove(id, signal),
     isTerminal: ({ metadata }) => o.isTerminal(metadata.uid),

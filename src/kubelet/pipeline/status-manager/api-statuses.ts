@@ -24,7 +24,7 @@ export class ApiStatuses {
   readonly #o: ApiStatusesOptions;
   readonly #writer: ApiStatusWriter;
   /** Pods whose volumes and cgroup are removed. */
-  readonly #released = new Set<PodUid>();
+  readonly #reclaimed = new Set<PodUid>();
   /** Pods that are or were in the runtime. */
   readonly #ran = new Set<PodUid>();
 
@@ -38,7 +38,7 @@ export class ApiStatuses {
         return found && isStatic(pod) && !mayWriteMirror(pod, found) ? undefined : found;
       },
       couldHaveRunningContainers: (uid) => (worker(uid)?.phase ?? "terminated") !== "terminated",
-      isReleased: (uid) => this.#released.has(uid),
+      resourcesReclaimed: (uid) => this.#reclaimed.has(uid),
     });
   }
 
@@ -55,16 +55,16 @@ export class ApiStatuses {
   }
 
   phaseChanged(uid: PodUid, phase: WorkerPhase): void {
-    if (phase !== "terminated") this.#released.delete(uid);
+    if (phase !== "terminated") this.#reclaimed.delete(uid);
   }
 
   /** Volumes and cgroup of the pod are removed. */
-  released(uid: PodUid): void {
-    this.#released.add(uid);
+  resourcesReclaimed(uid: PodUid): void {
+    this.#reclaimed.add(uid);
   }
 
   forget(uid: PodUid): void {
-    this.#released.delete(uid);
+    this.#reclaimed.delete(uid);
     this.#ran.delete(uid);
     this.#writer.forget(uid);
   }

@@ -37,7 +37,7 @@ interface LocalPod {
   pod: Pod;
   status: PodStatus;
   couldHaveRunningContainers: boolean;
-  isReleased: boolean;
+  resourcesReclaimed: boolean;
 }
 
 test("with any faults and changes of other clients: the API ends up with our statuses, none reverted, none of another UID", async () => {
@@ -83,7 +83,10 @@ test("with any faults and changes of other clients: the API ends up with our sta
             "only pods with a deletion timestamp are deleted",
           );
           must(isFinal(pod.status?.phase), "a deleted pod has terminated");
-          must(onNode.get(pod.metadata.uid)?.isReleased === true, "a deleted pod is released");
+          must(
+            onNode.get(pod.metadata.uid)?.resourcesReclaimed === true,
+            "the resources of a deleted pod are reclaimed",
+          );
         };
         const writer = new ApiStatusWriter({
           api,
@@ -91,7 +94,7 @@ test("with any faults and changes of other clients: the API ends up with our sta
           logger: silentLogger,
           apiPod: (pod) => watched.get(pod.metadata.uid),
           couldHaveRunningContainers: (uid) => onNode.get(uid)?.couldHaveRunningContainers ?? false,
-          isReleased: (uid) => onNode.get(uid)?.isReleased ?? false,
+          resourcesReclaimed: (uid) => onNode.get(uid)?.resourcesReclaimed ?? false,
           random: () => 0.5,
         });
         await writer.start(stop.signal);
@@ -103,7 +106,7 @@ test("with any faults and changes of other clients: the API ends up with our sta
             pod,
             status: { phase: "Pending" },
             couldHaveRunningContainers: true,
-            isReleased: false,
+            resourcesReclaimed: false,
           });
         };
         const setStatus = (own: LocalPod, status: PodStatus) => {
@@ -135,7 +138,7 @@ test("with any faults and changes of other clients: the API ends up with our sta
               break;
             case "clear":
               if (!own || !isFinal(own.status.phase)) break;
-              own.isReleased = !own.couldHaveRunningContainers;
+              own.resourcesReclaimed = !own.couldHaveRunningContainers;
               own.couldHaveRunningContainers = false;
               writer.wake(own.pod.metadata.uid);
               break;
@@ -187,7 +190,7 @@ test("with any faults and changes of other clients: the API ends up with our sta
           assert.equal(statusPatch(pod, merged), undefined, "the API has our status");
           assert.ok(writer.isWritten(own.pod.metadata.uid));
           assert.ok(
-            !(pod.metadata.deletionTimestamp && isFinal(own.status.phase) && own.isReleased),
+            !(pod.metadata.deletionTimestamp && isFinal(own.status.phase) && own.resourcesReclaimed),
             "deleted pods that have terminated are gone",
           );
         }
