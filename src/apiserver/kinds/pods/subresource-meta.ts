@@ -6,7 +6,7 @@ const fixed = [
   ...["labels", "annotations", "finalizers", "ownerReferences"],
 ] as const;
 
-/** A subresource for a part of the spec does not change status and metadata. */
+/** A subresource for fields of the spec does not change status and metadata. */
 export function keepTheRest(pod: PodDraft, old: PodDraft): void {
   const meta = pod.metadata as unknown as Record<string, unknown>;
   const oldMeta = old.metadata as unknown as Record<string, unknown>;
