@@ -14,7 +14,7 @@ import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { captureState, type NodeState } from "./node-state.ts";
 import { recorded } from "./recorded.ts";
 import { restoreFiles } from "./recorded-files.ts";
-import { container, manifests } from "./swapped-pods.ts";
+import { container, manifests } from "./takeover-pods.ts";
 
 export interface Takeover {
   readonly before: NodeState;

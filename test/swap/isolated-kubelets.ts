@@ -16,7 +16,7 @@ import { type Kind, Kubelets } from "./kubelet-kinds.ts";
 import { type NodeSnapshot, readySince, snapshotNode } from "./node-snapshot.ts";
 import { captureState, type NodeState } from "./node-state.ts";
 import { type RecordedFile, recordFiles } from "./recorded-files.ts";
-import { apiPods, manifests } from "./swapped-pods.ts";
+import { apiPods, manifests } from "./takeover-pods.ts";
 
 export interface Round {
   readonly kind: Kind;
@@ -31,7 +31,7 @@ export interface Round {
   readonly files: readonly RecordedFile[];
 }
 
-export interface SwapReport {
+export interface KubeletsReport {
   readonly rounds: Round[];
   readonly manifests: string;
   readonly logs: Record<string, string>;
@@ -79,7 +79,7 @@ async function writeScratch(runtime: CriClient, { containers }: NodeSnapshot): P
   await runtime.execSync(id as ContainerId, ["sh", "-c", "echo kept > /v/scratch/file"], 10);
 }
 
-async function main(order: readonly Kind[]): Promise<SwapReport> {
+async function main(order: readonly Kind[]): Promise<KubeletsReport> {
   addAddress();
   const node = await startTestNode({ containerd: "2.x" });
   const api = await KillableApi.create(nodeName);
@@ -99,7 +99,7 @@ async function main(order: readonly Kind[]): Promise<SwapReport> {
   const kubelets = new Kubelets(agent, flags, process.env.KUBELET_REFERENCE);
   const get = (path: string) => admin.request({ method: "GET", path });
   const state = () => captureState({ ...node, runtime, get });
-  const rounds: SwapReport["rounds"] = [];
+  const rounds: KubeletsReport["rounds"] = [];
   for (const [round, kind] of order.entries()) {
     await kubelets.start(kind);
     // Labels that reach the container show that this kubelet syncs pods, and updates volumes that the other kubelet created.

@@ -2,7 +2,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { isolationUnavailable, startIsolated } from "../node/isolated-host.ts";
 import { containerdVersions } from "../node/test-node.ts";
-import type { SwapReport } from "./isolated-swap.ts";
+import type { KubeletsReport } from "./isolated-kubelets.ts";
 import type { Takeover } from "./isolated-takeover.ts";
 import type { Kind } from "./kubelet-kinds.ts";
 
@@ -13,7 +13,8 @@ const containerd = containerdVersions().find(({ name }) => name === "2.x")!.avai
 export const unavailable: string | false = isolationUnavailable || (containerd === true ? false : containerd);
 
 /** Runs the kubelets one at a time on an isolated host; returns the state of the node after each. */
-export const swap = (...order: Kind[]): Promise<SwapReport> => runIsolated("isolated-swap.ts", order);
+export const runKubelets = (...order: Kind[]): Promise<KubeletsReport> =>
+  runIsolated("isolated-kubelets.ts", order);
 
 /** Restores the node that the reference kubelet left, on an isolated host, and starts kubelet-ts on it. */
 export const takeOver = (): Promise<Takeover> => runIsolated("isolated-takeover.ts", []);
