@@ -3,7 +3,7 @@ import { KubeApiError } from "./api-error.ts";
 import type { Query } from "./transport-interface.ts";
 
 /**
- * The next step of a list-watch. `from` is a resource version: at least as new as that for a list ("0": whatever the
+ * The next step of a reflector. `from` is a resource version: at least as new as that for a list ("0": whatever the
  * server has cached, "": the newest), after that for a watch.
  */
 export type Step =

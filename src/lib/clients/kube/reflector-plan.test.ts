@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KubeletError } from "../../base/errors.ts";
 import { KubeApiError, TransportError } from "./api-error.ts";
-import { failureOf, type Next, nextStep, type Outcome, type Step, watchQuery } from "./list-watch-plan.ts";
+import { failureOf, type Next, nextStep, type Outcome, type Step, watchQuery } from "./reflector-plan.ts";
 
 const apiError = (status: number, more: Partial<KubeApiError> = {}) =>
   new KubeApiError({ status, reason: "", message: "", ...more });

@@ -7,24 +7,24 @@ import { failureLog, isReported } from "../../base/failure-log.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { MonotonicTime } from "../../base/time.ts";
 import { KubeApiError, TransportError } from "./api-error.ts";
-import { ListWatchCache } from "./list-watch-cache.ts";
-import type { Incoming } from "./list-watch-objects.ts";
-import { listPages } from "./list-watch-pages.ts";
-import { nextStep, type Outcome, type Step, type WatchStep, watchQuery } from "./list-watch-plan.ts";
+import { ReflectorCache } from "./reflector-cache.ts";
+import type { Incoming } from "./reflector-objects.ts";
+import { listPages } from "./reflector-pages.ts";
+import { nextStep, type Outcome, type Step, type WatchStep, watchQuery } from "./reflector-plan.ts";
 import { type Change, isOlderVersion, type ObjectReader, objectKey } from "./store.ts";
 import type { KubeTransport, Query } from "./transport-interface.ts";
 import { LineSplitter, parseWatchEvent, type RawObject, type WatchEvent } from "./watch-stream.ts";
 import { StreamGuard } from "./watch-stream-guard.ts";
 
 /** Callbacks for metrics. */
-export interface ListWatchMetrics {
+export interface ReflectorMetrics {
   listed?(tookMs: number, objects: number): void;
   watchEnded?(durationMs: number, events: number): void;
   failed?(step: Step["do"]): void;
   unreadable?(): void;
 }
 
-export interface ListWatchOptions<T> {
+export interface ReflectorOptions<T> {
   /** For logs and health: "pods". */
   name: string;
   path: string;
@@ -42,7 +42,7 @@ export interface ListWatchOptions<T> {
   onChange?: (change: Change<T>) => void;
   /** After all changes of a list, or of one chunk, have been reported; also after a first list without objects. */
   onBatch?: () => void;
-  metrics?: ListWatchMetrics;
+  metrics?: ReflectorMetrics;
   /** Requests a streamed list instead of one response, where the server supports it. */
   streamList?: boolean;
   pageSize?: number;
@@ -89,10 +89,10 @@ interface Session<T> {
  * Caches all objects of one kind, and reports each change once and in order. After any gap it resumes,
  * or lists again and reports the differences.
  */
-export class ListWatch<T> implements Component {
+export class Reflector<T> implements Component {
   readonly name: string;
-  readonly #o: ListWatchOptions<T>;
-  readonly #cache: ListWatchCache<T>;
+  readonly #o: ReflectorOptions<T>;
+  readonly #cache: ReflectorCache<T>;
   readonly #backoff = new Backoff(backoffLimits);
   readonly #random: () => number;
   readonly #selectors: Query;
@@ -101,14 +101,14 @@ export class ListWatch<T> implements Component {
   #streams: boolean;
   #failing: Failing | undefined;
 
-  constructor(options: ListWatchOptions<T>) {
+  constructor(options: ReflectorOptions<T>) {
     const { name, fieldSelector, labelSelector, streamList = false, random = Math.random } = options;
     this.#o = options;
     this.name = `list-watch ${name}`;
     this.#random = random;
     this.#streams = streamList;
     this.#selectors = { fieldSelector, labelSelector };
-    this.#cache = new ListWatchCache<T>({
+    this.#cache = new ReflectorCache<T>({
       logger: options.logger,
       transform: options.transform,
       onChange: options.onChange,

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { seededRandom } from "../../../../test/faults/seeded-random.ts";
 import { FakeClock } from "../../base/fake-clock.ts";
 import { silentLogger } from "../../base/logger.ts";
-import { ListWatch } from "./list-watch.ts";
-import { type FakeObject, FakeServer } from "./list-watch-fake-server.ts";
+import { Reflector } from "./reflector.ts";
+import { type FakeObject, FakeServer } from "./reflector-fake-server.ts";
 import type { Change } from "./store.ts";
 
 const histories = 2000;
@@ -84,7 +84,7 @@ async function runHistory(seed: number): Promise<number> {
     }
   };
   const consumer = new Consumer(server);
-  const listWatch = new ListWatch<FakeObject>({
+  const reflector = new Reflector<FakeObject>({
     name: "things",
     path: "/api/v1/things",
     transport: server,
@@ -96,14 +96,14 @@ async function runHistory(seed: number): Promise<number> {
     },
     onChange: (change) => checked(() => consumer.take(change)),
     onBatch: () =>
-      checked(() => assert.deepEqual(new Set(consumer.view.values()), new Set(listWatch.store.list()))),
+      checked(() => assert.deepEqual(new Set(consumer.view.values()), new Set(reflector.store.list()))),
     streamList,
     pageSize: 2,
     random: () => below(1000) / 1000,
   });
   for (let i = below(12); i > 0; i--) write();
   const stop = new AbortController();
-  await listWatch.start(stop.signal);
+  await reflector.start(stop.signal);
   for (let i = 5 + below(25); i > 0; i--) {
     if (below(3) > 0) await clock.advance(below(below(4) === 0 ? 120_000 : 2000));
     write();
@@ -112,23 +112,23 @@ async function runHistory(seed: number): Promise<number> {
   await clock.advance(8 * 60_000);
 
   assert.deepEqual(problems, []);
-  assert.ok(listWatch.hasSynced);
+  assert.ok(reflector.hasSynced);
   if (faults === 0 && !compacts)
     assert.equal(server.lists, streamList && streamedLists === "served" ? 0 : 1, "lists without faults");
-  assert.deepEqual(listWatch.health(), { ok: true });
+  assert.deepEqual(reflector.health(), { ok: true });
   for (const [name, object] of server.objects()) {
-    const kept = listWatch.store.get("ns", name);
+    const kept = reflector.store.get("ns", name);
     // An object that can no longer be decoded may remain in an earlier version, never in that of another object.
     if (object.broken) assert.ok(!kept || kept.metadata.uid === object.metadata.uid);
     else assert.deepEqual(kept, object);
   }
-  for (const kept of listWatch.store.list())
+  for (const kept of reflector.store.list())
     assert.ok(server.objects().has(kept.metadata.name), `${kept.metadata.name} was deleted`);
-  assert.deepEqual(new Set(consumer.view.values()), new Set(listWatch.store.list()));
+  assert.deepEqual(new Set(consumer.view.values()), new Set(reflector.store.list()));
 
   stop.abort();
   await clock.advance(0);
-  await listWatch.done;
+  await reflector.done;
   assert.equal(clock.pending, 0, "timers remain");
   return consumer.reported;
 }

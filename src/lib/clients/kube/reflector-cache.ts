@@ -1,11 +1,11 @@
 import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { type Incoming, readObject } from "./list-watch-objects.ts";
+import { type Incoming, readObject } from "./reflector-objects.ts";
 import { type Change, isOlderVersion, type ObjectReader, objectKey, Store } from "./store.ts";
 import { shareEqualParts } from "./store-sharing.ts";
 import type { ObjectEvent, RawObject } from "./watch-stream.ts";
 
-export interface ListWatchCacheOptions<T> {
+export interface ReflectorCacheOptions<T> {
   logger: Logger;
   transform: (raw: RawObject) => T;
   onChange?: ((change: Change<T>) => void) | undefined;
@@ -14,8 +14,8 @@ export interface ListWatchCacheOptions<T> {
 }
 
 /** The cached objects of the API server, and the resourceVersion up to which the cache is complete. */
-export class ListWatchCache<T> {
-  readonly #o: ListWatchCacheOptions<T>;
+export class ReflectorCache<T> {
+  readonly #o: ReflectorCacheOptions<T>;
   readonly #store = new Store<T>();
   readonly #firstList = Promise.withResolvers<void>();
   #resourceVersion = "";
@@ -23,7 +23,7 @@ export class ListWatchCache<T> {
   #reported = false;
   #lastRead: T | undefined;
 
-  constructor(options: ListWatchCacheOptions<T>) {
+  constructor(options: ReflectorCacheOptions<T>) {
     this.#o = options;
   }
 

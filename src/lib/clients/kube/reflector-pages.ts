@@ -1,5 +1,5 @@
 import { KubeletError } from "../../base/errors.ts";
-import { failureOf } from "./list-watch-plan.ts";
+import { failureOf } from "./reflector-plan.ts";
 import type { KubeTransport, Query } from "./transport-interface.ts";
 import type { RawObject } from "./watch-stream.ts";
 

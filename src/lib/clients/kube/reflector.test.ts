@@ -4,8 +4,8 @@ import { markReported } from "../../base/failure-log.ts";
 import { FakeClock } from "../../base/fake-clock.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import { KubeApiError, TransportError } from "./api-error.ts";
-import { ListWatch, type ListWatchOptions } from "./list-watch.ts";
-import { withoutManagedFields } from "./list-watch-objects.ts";
+import { Reflector, type ReflectorOptions } from "./reflector.ts";
+import { withoutManagedFields } from "./reflector-objects.ts";
 import type { KubeRequest, KubeStreamRequest, KubeTransport, Query } from "./transport-interface.ts";
 import type { RawObject } from "./watch-stream.ts";
 
@@ -101,11 +101,11 @@ class ScriptedTransport implements KubeTransport {
   close(): void {}
 }
 
-async function started(responses: HttpResponse[], options: Partial<ListWatchOptions<RawObject>> = {}) {
+async function started(responses: HttpResponse[], options: Partial<ReflectorOptions<RawObject>> = {}) {
   const clock = new FakeClock();
   const transport = new ScriptedTransport(clock, responses);
   const reported: string[] = [];
-  const listWatch = new ListWatch<RawObject>({
+  const reflector = new Reflector<RawObject>({
     name: "things",
     path: "/api/v1/things",
     transport,
@@ -121,9 +121,9 @@ async function started(responses: HttpResponse[], options: Partial<ListWatchOpti
     ...options,
   });
   const stop = new AbortController();
-  await listWatch.start(stop.signal);
+  await reflector.start(stop.signal);
   await clock.advance(0);
-  return { clock, transport, reported, listWatch, stop };
+  return { clock, transport, reported, reflector, stop };
 }
 
 const watchFrom = (version: number) => ({
@@ -135,11 +135,11 @@ const watchFrom = (version: number) => ({
 
 test("lists from the server's cache, then watches from there, and reports both", async () => {
   const stream = new FakeStream();
-  const { clock, transport, reported, listWatch } = await started(
+  const { clock, transport, reported, reflector } = await started(
     [listOf(5, [thing("a", 3), thing("b", 4)]), stream],
     { fieldSelector: "spec.nodeName=n", labelSelector: "x=y" },
   );
-  await listWatch.synced;
+  await reflector.synced;
   stream.send({ type: "MODIFIED", object: thing("a", 6) }, { type: "ADDED", object: thing("c", 7) });
   stream.send({ type: "DELETED", object: thing("b", 8) });
   await clock.advance(0);
@@ -156,8 +156,8 @@ test("lists from the server's cache, then watches from there, and reports both",
 });
 
 test("a list without objects is synced too, and reported as complete", async () => {
-  const { reported, listWatch } = await started([listOf(5, []), new FakeStream()]);
-  assert.ok(listWatch.hasSynced);
+  const { reported, reflector } = await started([listOf(5, []), new FakeStream()]);
+  assert.ok(reflector.hasSynced);
   assert.deepEqual(reported, ["."]);
 });
 
@@ -251,7 +251,7 @@ test("pages that expire are discarded for a list in one response", async () => {
 test("an object that cannot be decoded affects only itself, in a list and in a watch", async () => {
   const stream = new FakeStream();
   let unreadable = 0;
-  const { clock, reported, listWatch, transport } = await started(
+  const { clock, reported, reflector, transport } = await started(
     [
       listOf(5, [{ ...thing("a", 1), broken: true }, thing("b", 2), { metadata: null }]),
       stream,
@@ -268,7 +268,7 @@ test("an object that cannot be decoded affects only itself, in a list and in a w
   stream.end();
   await clock.advance(0);
   assert.deepEqual(reported, ["added ns/b 2", ".", "added ns/c 7", "deleted ns/c 7", "."]);
-  assert.deepEqual(listWatch.store.list(), [thing("b", 2)]);
+  assert.deepEqual(reflector.store.list(), [thing("b", 2)]);
   assert.deepEqual(transport.requests.at(-1), watchFrom(8));
   assert.equal(unreadable, 5);
 });
@@ -281,19 +281,19 @@ test("unchanged parts of an update are the same objects as before", async () => 
     ...more,
   });
   const b = { ...thing("b", 2), spec: { containers: [{ name: "other" }] } };
-  const { clock, listWatch } = await started([listOf(5, [a(1), b]), stream]);
-  const before = listWatch.store.get("ns", "a");
+  const { clock, reflector } = await started([listOf(5, [a(1), b]), stream]);
+  const before = reflector.store.get("ns", "a");
   stream.send({ type: "MODIFIED", object: a(6, { status: {} }) });
   await clock.advance(0);
-  const after = listWatch.store.get("ns", "a");
+  const after = reflector.store.get("ns", "a");
   assert.deepEqual([after, before], [a(6, { status: {} }), a(1)]);
   assert.equal(after?.spec, before?.spec);
 });
 
 test("objects of one template share equal parts", async () => {
   const pod = (name: string) => ({ ...thing(name, 1), spec: { tolerations: [{ key: "k" }] } });
-  const { listWatch } = await started([listOf(5, [pod("a"), pod("b")]), new FakeStream()]);
-  const { store } = listWatch;
+  const { reflector } = await started([listOf(5, [pod("a"), pod("b")]), new FakeStream()]);
+  const { store } = reflector;
   assert.deepEqual(store.get("ns", "b"), pod("b"));
   assert.equal(store.get("ns", "a")?.spec, store.get("ns", "b")?.spec);
 });
@@ -301,7 +301,7 @@ test("objects of one template share equal parts", async () => {
 test("a consumer that throws does not miss the next change", async () => {
   const stream = new FakeStream();
   let calls = 0;
-  const { clock, listWatch } = await started([listOf(5, [thing("a", 1), thing("b", 2)]), stream], {
+  const { clock, reflector } = await started([listOf(5, [thing("a", 1), thing("b", 2)]), stream], {
     onChange: () => {
       calls++;
       throw new Error("no");
@@ -310,7 +310,7 @@ test("a consumer that throws does not miss the next change", async () => {
   stream.send({ type: "ADDED", object: thing("c", 6) });
   await clock.advance(0);
   assert.equal(calls, 3);
-  assert.equal(listWatch.store.size, 3);
+  assert.equal(reflector.store.size, 3);
 });
 
 test("doubles its back-off up to 30 s, and a working watch resets it", async () => {
@@ -328,16 +328,16 @@ test("doubles its back-off up to 30 s, and a working watch resets it", async () 
 
 test("a server that is reachable again gets a request immediately, and the back-off is reset", async () => {
   const failures = Array.from({ length: 6 }, () => down);
-  const { clock, transport, listWatch, stop } = await started([...failures, down, listOf(5, [])]);
+  const { clock, transport, reflector, stop } = await started([...failures, down, listOf(5, [])]);
   await clock.advance(25_600);
   const before = transport.requests.length;
   assert.equal(before, 6);
   transport.comeBack();
   await clock.advance(0);
   assert.equal(transport.requests.length, before + 1);
-  assert.equal(listWatch.hasSynced, false);
+  assert.equal(reflector.hasSynced, false);
   await clock.advance(800);
-  assert.ok(listWatch.hasSynced);
+  assert.ok(reflector.hasSynced);
   stop.abort();
   await clock.advance(0);
   assert.equal(transport.listeners.size, 0, "a listener is left");
@@ -418,17 +418,17 @@ test("a watch that the server does not end in time is replaced", async () => {
 });
 
 test("is unhealthy after 5 minutes without a watch, and healthy again with one", async () => {
-  const { clock, listWatch, transport } = await started([]);
+  const { clock, reflector, transport } = await started([]);
   await clock.advance(299_999);
-  assert.deepEqual(listWatch.health(), { ok: true });
+  assert.deepEqual(reflector.health(), { ok: true });
   await clock.advance(1);
-  assert.deepEqual(listWatch.health(), {
+  assert.deepEqual(reflector.health(), {
     ok: false,
     reason: "no watch of things for 300s: connection refused",
   });
   transport.responses.push(listOf(5, []), new FakeStream());
   await clock.advance(30_000);
-  assert.deepEqual(listWatch.health(), { ok: true });
+  assert.deepEqual(reflector.health(), { ok: true });
 });
 
 test("a streamed list is reported as one, when it is complete, and continues as a watch", async () => {
@@ -498,7 +498,7 @@ test("a long stream yields to other work", async () => {
   const chunks = Array.from({ length: total }, (_, i) => line(i));
   const reported: unknown[] = [];
   const reportedAtOthersTurn = Promise.withResolvers<number>();
-  const { clock, transport, listWatch } = await started([listOf(5, [])], {
+  const { clock, transport, reflector } = await started([listOf(5, [])], {
     onChange: (change) => {
       if (reported.push(change) === 1) setImmediate(() => reportedAtOthersTurn.resolve(reported.length));
     },
@@ -508,14 +508,14 @@ test("a long stream yields to other work", async () => {
   const early = await reportedAtOthersTurn.promise;
   assert.ok(early < total, `${early} of ${total} were reported without a break`);
   while (reported.length < total) await new Promise((resolve) => setImmediate(resolve));
-  assert.equal(listWatch.store.size, total);
+  assert.equal(reflector.store.size, total);
 });
 
 test("ends when it is stopped in any state, and leaves no timer", async () => {
   for (const responses of [[], [listOf(5, []), new FakeStream()], [listOf(5, []), down]]) {
-    const { clock, listWatch, stop } = await started(responses);
+    const { clock, reflector, stop } = await started(responses);
     stop.abort();
-    await listWatch.done;
+    await reflector.done;
     assert.equal(clock.pending, 0);
   }
 });
