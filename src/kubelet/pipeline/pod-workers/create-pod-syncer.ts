@@ -27,7 +27,7 @@ export interface PodSyncerOptions {
   readonly allocate?: (pod: Pod, report: SyncReport, signal: AbortSignal) => Promise<Admission> | undefined;
   /** The pod may run here, with the resources that it has now. */
   readonly admitted: (pod: Pod) => void;
-  /** Whether the status of the pod is final. Changes no status. */
+  /** Whether the phase of the pod is terminal. Changes no status. */
   readonly isTerminal: (uid: PodUid) => boolean;
   /** When the pod became active on this node: its deadline starts then. */
   readonly activeSince: (uid: PodUid) => WallTime | undefined;
@@ -123,7 +123,7 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
     },
     stop: async (uid, pod, options) => {
       await runtime.stop(uid, pod, options);
-      // Before the final status: once the pod is final, its claims may be allocated to others.
+      // Before the final status: once its phase is terminal, its claims may be allocated to others.
       const { report, signal } = options;
       await o.claims?.unprepare(uid, (text) => report.blockedOn(text, { kind: "claims" }), signal);
     },

@@ -3,7 +3,7 @@ import { isStatic, type Pod, type PodStatus, type PodUid } from "../../../lib/mo
 import { isMirror } from "../../state/desired-pods.ts";
 import type { WorkerPhase } from "../../state/pod-sync-status.ts";
 import { ApiStatusWriter, type ApiStatusWriterOptions } from "./api-writer.ts";
-import { isFinal } from "./phase.ts";
+import { isTerminalPhase } from "./phase.ts";
 
 export interface ApiStatusesOptions
   extends Pick<ApiStatusWriterOptions, "api" | "clock" | "logger" | "metrics"> {
@@ -84,6 +84,6 @@ export class ApiStatuses {
     if (this.#o.isInRuntime(uid)) this.#ran.add(uid);
     const inApi = isStatic(pod) ? undefined : this.#o.apiPod(pod)?.status;
     // If a pod terminated before this agent observed it, the status in the API is more accurate.
-    this.#writer.set(pod, inApi && isFinal(inApi.phase) && !this.#ran.has(uid) ? inApi : status);
+    this.#writer.set(pod, inApi && isTerminalPhase(inApi.phase) && !this.#ran.has(uid) ? inApi : status);
   }
 }

@@ -9,7 +9,7 @@ import { ApiStatusWriter } from "./api-writer.ts";
 import { mergeStatus } from "./api-writer-merge.ts";
 import { statusPatch } from "./api-writer-patch.ts";
 import { FakePodApi, type Fault } from "./fake-pod-api.ts";
-import { isFinal } from "./phase.ts";
+import { isTerminalPhase } from "./phase.ts";
 
 const names = ["a", "b"];
 
@@ -68,9 +68,9 @@ test("with any faults and changes of other clients: the API ends up with our sta
           const own = onNode.get(after.metadata.uid);
           const [was, is] = [before.status?.phase, after.status?.phase];
           must(own !== undefined, "only pods of this node are written");
-          must(!isFinal(was) || is === was, "a final phase is kept");
+          must(!isTerminalPhase(was) || is === was, "a terminal phase is kept");
           must(
-            isFinal(was) || !isFinal(is) || own?.couldHaveRunningContainers === false,
+            isTerminalPhase(was) || !isTerminalPhase(is) || own?.couldHaveRunningContainers === false,
             "no final phase while containers could run",
           );
           must(numberOf(after) >= numberOf(before), "no older status after a newer one");
@@ -82,7 +82,7 @@ test("with any faults and changes of other clients: the API ends up with our sta
             pod.metadata.deletionTimestamp !== undefined,
             "only pods with a deletion timestamp are deleted",
           );
-          must(isFinal(pod.status?.phase), "a deleted pod has terminated");
+          must(isTerminalPhase(pod.status?.phase), "a deleted pod has terminated");
           must(
             onNode.get(pod.metadata.uid)?.resourcesReclaimed === true,
             "the resources of a deleted pod are reclaimed",
@@ -131,13 +131,13 @@ test("with any faults and changes of other clients: the API ends up with our sta
           const own = currentOf(e.name);
           switch (e.kind) {
             case "status":
-              if (own && !isFinal(own.status.phase)) setStatus(own, statusNumber(++count, "Running"));
+              if (own && !isTerminalPhase(own.status.phase)) setStatus(own, statusNumber(++count, "Running"));
               break;
             case "end":
-              if (own && !isFinal(own.status.phase)) setStatus(own, statusNumber(++count, "Failed"));
+              if (own && !isTerminalPhase(own.status.phase)) setStatus(own, statusNumber(++count, "Failed"));
               break;
             case "clear":
-              if (!own || !isFinal(own.status.phase)) break;
+              if (!own || !isTerminalPhase(own.status.phase)) break;
               own.resourcesReclaimed = !own.couldHaveRunningContainers;
               own.couldHaveRunningContainers = false;
               writer.wake(own.pod.metadata.uid);
@@ -154,7 +154,7 @@ test("with any faults and changes of other clients: the API ends up with our sta
                 });
               break;
             case "lost":
-              if (pod && !isFinal(pod.status?.phase))
+              if (pod && !isTerminalPhase(pod.status?.phase))
                 api.change(pod, (p) => {
                   p.status = { ...p.status, phase: "Failed", reason: "NodeLost" };
                 });
@@ -190,7 +190,7 @@ test("with any faults and changes of other clients: the API ends up with our sta
           assert.equal(statusPatch(pod, merged), undefined, "the API has our status");
           assert.ok(writer.isWritten(own.pod.metadata.uid));
           assert.ok(
-            !(pod.metadata.deletionTimestamp && isFinal(own.status.phase) && own.resourcesReclaimed),
+            !(pod.metadata.deletionTimestamp && isTerminalPhase(own.status.phase) && own.resourcesReclaimed),
             "deleted pods that have terminated are gone",
           );
         }

@@ -350,7 +350,7 @@ test("a rejected status is sent again every 10 s, not immediately", async (t) =>
   assert.equal(api.status(pod)?.phase, "Running");
 });
 
-test("a pod is deleted only when it has a deletion timestamp, is final in the API, and its resources are reclaimed", async (t) => {
+test("a pod is deleted only when it has a deletion timestamp, is terminal in the API, and its resources are reclaimed", async (t) => {
   const { clock, api, writer, watch, couldHaveRunningContainers, cleared } = await setUp(t);
   const deleted: (number | undefined)[] = [];
   api.onDelete = (_pod, { gracePeriodSeconds }) => deleted.push(gracePeriodSeconds);

@@ -11,7 +11,7 @@ import { reasonRestartingAll } from "./container-state.ts";
 
 export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed";
 
-export function isFinal(phase: string | undefined): phase is "Succeeded" | "Failed" {
+export function isTerminalPhase(phase: string | undefined): phase is "Succeeded" | "Failed" {
   return phase === "Succeeded" || phase === "Failed";
 }
 

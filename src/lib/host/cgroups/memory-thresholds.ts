@@ -2,32 +2,32 @@ import { closeSync, openSync, read, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { libc } from "../libc.ts";
 
-/** Has the kernel notify when the memory usage of a cgroup crosses this value, in either direction. */
-export interface MemoryAlarm {
+/** A memory usage of a cgroup: the kernel notifies when the usage crosses it, in either direction. */
+export interface MemoryThreshold {
   /** The directory of the cgroup in the memory hierarchy of cgroup v1. */
   readonly dir: string;
   readonly usageBytes: number;
 }
 
 /**
- * Registers alarms with the kernel (cgroup v1 only: v2 has no such thresholds). `notify` is called each time the usage crosses one of
+ * Registers thresholds with the kernel (cgroup v1 only: v2 has none). `notify` is called each time the usage crosses one of
  * them. Returns a function that removes them. Until then, a thread of the pool waits for the kernel.
  */
-export async function setMemoryAlarms(
-  alarms: readonly MemoryAlarm[],
+export async function notifyOnMemoryThresholds(
+  thresholds: readonly MemoryThreshold[],
   notify: () => void,
 ): Promise<() => void> {
   const eventFd = (await libc()).eventfd();
   let isClosed = false;
   try {
-    for (const { dir, usageBytes } of alarms) register(eventFd, dir, usageBytes);
+    for (const { dir, usageBytes } of thresholds) register(eventFd, dir, usageBytes);
   } catch (error) {
     closeSync(eventFd);
     throw error;
   }
   const wait = () =>
     read(eventFd, Buffer.alloc(8), 0, 8, null, (error) => {
-      // The kernel drops the alarms when the descriptor is closed.
+      // The kernel drops the thresholds when the descriptor is closed.
       if (isClosed || error) return closeSync(eventFd);
       notify();
       wait();

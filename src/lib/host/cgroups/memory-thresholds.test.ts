@@ -4,16 +4,16 @@ import { mkdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { detectLayout } from "./cgroup-driver.ts";
-import { setMemoryAlarms } from "./memory-alarms.ts";
+import { notifyOnMemoryThresholds } from "./memory-thresholds.ts";
 
 const layout = await detectLayout();
 const mount = layout.version === 1 ? layout.mounts.get("memory") : undefined;
 const skip = mount === undefined || process.getuid?.() !== 0 ? "needs root and cgroup v1" : false;
 
-test("the kernel notifies when the usage of a cgroup crosses a value, and not after the alarms are removed", {
+test("the kernel notifies when the usage of a cgroup crosses a value, and not after the thresholds are removed", {
   skip,
 }, async (t) => {
-  const dir = join(mount!, `memory-alarms-${process.pid}`);
+  const dir = join(mount!, `memory-thresholds-${process.pid}`);
   mkdirSync(dir);
   t.after(() => rmdirSync(dir));
   const useMemory = () =>
@@ -26,7 +26,7 @@ test("the kernel notifies when the usage of a cgroup crosses a value, and not af
     );
   let notified = 0;
   const crossed = Promise.withResolvers<void>();
-  const remove = await setMemoryAlarms([{ dir, usageBytes: 8 << 20 }], () => {
+  const remove = await notifyOnMemoryThresholds([{ dir, usageBytes: 8 << 20 }], () => {
     notified++;
     crossed.resolve();
   });
@@ -37,7 +37,7 @@ test("the kernel notifies when the usage of a cgroup crosses a value, and not af
   useMemory();
   // A second descriptor is notified: the first would have been, too.
   const again = Promise.withResolvers<void>();
-  const removeAgain = await setMemoryAlarms([{ dir, usageBytes: 8 << 20 }], again.resolve);
+  const removeAgain = await notifyOnMemoryThresholds([{ dir, usageBytes: 8 << 20 }], again.resolve);
   useMemory();
   await again.promise;
   removeAgain();
@@ -46,7 +46,7 @@ test("the kernel notifies when the usage of a cgroup crosses a value, and not af
 
 test("a cgroup that does not exist is an error", { skip }, async () => {
   await assert.rejects(
-    () => setMemoryAlarms([{ dir: join(mount!, "does-not-exist"), usageBytes: 1 }], () => {}),
+    () => notifyOnMemoryThresholds([{ dir: join(mount!, "does-not-exist"), usageBytes: 1 }], () => {}),
     { code: "ENOENT" },
   );
 });
