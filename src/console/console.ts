@@ -14,7 +14,7 @@ import { Logins } from "./logins.ts";
 import { mayDo, permissionText } from "./permissions.ts";
 import { podRoutes } from "./pod-routes.ts";
 import { csrfHeader } from "./protocol.ts";
-import { KeptSessions } from "./sessions/kept-sessions.ts";
+import { PersistedSessions } from "./sessions/persisted-sessions.ts";
 import { Feed } from "./stream/feed.ts";
 import { streamTo } from "./stream/viewer.ts";
 
@@ -35,8 +35,8 @@ export function createConsole(o: ConsoleOptions): NodeConsole {
   const { node, clock, logger } = o;
   const feed = new Feed({ node, clock, logger });
   const { sessionsFile: path } = o;
-  const kept = path === undefined ? undefined : new KeptSessions({ path, clock, logger });
-  const logins = new Logins(node, clock, kept);
+  const persisted = path === undefined ? undefined : new PersistedSessions({ path, clock, logger });
+  const logins = new Logins(node, clock, persisted);
   const files = new StaticFiles(o.pageDir);
   const stopping = new AbortController();
   const stream: ApiRoute = {

@@ -28,7 +28,7 @@ import { serviceAccountToken } from "./service-account-token.ts";
 import { unionTokenAuthenticator } from "./tokens/bearer.ts";
 import { BootstrapTokens } from "./tokens/bootstrap-tokens.ts";
 import { ServiceAccountTokens } from "./tokens/service-account-tokens.ts";
-import { TokenAuthority } from "./tokens/token-authority.ts";
+import { TokenIssuer } from "./tokens/token-issuer.ts";
 
 export { type Pki, preparePki } from "./pki/prepare-pki.ts";
 
@@ -66,14 +66,14 @@ const year = 365 * 24 * 3600_000;
 export function auth(o: AuthOptions): Auth {
   const { pki, objects, clock, logger } = o;
   const minimumSeconds = o.minimumCertificateSeconds ?? 600;
-  const authority = new TokenAuthority({
+  const tokenIssuer = new TokenIssuer({
     key: pki.serviceAccountKey,
     ...(o.issuer && { issuer: o.issuer }),
     ...(o.audiences && { audiences: o.audiences }),
   });
-  const { audiences } = authority;
+  const { audiences } = tokenIssuer;
   const tokens = unionTokenAuthenticator(
-    new ServiceAccountTokens({ authority, objects, clock }),
+    new ServiceAccountTokens({ tokenIssuer, objects, clock }),
     new BootstrapTokens({ objects, clock, audiences }),
   );
   const certificates = new ClientCertificates({ ca: pki.ca.certificate, clock });
@@ -92,7 +92,7 @@ export function auth(o: AuthOptions): Auth {
       selfSubjectAccessReview(authorizer),
       selfSubjectRulesReview(),
     ],
-    serviceAccountToken: serviceAccountToken({ authority }),
+    serviceAccountToken: serviceAccountToken({ tokenIssuer }),
     certificateSigningRequests: certificateSigningRequests({ minimumSeconds }),
     components: [
       nodeGraph,
@@ -100,6 +100,6 @@ export function auth(o: AuthOptions): Auth {
       new CsrSigner({ objects, ca: pki.ca, rules, clock, logger }),
       new CsrCleaner({ objects, clock, logger }),
     ],
-    tokenDiscovery: (jwksUri) => authority.discovery(jwksUri),
+    tokenDiscovery: (jwksUri) => tokenIssuer.discovery(jwksUri),
   };
 }

@@ -6,7 +6,7 @@ import { metricValues } from "../../../lib/base/fixtures.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
 import { KubeApiError, TransportError } from "../../../lib/clients/kube/api-error.ts";
-import { ConnectionLost } from "../../../lib/clients/kube/link.ts";
+import { ConnectionLost } from "../../../lib/clients/kube/server-connection.ts";
 import { fakeReviews } from "../fixtures.ts";
 import { HttpError } from "../http-error.ts";
 import { type AccessOptions, attributesOf, nodeAccess } from "./node-access.ts";

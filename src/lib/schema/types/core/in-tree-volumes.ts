@@ -1,5 +1,5 @@
 /** In the notation of `../../notation.ts`. */
-export const retiredVolumeTypes = `
+export const inTreeVolumeTypes = `
 AWSElasticBlockStoreVolumeSource
    1 volumeID! string
    2 fsType string

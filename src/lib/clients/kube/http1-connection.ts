@@ -1,10 +1,15 @@
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
 import type { Duplex } from "node:stream";
 import { abortError, messageOf } from "../../base/errors.ts";
-import { ConnectionLost, type Exchange, type HttpResponse, type Link } from "./link.ts";
+import {
+  ConnectionLost,
+  type Exchange,
+  type HttpResponse,
+  type ServerConnection,
+} from "./server-connection.ts";
 
 /** For servers without HTTP/2: one connection for each concurrent exchange, kept alive for later ones. */
-export class Http1Link implements Link {
+export class Http1Connection implements ServerConnection {
   readonly protocol = "http/1.1";
   readonly #agent: DialingAgent;
   readonly #host: string;

@@ -3,7 +3,12 @@ import type { Duplex } from "node:stream";
 import { type Clock, msFromNow } from "../../base/clock.ts";
 import { abortError, errnoOf, messageOf } from "../../base/errors.ts";
 import type { MonotonicTime } from "../../base/time.ts";
-import { ConnectionLost, type Exchange, type HttpResponse, type Link } from "./link.ts";
+import {
+  ConnectionLost,
+  type Exchange,
+  type HttpResponse,
+  type ServerConnection,
+} from "./server-connection.ts";
 
 /** A connection on which a ping gets no reply is dead, however long TCP may still retry. */
 const pingEveryMs = 30_000;
@@ -22,7 +27,7 @@ const unsentErrors = new Set([
 ]);
 
 /** All exchanges, including watches, on one connection. */
-export class Http2Link implements Link {
+export class Http2Connection implements ServerConnection {
   readonly protocol = "h2";
   readonly #session: ClientHttp2Session;
   readonly #clock: Clock;

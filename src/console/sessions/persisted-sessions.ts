@@ -7,9 +7,9 @@ import { epochMs } from "../../lib/base/time.ts";
 import { replaceDurably } from "../../lib/host/durable-file.ts";
 import { newSecret, secretKey } from "./secrets.ts";
 
-const maxKept = 64;
+const maxPersisted = 64;
 
-interface Kept {
+interface PersistedSession {
   /** The hash of the cookie. */
   readonly id: string;
   /** The page has it in memory and never sends it. */
@@ -23,13 +23,13 @@ interface Kept {
  * agent is down, another process may listen on its port, and the browser sends the cookie to it. The page proves that it has the session's key,
  * for this run of the agent and this origin, without sending the key.
  */
-export class KeptSessions {
+export class PersistedSessions {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #logger: Logger;
   /** New for each run: a proof for another run has no value. */
   readonly challenge = newSecret();
-  #kept: readonly Kept[];
+  #persisted: readonly PersistedSession[];
   #isClosed = false;
   #written: Promise<void> = Promise.resolve();
 
@@ -37,7 +37,7 @@ export class KeptSessions {
     this.#path = o.path;
     this.#clock = o.clock;
     this.#logger = o.logger;
-    this.#kept = readKept(o.path);
+    this.#persisted = readPersisted(o.path);
   }
 
   has(cookie: string): boolean {
@@ -45,25 +45,27 @@ export class KeptSessions {
   }
 
   /** Resolves when the session is in the file. */
-  async add(cookie: string, { resumeKey, expiresAt }: Omit<Kept, "id">): Promise<void> {
+  async add(cookie: string, { resumeKey, expiresAt }: Omit<PersistedSession, "id">): Promise<void> {
     const added = { id: secretKey(cookie), resumeKey, expiresAt };
-    this.#kept = [...this.#valid(), added].slice(-maxKept);
+    this.#persisted = [...this.#valid(), added].slice(-maxPersisted);
     await this.#write();
   }
 
   /** By the hash of the cookie. Resolves when the file is written. */
   async remove(id: string): Promise<void> {
-    if (this.#isClosed || !this.#kept.some((kept) => kept.id === id)) return await this.#written;
-    this.#kept = this.#valid().filter((kept) => kept.id !== id);
+    if (this.#isClosed || !this.#persisted.some((persisted) => persisted.id === id))
+      return await this.#written;
+    this.#persisted = this.#valid().filter((persisted) => persisted.id !== id);
     await this.#write();
   }
 
   /** When the session expires, if the proof is right. A session is resumed once: the page gets another cookie. */
   async resume(cookie: string, proof: string, origin: string): Promise<number | undefined> {
-    const kept = this.#find(cookie);
-    if (!kept || !isEqual(proof, resumeProof(kept.resumeKey, this.challenge, origin))) return undefined;
-    await this.remove(kept.id);
-    return kept.expiresAt;
+    const persisted = this.#find(cookie);
+    if (!persisted || !isEqual(proof, resumeProof(persisted.resumeKey, this.challenge, origin)))
+      return undefined;
+    await this.remove(persisted.id);
+    return persisted.expiresAt;
   }
 
   /** Keeps the file as it is: the sessions end with the agent, and their pages resume them. */
@@ -71,19 +73,19 @@ export class KeptSessions {
     this.#isClosed = true;
   }
 
-  #find(cookie: string): Kept | undefined {
+  #find(cookie: string): PersistedSession | undefined {
     const id = secretKey(cookie);
-    return this.#valid().find((kept) => kept.id === id);
+    return this.#valid().find((persisted) => persisted.id === id);
   }
 
-  #valid(): Kept[] {
+  #valid(): PersistedSession[] {
     const now = epochMs(this.#clock.wall());
-    return this.#kept.filter(({ expiresAt }) => now < expiresAt);
+    return this.#persisted.filter(({ expiresAt }) => now < expiresAt);
   }
 
   #write(): Promise<void> {
     this.#written = this.#written.then(() =>
-      replaceDurably(this.#path, `${JSON.stringify(this.#kept)}\n`, 0o600).catch((error: unknown) =>
+      replaceDurably(this.#path, `${JSON.stringify(this.#persisted)}\n`, 0o600).catch((error: unknown) =>
         this.#logger.warn("Failed to store console sessions, they end with the kubelet", {
           path: this.#path,
           err: messageOf(error),
@@ -104,17 +106,17 @@ function isEqual(a: string, b: string): boolean {
 }
 
 /** None if the file does not exist, or is not one of ours. */
-function readKept(path: string): Kept[] {
+function readPersisted(path: string): PersistedSession[] {
   try {
     const all: unknown = JSON.parse(readFileSync(path, "utf8"));
-    return Array.isArray(all) ? all.filter(isKept).slice(-maxKept) : [];
+    return Array.isArray(all) ? all.filter(isPersisted).slice(-maxPersisted) : [];
   } catch {
     return [];
   }
 }
 
-function isKept(value: unknown): value is Kept {
-  const { id, resumeKey, expiresAt } = (value ?? {}) as Partial<Record<keyof Kept, unknown>>;
+function isPersisted(value: unknown): value is PersistedSession {
+  const { id, resumeKey, expiresAt } = (value ?? {}) as Partial<Record<keyof PersistedSession, unknown>>;
   return (
     typeof id === "string" &&
     typeof resumeKey === "string" &&

@@ -6,19 +6,19 @@ import { type TestContext, test } from "node:test";
 import { FakeClock } from "../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
 import { epochMs, plusMs } from "../../lib/base/time.ts";
-import { KeptSessions, resumeProof } from "./kept-sessions.ts";
+import { PersistedSessions, resumeProof } from "./persisted-sessions.ts";
 import { secretKey } from "./secrets.ts";
 
 const origin = "http://127.0.0.1:10280";
 
 function setUp(t: TestContext) {
-  const dir = mkdtempSync(join(tmpdir(), "kept-sessions-"));
+  const dir = mkdtempSync(join(tmpdir(), "persisted-sessions-"));
   t.after(() => rmSync(dir, { recursive: true }));
   const clock = new FakeClock();
   const path = join(dir, "console-sessions.json");
   const expiresAt = epochMs(plusMs(clock.wall(), 1000));
   /** As the next run of the agent reads it. */
-  const start = () => new KeptSessions({ path, clock, logger: silentLogger });
+  const start = () => new PersistedSessions({ path, clock, logger: silentLogger });
   return { path, clock, expiresAt, start };
 }
 
@@ -66,8 +66,8 @@ test("the sessions of an agent that stops are kept", async (t) => {
 
 test("the file is for root only, has no cookies and is bounded", async (t) => {
   const { path, expiresAt, start } = setUp(t);
-  const kept = start();
-  for (let i = 0; i < 70; i++) await kept.add(`cookie-${i}`, { resumeKey: `key-${i}`, expiresAt });
+  const persisted = start();
+  for (let i = 0; i < 70; i++) await persisted.add(`cookie-${i}`, { resumeKey: `key-${i}`, expiresAt });
   assert.equal(statSync(path).mode & 0o777, 0o600);
   const text = readFileSync(path, "utf8");
   assert.doesNotMatch(text, /cookie-/);

@@ -33,7 +33,7 @@ export class ConnectionLost extends Error {
 }
 
 /** One or more connections to the server with the same identity. */
-export interface Link {
+export interface ServerConnection {
   readonly protocol: "h2" | "http/1.1";
   /** False when it is full or closing: another one has to be opened. */
   hasCapacity(): boolean;

@@ -18,7 +18,7 @@ export interface Bound {
 }
 
 /** Signs and verifies service account tokens. Whether the account and bound object still exist is checked elsewhere. */
-export class TokenAuthority {
+export class TokenIssuer {
   readonly issuer: string;
   /** The default audience of a token: the API itself. */
   readonly audiences: readonly string[];
