@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import type { CgroupResources } from "../../../lib/host/cgroups/cgroup-filesystem.ts";
 import { type FakeContainer, fakeContainer, fakePod } from "../../../lib/model/fake-pod.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { type LimitSettings, podCgroupLimits, tierLimits } from "./limits.ts";

@@ -1,4 +1,4 @@
-import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import type { CgroupResources } from "../../../lib/host/cgroups/cgroup-filesystem.ts";
 import { podExclusiveCpus } from "../../../lib/model/exclusive-cpus.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { podQos } from "../../../lib/model/qos.ts";

@@ -1,6 +1,6 @@
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import type { CgroupResources } from "../../../lib/host/cgroups/cgroup-filesystem.ts";
 import { containerIdIn } from "../../../lib/model/oom-kill.ts";
 import { type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import { podQos, type QosClass } from "../../../lib/model/qos.ts";

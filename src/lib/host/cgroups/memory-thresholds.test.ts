@@ -3,8 +3,8 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { detectLayout } from "./cgroup-driver.ts";
 import { notifyOnMemoryThresholds } from "./memory-thresholds.ts";
+import { detectLayout } from "./mounted-cgroups.ts";
 
 const layout = await detectLayout();
 const mount = layout.version === 1 ? layout.mounts.get("memory") : undefined;

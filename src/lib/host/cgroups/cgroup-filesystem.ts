@@ -26,7 +26,8 @@ export interface RemoveOptions {
 /** A path from the root of the hierarchies, such as "/kubepods/burstable". It is never the root itself. */
 export type CgroupPath = string;
 
-export interface CgroupDriver {
+/** Cgroups by path, the same for v1 and v2. The cgroup driver of the node (cgroupfs or systemd) uses it. */
+export interface CgroupFilesystem {
   readonly version: 1 | 2;
   /** True if the cgroup exists in every hierarchy and with every controller that pods need. */
   exists(path: CgroupPath): Promise<boolean>;

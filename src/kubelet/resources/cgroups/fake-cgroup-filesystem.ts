@@ -1,7 +1,7 @@
-import type { CgroupDriver, CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import type { CgroupFilesystem, CgroupResources } from "../../../lib/host/cgroups/cgroup-filesystem.ts";
 
 /** Cgroups and their limits in memory. For tests. */
-export class FakeCgroupDriver implements CgroupDriver {
+export class FakeCgroupFilesystem implements CgroupFilesystem {
   readonly version: 1 | 2 = 2;
   readonly cgroups = new Map<string, CgroupResources>();
   updateError: Error | undefined;
