@@ -68,7 +68,7 @@ describeOnContainerd("cgroups of real containers", (version) => {
   });
 
   const podDirs = () =>
-    ["", "/burstable", "/besteffort"].flatMap((tier) =>
-      cgroupDirs(`${node.cgroupRoot}/kubepods${tier}`).filter((dir) => /\/pod[^/]*$/.test(dir)),
+    ["", "/burstable", "/besteffort"].flatMap((qosCgroup) =>
+      cgroupDirs(`${node.cgroupRoot}/kubepods${qosCgroup}`).filter((dir) => /\/pod[^/]*$/.test(dir)),
     );
 });

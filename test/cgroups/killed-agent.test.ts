@@ -22,7 +22,7 @@ const cgroupRoot = `/kubelet-ts-killed-${process.pid}`;
 const seed = Number(process.env.KILL_SEED ?? 20261116);
 const program = fileURLToPath(new URL("./killed-node.ts", import.meta.url));
 const skip = process.getuid?.() === 0 ? false : "only root can create cgroups";
-const tiers = ["", "/burstable", "/besteffort"].map((tier) => `${cgroupRoot}/kubepods${tier}`);
+const qosCgroups = ["", "/burstable", "/besteffort"].map((qosCgroup) => `${cgroupRoot}/kubepods${qosCgroup}`);
 
 describe("cgroups after kill -9 of the agent", { skip }, () => {
   after(() => kernel.remove(cgroupRoot));
@@ -100,7 +100,7 @@ async function hasLimits(uid: PodUid): Promise<void> {
 
 /** Directories of pods, in any hierarchy. */
 async function podCgroups(): Promise<string[]> {
-  const dirs = await Promise.all(tiers.map((tier) => kernel.children(tier)));
+  const dirs = await Promise.all(qosCgroups.map((qosCgroup) => kernel.children(qosCgroup)));
   return dirs.flat().filter((dir) => dir.startsWith("pod"));
 }
 

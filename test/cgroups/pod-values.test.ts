@@ -20,7 +20,7 @@ const driver = process.env.CGROUP_DRIVER === "systemd" ? "systemd" : "cgroupfs";
 const kernel = cgroupFilesystem(layout);
 const base = [`kubelettest${process.pid}`];
 const root = [...base, "kubepods"];
-const tiers: readonly QosClass[] = ["Guaranteed", "Burstable", "BestEffort"];
+const qosClasses: readonly QosClass[] = ["Guaranteed", "Burstable", "BestEffort"];
 const uidPrefix = "c9c9c9c9";
 
 /** On this machine's kernel. The runtime is in memory: cgroups of containers are not the agent's. */
@@ -68,7 +68,9 @@ async function compare(node: CgroupNode, batch: readonly Placed[]): Promise<void
 
 /** Cgroups of pods, in any hierarchy. */
 async function left(): Promise<string[]> {
-  const dirs = await Promise.all(tiers.map((qos) => kernel.children(toPath(qosName(root, qos), driver))));
+  const dirs = await Promise.all(
+    qosClasses.map((qos) => kernel.children(toPath(qosName(root, qos), driver))),
+  );
   return dirs.flat().filter((dir) => dir.includes(uidPrefix));
 }
 

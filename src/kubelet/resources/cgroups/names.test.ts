@@ -24,7 +24,7 @@ describe("cgroup names", () => {
       "/kubepods/pod3fdc9486-faef-4296",
     ],
     [
-      "Burstable has a tier",
+      "Burstable has its own cgroup",
       toPath(podName(root, "Burstable", uid), "cgroupfs"),
       "/kubepods/burstable/pod3fdc9486-faef-4296",
     ],

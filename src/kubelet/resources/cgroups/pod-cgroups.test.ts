@@ -36,7 +36,7 @@ function setUp(over: Partial<PodCgroupsOptions> = {}) {
 }
 
 describe("pod cgroups", () => {
-  it("start with a root and two tiers", async () => {
+  it("start with a root and two QoS cgroups", async () => {
     const { filesystem, cgroups } = setUp();
     await cgroups.start();
     assert.deepEqual(
@@ -45,13 +45,13 @@ describe("pod cgroups", () => {
     );
     assert.equal(filesystem.cgroups.get("/kubepods/besteffort")?.cpuShares, 2n);
   });
-  it("keep the CPU shares of the Burstable tier across a restart", async () => {
+  it("keep the CPU shares of the Burstable cgroup across a restart", async () => {
     const { filesystem, cgroups } = setUp();
     await filesystem.create("/kubepods/burstable", { cpuShares: 4000n });
     await cgroups.start();
     assert.equal(filesystem.cgroups.get("/kubepods/burstable")?.cpuShares, 4000n);
   });
-  it("are created below their tier with their limits, once", async () => {
+  it("are created below their QoS cgroup with their limits, once", async () => {
     const { filesystem, cgroups } = setUp();
     await cgroups.start();
     assert.equal(cgroups.parentFor(burstable), "/kubepods/burstable/podu-1");
@@ -88,7 +88,7 @@ describe("pod cgroups", () => {
     assert.equal(await cgroups.exists(burstable), true);
     assert.deepEqual(lines, ["Failed to set limit of pod cgroup: EINVAL"]);
   });
-  it("are listed and removed by UID, in any tier", async () => {
+  it("are listed and removed by UID, in any QoS cgroup", async () => {
     const { filesystem, cgroups } = setUp();
     await cgroups.start();
     await cgroups.ensure(burstable);
@@ -120,7 +120,7 @@ describe("pod cgroups", () => {
     assert.deepEqual(await filesystem.children(base), [known, "own"]);
     assert.deepEqual(await cgroups.removeUnknown(burstable, new Set([known])), []);
   });
-  it("share the CPU between the tiers by the requests of the running pods", async () => {
+  it("share the CPU between the QoS cgroups by the requests of the running pods", async () => {
     const { filesystem, cgroups } = setUp();
     await cgroups.start();
     await cgroups.updateQos([burstable, bestEffort, burstable]);

@@ -7,10 +7,10 @@ import { podQos, type QosClass } from "../../../lib/model/qos.ts";
 import { minCpuShares } from "../../../lib/model/resources.ts";
 import type { CgroupManager } from "./cgroup-manager.ts";
 import { checkCgroup } from "./check-cgroup.ts";
-import { type LimitSettings, podCgroupLimits, tierLimits } from "./limits.ts";
+import { type LimitSettings, podCgroupLimits, qosCgroupLimits } from "./limits.ts";
 import { type CgroupName, parseRoot, podName, qosName, uidOf } from "./names.ts";
 
-/** The cgroups of pods: one for each, in the tier of its QoS class. */
+/** The cgroups of pods: one for each, in the cgroup of its QoS class. */
 export interface PodCgroups {
   /** Creates the parent cgroups of the pods. */
   start(): Promise<void>;
@@ -22,7 +22,7 @@ export interface PodCgroups {
    */
   ensure(pod: Pod): Promise<void>;
   exists(pod: Pod): Promise<boolean>;
-  /** Kills remaining processes in the pod's cgroup, in any tier, and removes it. */
+  /** Kills remaining processes in the pod's cgroup, in any QoS cgroup, and removes it. */
   remove(uid: PodUid, signal?: AbortSignal): Promise<void>;
   /** Limits whatever is still running in the pod's cgroup to the minimum CPU. */
   reduceCpu(uid: PodUid): Promise<void>;
@@ -37,7 +37,7 @@ export interface PodCgroups {
   removeUnknown(pod: Pod, knownIds: ReadonlySet<string>): Promise<string[]>;
   /** Pods that have a cgroup, desired or not. */
   list(): Promise<PodUid[]>;
-  /** Sets the CPU shares of the tiers, for the current pods. */
+  /** Sets the CPU shares of the QoS cgroups, for the current pods. */
   updateQos(pods: readonly Pod[]): Promise<void>;
 }
 
@@ -60,7 +60,7 @@ class QosPodCgroups implements PodCgroups {
   readonly #o: PodCgroupsOptions;
   readonly #manager: CgroupManager;
   readonly #base: CgroupName;
-  /** "kubepods": the cgroup of all pods, and the tier of those that are Guaranteed. */
+  /** "kubepods": the cgroup of all pods, and that of those that are Guaranteed. */
   readonly #root: CgroupName;
   /** Pods whose cgroup was created, or completed, by this agent. */
   readonly #complete = new Set<PodUid>();
@@ -75,11 +75,11 @@ class QosPodCgroups implements PodCgroups {
   async start(): Promise<void> {
     if (this.#base.length > 0)
       await checkCgroup(this.#manager, this.#base, `cgroupRoot: "${this.#o.cgroupRoot}"`);
-    const { root, burstable, bestEffort } = tierLimits([], this.#o.limits);
+    const { root, burstable, bestEffort } = qosCgroupLimits([], this.#o.limits);
     await this.#manager.create(this.#root, {});
     await checkCgroup(this.#manager, this.#root, `cgroup "${this.#manager.pathOf(this.#root)}"`);
     await this.#manager.update(this.#root, root);
-    // The requests of existing Burstable pods are not known at startup: the tier keeps its shares until then.
+    // The requests of existing Burstable pods are not known at startup: the cgroup keeps its shares until then.
     const { cpuShares: _, ...keepShares } = burstable;
     await this.#manager.create(qosName(this.#root, "Burstable"), keepShares);
     await this.#manager.create(qosName(this.#root, "BestEffort"), bestEffort);
@@ -154,7 +154,7 @@ class QosPodCgroups implements PodCgroups {
   }
 
   async updateQos(pods: readonly Pod[]): Promise<void> {
-    const { root, burstable, bestEffort } = tierLimits(pods, this.#o.limits);
+    const { root, burstable, bestEffort } = qosCgroupLimits(pods, this.#o.limits);
     await this.#manager.update(this.#root, root);
     await this.#manager.update(qosName(this.#root, "Burstable"), burstable);
     await this.#manager.update(qosName(this.#root, "BestEffort"), bestEffort);

@@ -4,7 +4,7 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
 import type { ContainerAllocateResponse } from "../../../lib/gen/deviceplugin/v1beta1/api_pb.js";
 import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
-import type { ResourceAllocator, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
+import type { HintProvider, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
 import type { AllocatedDevices } from "./allocated-devices.ts";
 import { chooseDevices, hasTopology } from "./choose-devices.ts";
 import { devicesByNode, idsOf } from "./device.ts";
@@ -41,7 +41,7 @@ export interface DeviceAllocatorOptions {
 }
 
 /** Allocates devices to containers. One pod at a time decides about a resource. */
-export class DeviceAllocator implements ResourceAllocator {
+export class DeviceAllocator implements HintProvider {
   readonly name = "devices";
   readonly #o: DeviceAllocatorOptions;
   readonly #locks = new ResourceLocks();

@@ -1,9 +1,9 @@
 import { KubeletError } from "../../../lib/base/errors.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
-import type { ResourceAllocator, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
+import type { HintProvider, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
 
 /** Records its calls; a pod is relevant to it if one of its containers requests the resource. */
-export class FakeAllocator implements ResourceAllocator {
+export class FakeHintProvider implements HintProvider {
   readonly name: string;
   readonly calls: string[] = [];
   /** By pod UID, the containers that have something. */
