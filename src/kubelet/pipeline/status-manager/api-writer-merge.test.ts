@@ -53,7 +53,7 @@ const cases: Case[] = [
     merged: { phase: "Running", conditions: [] },
   },
   {
-    rule: "DisruptionTarget is written with the final phase, with the current time",
+    rule: "DisruptionTarget is written with the terminal phase, with the current time",
     api: { phase: "Running", conditions: [] },
     own: { phase: "Failed", reason: "Evicted", message: "m", conditions: [is("DisruptionTarget")] },
     merged: {

@@ -71,7 +71,7 @@ test("with any faults and changes of other clients: the API ends up with our sta
           must(!isTerminalPhase(was) || is === was, "a terminal phase is kept");
           must(
             isTerminalPhase(was) || !isTerminalPhase(is) || own?.couldHaveRunningContainers === false,
-            "no final phase while containers could run",
+            "no terminal phase while containers could run",
           );
           must(numberOf(after) >= numberOf(before), "no older status after a newer one");
           must(gates(after) === gates(before), "conditions of other clients are kept");

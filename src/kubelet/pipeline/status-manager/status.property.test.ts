@@ -59,7 +59,7 @@ const pods = fc.record({
 
 const workerPhases = ["syncing", "terminating", "terminated"] as const;
 
-test("in any history, final phases are kept, restart counts never decrease, lastTransitionTime changes only with its condition, and the same input results in the same status", () => {
+test("in any history, terminal phases are kept, restart counts never decrease, lastTransitionTime changes only with its condition, and the same input results in the same status", () => {
   fc.assert(
     fc.property(
       pods,
