@@ -34,7 +34,7 @@ export async function userConfiguration(
 }
 
 /** The same with the settings of a local node: its directories, its runtime, and those that this machine requires. */
-export async function privateConfiguration(
+export async function localNodeConfiguration(
   node: LocalNode,
   base: KubeletConfiguration,
 ): Promise<KubeletConfiguration> {
@@ -59,7 +59,7 @@ export async function startLocalAgent(
 ): Promise<Agent> {
   const { config, gates } = await userConfiguration(undefined);
   return startAgent({
-    config: await privateConfiguration(node, config),
+    config: await localNodeConfiguration(node, config),
     gates,
     rootDir: node.files.kubelet,
     // The root directory is removed with the node; applied manifests are kept for the next start.

@@ -19,7 +19,7 @@ import { logRejections } from "./faults.ts";
 import { LiveView } from "./live-view.ts";
 import {
   fileLogger,
-  privateConfiguration,
+  localNodeConfiguration,
   requireBinaries,
   startLocalAgent,
   userConfiguration,
@@ -95,7 +95,7 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     const log = fileLogger(dirname(files.podLogs));
     logRejections(log.logger);
     for (const warning of loaded.warnings) log.logger.warn(warning);
-    const config = await privateConfiguration(node, loaded.config);
+    const config = await localNodeConfiguration(node, loaded.config);
     if (!options["no-api"]) {
       api = apiOf(node, log.logger);
       out.write("Starting the API …\n");

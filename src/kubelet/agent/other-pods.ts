@@ -33,7 +33,7 @@ export function previousVersions(
  * True if the pod will release its resources: no source has it, its phase is terminal, or its containers are being stopped or have
  * terminated. A final status is known before the worker acts on it, and the end of the worker before what it causes.
  */
-export function isLeaving(pod: {
+export function willReleaseResources(pod: {
   readonly desired: Pod | undefined;
   readonly phase: WorkerPhase | undefined;
   readonly status: PodStatus | undefined;

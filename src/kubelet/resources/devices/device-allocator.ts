@@ -307,20 +307,20 @@ export class DeviceAllocator implements HintProvider {
 
   #mustWait(pod: Pod, resources: readonly string[]): boolean {
     if (resources.some((resource) => this.isAwaited(resource))) return true;
-    return podDeviceRequests(pod).some(({ resource, count }) => this.#isLeaving(pod, resource, count));
+    return podDeviceRequests(pod).some(({ resource, count }) => this.#willBeReleased(pod, resource, count));
   }
 
   /** True if the pod needs devices that are held by pods that are being terminated. */
-  #isLeaving({ metadata: { uid } }: Pod, resource: string, count: number): boolean {
+  #willBeReleased({ metadata: { uid } }: Pod, resource: string, count: number): boolean {
     const { inventory, allocated, isTerminating } = this.#o;
     const owners = allocated.owners(resource);
     const missing = count - allocated.ofPod(uid, resource).size - this.#available(resource).length;
     if (missing <= 0) return false;
-    const leaving = inventory.healthy(resource).filter((id) => {
+    const releasing = inventory.healthy(resource).filter((id) => {
       const owner = owners.get(id);
       return owner !== undefined && owner.uid !== uid && isTerminating(owner.uid);
     });
-    return leaving.length >= missing;
+    return releasing.length >= missing;
   }
 }
 

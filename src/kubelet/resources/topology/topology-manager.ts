@@ -123,7 +123,7 @@ export class TopologyManager {
     // Containers of a pod that is no longer in any source may still be running.
     if (isSynced()) this.keepOnly((other) => isKnown(other) || runs(other));
     // One that terminates during the decision counts: its resources are free for the next one.
-    const leaving = this.#leaving(uid, hintProviders);
+    const releasing = this.#releasing(uid, hintProviders);
     const unlockEarly: Unlock = (some) => {
       if (some.length < hintProviders.length) this.#undecided.add(uid);
       unlock(some);
@@ -139,7 +139,7 @@ export class TopologyManager {
       if (signal.aborted) throw error;
       const waiting =
         error instanceof ResourceShortage
-          ? this.#waitFor(leaving.union(this.#leaving(uid, hintProviders)))
+          ? this.#waitFor(releasing.union(this.#releasing(uid, hintProviders)))
           : undefined;
       if (waiting) return waiting;
       if (this.#merge) this.#metrics.failed();
@@ -157,11 +157,11 @@ export class TopologyManager {
   }
 
   /** The decision about a pod that lacks resources, if pods that have some of them may release them. */
-  #waitFor(leaving: ReadonlySet<PodUid>): Admission | undefined {
+  #waitFor(releasing: ReadonlySet<PodUid>): Admission | undefined {
     const { clock, nameOf } = this.#o;
-    if (leaving.size === 0) return undefined;
-    const names = [...leaving].map(nameOf).sort((a, b) => (a < b ? -1 : 1));
-    const what = leaving.isDisjointFrom(this.#undecided) ? "terminated" : "terminated or admitted";
+    if (releasing.size === 0) return undefined;
+    const names = [...releasing].map(nameOf).sort((a, b) => (a < b ? -1 : 1));
+    const what = releasing.isDisjointFrom(this.#undecided) ? "terminated" : "terminated or admitted";
     return {
       kind: "waiting",
       text: `waiting for resources of pods that are being ${what}: ${names.join(", ")}`,
@@ -170,7 +170,7 @@ export class TopologyManager {
   }
 
   /** The other pods that have some of the resources, and are being terminated or may be rejected. */
-  #leaving(uid: PodUid, hintProviders: readonly HintProvider[]): Set<PodUid> {
+  #releasing(uid: PodUid, hintProviders: readonly HintProvider[]): Set<PodUid> {
     const others = hintProviders.flatMap((provider) => provider.holders()).filter((other) => other !== uid);
     return new Set(others.filter((other) => this.#o.isTerminating(other) || this.#undecided.has(other)));
   }

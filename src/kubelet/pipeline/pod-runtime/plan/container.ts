@@ -11,8 +11,8 @@ export function planContainer(
   container: Container,
   containerType: ContainerType,
 ): void {
-  // A stray container is stopped first: there are never two of a name.
-  if (strays(view).some((c) => c.name === container.name)) return;
+  // A superseded container is stopped first: there are never two of a name.
+  if (superseded(view).some((c) => c.name === container.name)) return;
   const current = view.inSandbox(container.name);
   if (!current) {
     // In a new sandbox all start again, except a regular container that is not restarted.
@@ -53,12 +53,12 @@ function start(plan: PodPlan, view: PodView, container: Container, containerType
 }
 
 /** Live containers outside of the newest sandbox, and all but the newest of a name in it. */
-function strays(view: PodView): ObservedContainer[] {
+function superseded(view: PodView): ObservedContainer[] {
   return view.observed.containers.filter((c) => isLive(c) && c !== view.inSandbox(c.name));
 }
 
-export function planStrays(plan: PodPlan, view: PodView): void {
-  for (const container of strays(view)) {
+export function planSuperseded(plan: PodPlan, view: PodView): void {
+  for (const container of superseded(view)) {
     const { name } = container;
     if (container.sandboxId === view.sandbox?.id) {
       const message = `Container ${name} is running twice, stopping the older one`;
@@ -68,7 +68,7 @@ export function planStrays(plan: PodPlan, view: PodView): void {
       plan.kill.push({ container, cause: "former-sandbox", message });
     }
   }
-  plan.replaces.push(...strays(view).filter((c) => !view.inSandbox(c.name) && view.runsAgain(c)));
+  plan.replaces.push(...superseded(view).filter((c) => !view.inSandbox(c.name) && view.runsAgain(c)));
 }
 
 /** True if it may not start yet because of the restart back-off. */
