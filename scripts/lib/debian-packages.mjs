@@ -5,7 +5,7 @@ import { debianPackages, describeMissing, findRequirements } from "../../src/sin
 import { print, seconds } from "./print.mjs";
 
 /**
- * Installs programs that a private node needs and the machine lacks. Returns undefined when nothing is missing, or a
+ * Installs programs that a local node needs and the machine lacks. Returns undefined when nothing is missing, or a
  * message for the user.
  */
 export function installDebianPackages() {

@@ -46,7 +46,7 @@ export function installPackages() {
   print(`  done in ${seconds(started)}`);
 }
 
-/** Installs npm packages, Debian packages and the bundles for a private node, where they are missing or outdated. */
+/** Installs npm packages, Debian packages and the bundles for a local node, where they are missing or outdated. */
 export function prepareNode() {
   installPackages();
   const prepared = spawnSync(node24, [`${root}scripts/prepare.mjs`], { stdio: "inherit" });

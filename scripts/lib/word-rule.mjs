@@ -29,6 +29,9 @@ export const avoid = new Map(
     meanwhile: "in the meantime, during, until then",
     nevertheless: "anyway, still",
     "complain complains complained complaint complaints": "error, message; report",
+    "misfit misfits": "filter failure, reason",
+    "refusal refusals": "rejection, failure",
+    "alarm alarms": "threshold, notification",
   }).flatMap(([words, instead]) => words.split(" ").map((word) => [word, instead])),
 );
 
@@ -45,6 +48,10 @@ export const phrases = new Map([
   ["tried again", "retried"],
   ["replaced by others", "replaced with others"],
   ["another reason than", "a reason other than"],
+  ["private node", "local node"],
+  ["final phase", "terminal phase"],
+  ["QoS tier", "QoS cgroup"],
+  ["log row", "log entry, line"],
 ]);
 
 /** How doc comments should not begin, with what to write instead. */
@@ -114,7 +121,7 @@ function checkPhrases(file, text, parts) {
     .filter(({ kind }) => kind !== "identifier")
     .flatMap((part) =>
       [...phrases].flatMap(([phrase, instead]) => {
-        const index = new RegExp(`\\b${phrase}\\b`, "i").exec(part.text)?.index;
+        const index = new RegExp(`\\b${phrase}s?\\b`, "i").exec(part.text)?.index;
         if (index === undefined) return [];
         const line = text.slice(0, part.start + index).split("\n").length;
         return [{ file, line, message: `"${phrase}" in ${part.kind} (write: ${instead})` }];

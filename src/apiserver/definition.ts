@@ -156,11 +156,11 @@ export interface ServedVersion {
   fromStored(draft: Draft): void;
 }
 
-export type Subresource = PartSubresource | ActionSubresource | ConnectSubresource;
+export type Subresource = UpdateSubresource | ActionSubresource | ConnectSubresource;
 
-/** A subresource that changes a part of the object itself: status, ephemeralcontainers, resize. */
-export interface PartSubresource {
-  readonly type: "part";
+/** A subresource through which fields of the object itself are updated: status, ephemeralcontainers, resize. */
+export interface UpdateSubresource {
+  readonly type: "update";
   /** The fields that it does not write, for managedFields: [["spec"]] for status. */
   readonly ignored: readonly (readonly string[])[];
   /** Restores all fields that this subresource does not change from `oldObject`. */

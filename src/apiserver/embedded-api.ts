@@ -9,7 +9,7 @@ import type { Logger } from "../lib/base/logger.ts";
 import { epochMs } from "../lib/base/time.ts";
 import { persistentPort } from "../lib/host/free-port.ts";
 import { nodeAddresses } from "../lib/host/node-info.ts";
-import { auth, type Identity, prepareIdentity } from "./auth/auth.ts";
+import { auth, type Pki, preparePki } from "./auth/auth.ts";
 import { controllers, handledPropagation } from "./controllers/controllers.ts";
 import { defaultServiceRange, definitions } from "./kinds/definitions.ts";
 import { podDefinition } from "./kinds/pods/pod-definition.ts";
@@ -80,8 +80,8 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
     port: await persistentPort(join(dir, "service-port"), serviceAddress, defaultServicePort),
     from: [o.podRange],
   };
-  const identify = () =>
-    prepareIdentity({
+  const currentPki = () =>
+    preparePki({
       dir: join(dir, "pki"),
       clock,
       hostnames: [hostname()],
@@ -90,11 +90,11 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
       kubeconfig: { path: o.kubeconfig, server: address },
       ...(o.node && { node: { name: o.node.name, path: o.node.kubeconfig, server: address } }),
     });
-  let identity = identify();
+  let pki = currentPki();
   const store = Store.open({ path: join(dir, "objects.db"), clock, logger });
-  const authParts = auth({ identity, objects: () => server.objects, clock, logger, ...lifetimes(o) });
+  const authParts = auth({ pki, objects: () => server.objects, clock, logger, ...lifetimes(o) });
   const credentials = () => {
-    const { certificate, key } = identity.kubeletClient;
+    const { certificate, key } = pki.kubeletClient;
     return { clientCert: certificate, clientKey: key };
   };
   const { nodeProxy, podProxy, ...connect } = kubeletConnections({
@@ -113,7 +113,7 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
     authenticator: authParts.authenticator,
     authorizer: authParts.authorizer,
     admission: authParts.admission,
-    tls: tlsOf(identity),
+    tls: tlsOf(pki),
     host,
     port,
     ...(podEndpoint && { podEndpoints: [podEndpoint] }),
@@ -134,8 +134,8 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
   const renewDaily = () => {
     cancelRenewal = clock.after(dayMs, () => {
       try {
-        identity = identify();
-        server.setTls(tlsOf(identity));
+        pki = currentPki();
+        server.setTls(tlsOf(pki));
       } catch (error) {
         logger.error("Failed to check API server certificates", { err: messageOf(error) });
       }
@@ -155,7 +155,7 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
       servicePort: podEndpoint ? podEndpoint.port : defaultServicePort,
     };
     const { objects } = server;
-    const rootCa = identity.ca.certificate;
+    const rootCa = pki.ca.certificate;
     const reconcilers = controllers({ objects, definitions: kinds, clock, logger, rootCa, builtIns });
     for (const component of [...reconcilers, ...authParts.components]) await lifecycle.start(component);
   } catch (error) {
@@ -173,7 +173,7 @@ function podAddress({ host, port }: { host: string; port: number }, addresses: r
   return { apiAddress, apiPort: port };
 }
 
-function tlsOf({ serving, ca }: Identity) {
+function tlsOf({ serving, ca }: Pki) {
   return { key: serving.key, cert: serving.certificate, clientCa: ca.certificate };
 }
 

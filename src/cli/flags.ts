@@ -10,7 +10,7 @@ const head = `kubelet runs the pods of a node.
 
 Usage:
   kubelet [flags]            the agent
-  kubelet up                 start a private node on this machine, with a demo pod
+  kubelet up                 start a single-node cluster on this machine, with a demo pod
   kubelet pods               list the pods of the running kubelet
   kubelet apply -f pod.yaml  apply pods to the running kubelet
   kubelet delete NAME        delete an applied pod

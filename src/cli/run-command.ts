@@ -12,9 +12,9 @@ import { whenAborted } from "../lib/base/when-aborted.ts";
 import { loadConfiguration } from "../lib/config/load.ts";
 import type { Pod } from "../lib/model/pod.ts";
 import { removeAbandonedNodes } from "../single-node/abandoned.ts";
-import { startPrivateNode } from "../single-node/private-node.ts";
+import { startLocalNode } from "../single-node/local-node.ts";
+import { requireBinaries, startLocalAgent } from "./local-agent.ts";
 import { parseOptions } from "./options.ts";
-import { requireBinaries, startPrivateAgent } from "./private-agent.ts";
 import { untilSignal } from "./signals.ts";
 
 const runUsage = `kubelet run -f pod.yaml: run pods once to completion and print the result of each
@@ -58,9 +58,9 @@ export async function runCommand(args: readonly string[], out: NodeJS.WriteStrea
   if (ownRuntime) {
     const binaries = requireBinaries();
     await removeAbandonedNodes(/^run-(\d+)$/); // of killed runs
-    const node = await startPrivateNode({ name: `run-${process.pid}`, binaries, logger });
+    const node = await startLocalNode({ name: `run-${process.pid}`, binaries, logger });
     try {
-      const agent = await startPrivateAgent(node, logger, { sources, localObjects });
+      const agent = await startLocalAgent(node, logger, { sources, localObjects });
       return await finish(agent, pods, signalled, out, false);
     } finally {
       await node.stop({ keep: "nothing" });

@@ -60,12 +60,12 @@ function causeOf(pod: Pod, node: ScheduledNode | undefined): string {
   if (gates.length > 0) return `SchedulingGated: ${gates.map((gate) => gate.name).join(", ")}`;
   const condition = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
   if (condition?.status !== "False") return `waiting for scheduler ${pod.spec.schedulerName ?? ""}`.trim();
-  const detail = node && misfit(pod, node);
+  const detail = node && unfitReason(pod, node);
   return [condition.reason, condition.message?.replace(/\.$/, ""), detail].filter(Boolean).join(": ");
 }
 
 /** The label, taint or amount that does not fit; the scheduler's message only has the number of nodes. */
-function misfit(pod: Pod, { metadata, spec, status }: ScheduledNode): string | undefined {
+function unfitReason(pod: Pod, { metadata, spec, status }: ScheduledNode): string | undefined {
   const taint = untoleratedTaint(pod, spec?.taints ?? [], ["NoSchedule", "NoExecute"]);
   if (taint) return `taint ${taintText(taint)}`;
   const node = { name: metadata.name, labels: metadata.labels ?? {} };

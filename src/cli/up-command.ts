@@ -12,19 +12,19 @@ import type { KubeletConfiguration } from "../lib/config/kubelet-configuration.t
 import { persistentPort } from "../lib/host/free-port.ts";
 import { nodeAddresses, nodeName } from "../lib/host/node-info.ts";
 import { ApiProcess } from "../single-node/api-process.ts";
+import { type LocalNode, startLocalNode } from "../single-node/local-node.ts";
 import { type NodeFiles, nodeFiles } from "../single-node/node-files.ts";
-import { type PrivateNode, startPrivateNode } from "../single-node/private-node.ts";
 import { demoPod } from "./demo-pod.ts";
 import { logRejections } from "./faults.ts";
 import { LiveView } from "./live-view.ts";
-import { parseOptions } from "./options.ts";
 import {
   fileLogger,
-  privateConfiguration,
+  localNodeConfiguration,
   requireBinaries,
-  startPrivateAgent,
+  startLocalAgent,
   userConfiguration,
-} from "./private-agent.ts";
+} from "./local-agent.ts";
+import { parseOptions } from "./options.ts";
 import { servedConsole } from "./served-console.ts";
 import { untilSignal } from "./signals.ts";
 import { version } from "./version.ts";
@@ -72,9 +72,9 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     () => true,
   );
   out.write(`Starting a private containerd (${binaries.containerd}) …\n`);
-  let node: PrivateNode;
+  let node: LocalNode;
   try {
-    node = await startPrivateNode({
+    node = await startLocalNode({
       name,
       binaries,
       logger: silentLogger,
@@ -95,7 +95,7 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     const log = fileLogger(dirname(files.podLogs));
     logRejections(log.logger);
     for (const warning of loaded.warnings) log.logger.warn(warning);
-    const config = await privateConfiguration(node, loaded.config);
+    const config = await localNodeConfiguration(node, loaded.config);
     if (!options["no-api"]) {
       api = apiOf(node, log.logger);
       out.write("Starting the API …\n");
@@ -112,7 +112,7 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     const kind = cluster ? await withCluster(cluster, node, config) : await withoutCluster(files, config);
     const { setVerbosity } = log;
     const console = options["no-console"] ? undefined : await consoleOf(files, options, log.logger);
-    agent = await startPrivateAgent(node, log.logger, {
+    agent = await startLocalAgent(node, log.logger, {
       ...{ ...kind, gates: loaded.gates, metrics, setVerbosity, version },
       ...(console && { console }),
     });
@@ -146,7 +146,7 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
 }
 
 /** Options with the embedded API: only its API server may access the kubelet API. */
-async function withCluster(cluster: ClusterOptions, node: PrivateNode, given: KubeletConfiguration) {
+async function withCluster(cluster: ClusterOptions, node: LocalNode, given: KubeletConfiguration) {
   const { base, api } = node.files;
   const [address = "127.0.0.1"] = await nodeAddresses(undefined);
   const config = structuredClone(given);
@@ -163,7 +163,7 @@ async function withoutCluster({ objects }: NodeFiles, config: KubeletConfigurati
 }
 
 /** Runs this program again, as `kubelet api`. */
-function apiOf({ files, serviceRange, podSubnet }: PrivateNode, logger: Logger): ApiProcess {
+function apiOf({ files, serviceRange, podSubnet }: LocalNode, logger: Logger): ApiProcess {
   const { dir, kubeconfig, log } = files.api;
   const args = [
     ...["--dir", dir, "--kubeconfig", kubeconfig, "--node", nodeName(undefined), "--until-eof"],

@@ -11,10 +11,10 @@ import { type ApiRoute, findRoute, methodNotAllowed } from "./http/routes.ts";
 import { checkHost, checkReader, checkWriter } from "./http/same-origin.ts";
 import { StaticFiles } from "./http/static-files.ts";
 import { Logins } from "./logins.ts";
+import { mayDo, permissionText } from "./permissions.ts";
 import { podRoutes } from "./pod-routes.ts";
 import { csrfHeader } from "./protocol.ts";
-import { mayDo, rightText } from "./rights.ts";
-import { KeptSessions } from "./sessions/kept-sessions.ts";
+import { PersistedSessions } from "./sessions/persisted-sessions.ts";
 import { Feed } from "./stream/feed.ts";
 import { streamTo } from "./stream/viewer.ts";
 
@@ -35,8 +35,8 @@ export function createConsole(o: ConsoleOptions): NodeConsole {
   const { node, clock, logger } = o;
   const feed = new Feed({ node, clock, logger });
   const { sessionsFile: path } = o;
-  const kept = path === undefined ? undefined : new KeptSessions({ path, clock, logger });
-  const logins = new Logins(node, clock, kept);
+  const persisted = path === undefined ? undefined : new PersistedSessions({ path, clock, logger });
+  const logins = new Logins(node, clock, persisted);
   const files = new StaticFiles(o.pageDir);
   const stopping = new AbortController();
   const stream: ApiRoute = {
@@ -95,7 +95,7 @@ export function createConsole(o: ConsoleOptions): NodeConsole {
     if (route.action && !(await mayDo(node, session, route.action)))
       throw new ConsoleProblem(
         "forbidden",
-        `${session.user.name} may not do this: ${rightText(route.action)}`,
+        `${session.user.name} may not do this: ${permissionText(route.action)}`,
       );
     const { query } = path;
     if (route.upgrade) {

@@ -7,11 +7,11 @@ import { readJson } from "./http/body.ts";
 import { ConsoleProblem } from "./http/problem.ts";
 import { reply, replyJson } from "./http/response-headers.ts";
 import type { ApiRoute } from "./http/routes.ts";
+import { mayDo } from "./permissions.ts";
 import { consolePath, type LoginInfo, type Session } from "./protocol.ts";
-import { mayDo } from "./rights.ts";
 import { cookieHeader, cookieName, readCookie } from "./sessions/cookie.ts";
-import type { KeptSessions } from "./sessions/kept-sessions.ts";
 import { OneTimeTokens } from "./sessions/one-time-tokens.ts";
+import type { PersistedSessions } from "./sessions/persisted-sessions.ts";
 import { secretKey } from "./sessions/secrets.ts";
 import { type ConsoleSession, Sessions } from "./sessions/sessions.ts";
 
@@ -26,15 +26,15 @@ export class Logins {
   readonly #tokens: OneTimeTokens;
   readonly #sessions: Sessions;
   readonly #clock: Clock;
-  readonly #kept: KeptSessions | undefined;
+  readonly #persisted: PersistedSessions | undefined;
   /** With a session. */
   readonly routes: readonly ApiRoute[];
 
-  /** Without `kept`, sessions end with the agent. */
-  constructor(node: ConsoleNode, clock: Clock, kept?: KeptSessions) {
+  /** Without `persisted`, sessions end with the agent. */
+  constructor(node: ConsoleNode, clock: Clock, persisted?: PersistedSessions) {
     this.#node = node;
     this.#clock = clock;
-    this.#kept = kept;
+    this.#persisted = persisted;
     this.#tokens = new OneTimeTokens(clock, linkValidMs);
     this.#sessions = new Sessions(clock);
     this.routes = [
@@ -54,7 +54,7 @@ export class Logins {
         handle: async ({ request, response }) => {
           const cookie = this.#cookie(request) ?? "";
           this.#sessions.end(cookie);
-          await this.#kept?.remove(secretKey(cookie));
+          await this.#persisted?.remove(secretKey(cookie));
           this.#setCookie(response, undefined, 0);
           response.writeHead(204).end();
         },
@@ -103,7 +103,7 @@ export class Logins {
   async resume({ request, response }: ConsoleExchange): Promise<void> {
     const { proof } = await readJson(request, 4096);
     const origin = (request.headers.origin ?? "").toLowerCase();
-    const expiresAt = await this.#kept?.resume(this.#cookie(request) ?? "", String(proof), origin);
+    const expiresAt = await this.#persisted?.resume(this.#cookie(request) ?? "", String(proof), origin);
     if (expiresAt === undefined) throw this.#unauthenticated(request, "the session has ended");
     // The wall clock may have been set back.
     const validMs = Math.min(localSessionMs, expiresAt - epochMs(this.#clock.wall()));
@@ -111,7 +111,7 @@ export class Logins {
   }
 
   stop(): void {
-    this.#kept?.close();
+    this.#persisted?.close();
     this.#tokens.clear();
     this.#sessions.endAll();
   }
@@ -119,9 +119,9 @@ export class Logins {
   async #startLocal(response: ServerResponse, validMs: number): Promise<ConsoleSession> {
     const user = { name: "root (link)", groups: [] };
     const { id, session } = this.#sessions.create(user, { isLocal: true, validMs });
-    await this.#kept?.add(id, session);
+    await this.#persisted?.add(id, session);
     const key = secretKey(id);
-    whenAborted(session.ended, () => void this.#kept?.remove(key));
+    whenAborted(session.ended, () => void this.#persisted?.remove(key));
     this.#setCookie(response, id, validMs);
     return session;
   }
@@ -144,7 +144,7 @@ export class Logins {
       user: session.user.name,
       node: name,
       csrf: session.csrf,
-      resumeKey: this.#kept && session.isLocal ? session.resumeKey : null,
+      resumeKey: this.#persisted && session.isLocal ? session.resumeKey : null,
       expiresAt: session.expiresAt,
       may,
       readOnlyBecause: canChange ? denied : whyReadOnly,
@@ -153,10 +153,10 @@ export class Logins {
 
   #unauthenticated(request: IncomingMessage, message: string): ConsoleProblem {
     const { access, linkCommand: command } = this.#node;
-    const canResume = this.#kept?.has(this.#cookie(request) ?? "");
+    const canResume = this.#persisted?.has(this.#cookie(request) ?? "");
     const login: LoginInfo = {
       ...{ method: access ? "token" : "link", command },
-      ...(canResume && { challenge: this.#kept?.challenge }),
+      ...(canResume && { challenge: this.#persisted?.challenge }),
     };
     return new ConsoleProblem("unauthenticated", message, { login });
   }

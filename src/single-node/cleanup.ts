@@ -26,14 +26,14 @@ export interface CleanupReport {
 }
 
 /**
- * Removes everything a private node has in the kernel and on disk, in any state, even after it was killed. Nothing that
+ * Removes everything a local node has in the kernel and on disk, in any state, even after it was killed. Nothing that
  * belongs to others is touched. Idempotent.
  */
 export async function cleanUpNode(files: NodeFiles, options: CleanupOptions): Promise<CleanupReport> {
   const { logger = silentLogger, clock = systemClock } = options;
   const remaining: string[] = [];
   const taskIds = containerIds(files);
-  const { killed, strays: orphans, survivors } = await killProcesses(files, taskIds, clock);
+  const { killed, orphans, survivors } = await killProcesses(files, taskIds, clock);
   remaining.push(...survivors.map((p) => `process ${p.pid} (${p.args.join(" ")})`));
   const unmounted = await unmountAll(files, remaining);
   remaining.push(...(await removeNetwork(files)));
@@ -64,7 +64,7 @@ async function killProcesses(files: NodeFiles, taskIds: ReadonlySet<string>, clo
     const { api, containerd, containers, shims } = processesOfNode(files, readProcesses(), process.pid);
     const alive = [...containerd, ...api, ...containers, ...shims].filter((p) => !p.zombie);
     if (alive.length === 0 || clock.monotonic() >= deadline) {
-      return { killed: killed.size, strays: [...orphans], survivors: alive };
+      return { killed: killed.size, orphans: [...orphans], survivors: alive };
     }
     for (const path of containers.flatMap(cgroupPaths)) if (taskIds.has(basename(path))) orphans.add(path);
     for (const { pid } of alive) {

@@ -6,7 +6,7 @@ import { KubeletError } from "../lib/base/errors.ts";
 export const defaultBaseDir = "/var/lib/kubelet-ts";
 const defaultRunDir = "/run/kubelet-ts";
 
-/** Every path and kernel name that belongs to one private node; all of them derive from its name. */
+/** Every path and kernel name that belongs to one local node; all of them derive from its name. */
 export interface NodeFiles {
   readonly name: string;
   /** Kept on disk: <baseDir>/<name>. */

@@ -1,7 +1,7 @@
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 
-/** The programs that a private node needs. */
+/** The programs that a local node needs. */
 export interface Binaries {
   readonly containerd: string;
   readonly ctr: string;

@@ -6,7 +6,7 @@ export interface Ipv4Range {
   readonly bits: number;
 }
 
-/** 10.64.0.0/10: each private node has a range of it for pods and one for services. */
+/** 10.64.0.0/10: each local node has a range of it for pods and one for services. */
 const pool: Ipv4Range = { address: parseAddress("10.64.0.0"), bits: 10 };
 
 /** A range of this size that overlaps none in `inUse`; the search starts at a hash of the name. */
@@ -20,7 +20,7 @@ export function pickSubnet(name: string, inUse: readonly Ipv4Range[], bits = 24)
   }
   throw new KubeletError(
     "NoSubnet",
-    `the host's routes cover all of 10.64.0.0/10: no /${bits} is free for a private node`,
+    `the host's routes cover all of 10.64.0.0/10: no /${bits} is free for a local node`,
   );
 }
 

@@ -6,7 +6,7 @@ import type { ApiObject } from "../../src/apiserver/storage/object.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { parseKubeconfig } from "../../src/lib/clients/kube/kubeconfig.ts";
-import { ListWatch } from "../../src/lib/clients/kube/list-watch.ts";
+import { Reflector } from "../../src/lib/clients/kube/reflector.ts";
 import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { seededRandom } from "../faults/seeded-random.ts";
 import { HttpWatcher, type WatchSession } from "./http-watcher.ts";
@@ -112,7 +112,7 @@ async function runHistory(
   const abort = new AbortController();
   const clients = [false, true].map(
     (streamList) =>
-      new ListWatch<ApiObject>({
+      new Reflector<ApiObject>({
         ...{ name: "maps", path: mapsPath, transport, clock: systemClock, logger: silentLogger, streamList },
         transform: (raw) => raw as unknown as ApiObject,
       }),

@@ -9,8 +9,8 @@ import { DesiredPods } from "../../src/kubelet/state/desired-pods.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { parseKubeconfig } from "../../src/lib/clients/kube/kubeconfig.ts";
-import { ListWatch } from "../../src/lib/clients/kube/list-watch.ts";
-import { withoutManagedFields } from "../../src/lib/clients/kube/list-watch-objects.ts";
+import { Reflector } from "../../src/lib/clients/kube/reflector.ts";
+import { withoutManagedFields } from "../../src/lib/clients/kube/reflector-objects.ts";
 import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { realisticPod } from "./realistic-pod.ts";
 
@@ -123,7 +123,7 @@ interface Client {
 
 function plainClient(transport: HttpKubeTransport, streamList: boolean): Client {
   let updates = 0;
-  const listWatch = new ListWatch({
+  const listWatch = new Reflector({
     name: "pods",
     path: "/api/v1/pods",
     transport,

@@ -1,6 +1,6 @@
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
-import { ListWatch } from "../../src/lib/clients/kube/list-watch.ts";
+import { Reflector } from "../../src/lib/clients/kube/reflector.ts";
 import type { KubeTransport } from "../../src/lib/clients/kube/transport-interface.ts";
 import { benchNode, podsPath } from "./bench-api.ts";
 import { preciseNow } from "./statistics.ts";
@@ -14,7 +14,7 @@ interface WithConditions {
 /** When pods and the node became Ready, and when pods were gone, as seen by a client of the API server. */
 export class PodWatch {
   readonly #stop = new AbortController();
-  readonly #watches: ListWatch<WithConditions>[];
+  readonly #watches: Reflector<WithConditions>[];
   readonly #ready = new Map<string, number>();
   readonly #gone = new Map<string, number>();
   readonly #known = new Set<string>();
@@ -26,11 +26,11 @@ export class PodWatch {
     const common = { transport, clock: systemClock, logger: silentLogger, streamList: false };
     const transform = (raw: unknown) => raw as WithConditions;
     this.#watches = [
-      new ListWatch<WithConditions>({
+      new Reflector<WithConditions>({
         ...{ ...common, transform, name: "pods", path: podsPath },
         onChange: ({ type, object }) => this.#onPod(object, type === "deleted"),
       }),
-      new ListWatch<WithConditions>({
+      new Reflector<WithConditions>({
         ...{ ...common, transform, name: "nodes", path: "/api/v1/nodes" },
         fieldSelector: `metadata.name=${benchNode}`,
         onChange: ({ type, object }) => this.#onNode(object, type === "deleted"),

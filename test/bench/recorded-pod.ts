@@ -10,7 +10,7 @@ import {
   PodSandboxConfigSchema,
   RuntimeService,
 } from "../../src/lib/gen/runtime/v1/api_pb.js";
-import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
+import { cgroupFilesystem, detectLayout } from "../../src/lib/host/cgroups/mounted-cgroups.ts";
 
 /** The requests of the kubelet for one pod, as reported by the runtime: the baseline sends the same. */
 export interface RecordedPod {
@@ -102,12 +102,12 @@ export function copyPod(recorded: RecordedPod, uid: string, name: string): Copie
         mkdirSync(content ? dirname(path) : path, { recursive: true });
         if (content) writeFileSync(path, content);
       }
-      await cgroupDriver(await detectLayout()).create(cgroup, {});
+      await cgroupFilesystem(await detectLayout()).create(cgroup, {});
     },
     async cleanUp() {
       rmSync(sandbox.logDirectory, { recursive: true, force: true });
       for (const [path] of files) rmSync(path, { recursive: true, force: true });
-      await cgroupDriver(await detectLayout()).remove(cgroup);
+      await cgroupFilesystem(await detectLayout()).remove(cgroup);
     },
   };
 }

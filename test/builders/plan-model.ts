@@ -124,23 +124,24 @@ export class PlanModel {
     return this.pod.spec.initContainers ?? [];
   }
 
-  #start({ sandbox }: PodPlan, { container, role, attempt }: StartAction): void {
-    const note = (what: string) => void this.violations.push(`${what}: ${role} ${container.name}#${attempt}`);
+  #start({ sandbox }: PodPlan, { container, containerType, attempt }: StartAction): void {
+    const note = (what: string) =>
+      void this.violations.push(`${what}: ${containerType} ${container.name}#${attempt}`);
     if (sandbox?.state !== "ready") return note("started without a sandbox");
     const { name, image = "" } = container;
     if (this.containers.some((c) => c.name === name && isLive(c)))
       note("started while another instance runs");
     if (this.containers.some((c) => c.name === name && c.attempt >= attempt))
       note("started with a used attempt number");
-    if (role !== "ephemeral") {
+    if (containerType !== "ephemeral") {
       const position = this.#inits.findIndex((c) => c.name === name);
       for (const init of position < 0 ? this.#inits : this.#inits.slice(0, position))
         if (!this.#completed.has(`${sandbox.id}/${init.name}`))
           note(`order: started before ${init.name} completed`);
     }
-    if (role === "init" && this.#completed.has(`${sandbox.id}/${name}`))
+    if (containerType === "init" && this.#completed.has(`${sandbox.id}/${name}`))
       note("order: ran again in the same sandbox");
     this.addContainer(name, { sandboxId: sandbox.id, attempt, hash: image });
-    if (role === "sidecar" && !container.startupProbe) this.#completed.add(`${sandbox.id}/${name}`);
+    if (containerType === "sidecar" && !container.startupProbe) this.#completed.add(`${sandbox.id}/${name}`);
   }
 }

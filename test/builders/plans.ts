@@ -26,7 +26,7 @@ export function summary(plan: PodPlan): string {
     ...plan.removeContainers.map((c) => `remove ${c.id}`),
     ...plan.removeSandboxes.map((s) => `remove ${s.id}`),
     plan.resize && `resize ${["the pod", ...plan.resize.containers.map((c) => c.name)].join(" and ")}`,
-    ...plan.start.map((s) => `start ${s.role} ${s.container.name}#${s.attempt}`),
+    ...plan.start.map((s) => `start ${s.containerType} ${s.container.name}#${s.attempt}`),
     ...plan.delays.map((d) => `delay ${d.container} until ${d.until}`),
     plan.waitingFor,
     plan.finished && `finished: ${plan.finished}`,

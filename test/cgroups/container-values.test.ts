@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { podName } from "../../src/kubelet/resources/cgroups/names.ts";
-import { detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
+import { detectLayout } from "../../src/lib/host/cgroups/mounted-cgroups.ts";
 import type { PodUid } from "../../src/lib/model/pod.ts";
 import type { QosClass } from "../../src/lib/model/qos.ts";
 import { podsOf } from "../e2e/agent-pods.ts";
@@ -68,7 +68,7 @@ describeOnContainerd("cgroups of real containers", (version) => {
   });
 
   const podDirs = () =>
-    ["", "/burstable", "/besteffort"].flatMap((tier) =>
-      cgroupDirs(`${node.cgroupRoot}/kubepods${tier}`).filter((dir) => /\/pod[^/]*$/.test(dir)),
+    ["", "/burstable", "/besteffort"].flatMap((qosCgroup) =>
+      cgroupDirs(`${node.cgroupRoot}/kubepods${qosCgroup}`).filter((dir) => /\/pod[^/]*$/.test(dir)),
     );
 });

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
+import { cgroupFilesystem, detectLayout } from "../../src/lib/host/cgroups/mounted-cgroups.ts";
 import { writeFakeSysfs } from "../../src/lib/host/fake-sysfs.ts";
 import { fakePod } from "../../src/lib/model/fake-pod.ts";
 import type { Pod, PodUid } from "../../src/lib/model/pod.ts";
@@ -11,7 +11,7 @@ import { get } from "../e2e/agent-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { CgroupNode } from "./cgroup-node.ts";
 
-const kernel = cgroupDriver(await detectLayout());
+const kernel = cgroupFilesystem(await detectLayout());
 const skip = process.getuid?.() === 0 ? false : "only root can create cgroups";
 /** The least that a kubelet reserves: one CPU of this machine has to remain. */
 const reserved = { cpuManagerPolicy: "static", systemReserved: { cpu: "100m" } } as const;

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { CgroupLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
+import type { CgroupLayout } from "../../src/lib/host/cgroups/mounted-cgroups.ts";
 import type { ReferenceLimits } from "./reference-pods.ts";
 
 const pageBytes = 4096;

@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { podName } from "../../src/kubelet/resources/cgroups/names.ts";
-import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
 import { cgroupMembership } from "../../src/lib/host/cgroups/membership.ts";
+import { cgroupFilesystem, detectLayout } from "../../src/lib/host/cgroups/mounted-cgroups.ts";
 import type { PodUid } from "../../src/lib/model/pod.ts";
 import type { QosClass } from "../../src/lib/model/qos.ts";
 import { waitFor } from "../e2e/wait-for.ts";
@@ -17,12 +17,12 @@ import { contentsOf, kernelValues } from "./kernel-values.ts";
 import { killedPods, killedRows } from "./killed-pods.ts";
 
 const layout = await detectLayout();
-const kernel = cgroupDriver(layout);
+const kernel = cgroupFilesystem(layout);
 const cgroupRoot = `/kubelet-ts-killed-${process.pid}`;
 const seed = Number(process.env.KILL_SEED ?? 20261116);
 const program = fileURLToPath(new URL("./killed-node.ts", import.meta.url));
 const skip = process.getuid?.() === 0 ? false : "only root can create cgroups";
-const tiers = ["", "/burstable", "/besteffort"].map((tier) => `${cgroupRoot}/kubepods${tier}`);
+const qosCgroups = ["", "/burstable", "/besteffort"].map((qosCgroup) => `${cgroupRoot}/kubepods${qosCgroup}`);
 
 describe("cgroups after kill -9 of the agent", { skip }, () => {
   after(() => kernel.remove(cgroupRoot));
@@ -100,7 +100,7 @@ async function hasLimits(uid: PodUid): Promise<void> {
 
 /** Directories of pods, in any hierarchy. */
 async function podCgroups(): Promise<string[]> {
-  const dirs = await Promise.all(tiers.map((tier) => kernel.children(tier)));
+  const dirs = await Promise.all(qosCgroups.map((qosCgroup) => kernel.children(qosCgroup)));
   return dirs.flat().filter((dir) => dir.startsWith("pod"));
 }
 

@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { after, describe, it } from "node:test";
 import { type Logger, silentLogger } from "../../src/lib/base/logger.ts";
-import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
+import { cgroupFilesystem, detectLayout } from "../../src/lib/host/cgroups/mounted-cgroups.ts";
 import { CgroupNode } from "./cgroup-node.ts";
 import { contentsOf } from "./kernel-values.ts";
 
 const layout = await detectLayout();
-const kernel = cgroupDriver(layout);
+const kernel = cgroupFilesystem(layout);
 const base = `/kubelet-ts-allocatable-${process.pid}`;
 const skip = process.getuid?.() === 0 ? false : "only root can create cgroups";
 const mi = 1024 * 1024;

@@ -3,7 +3,7 @@ import { availableParallelism, totalmem } from "node:os";
 import { after, describe, it } from "node:test";
 import { podName, qosName, toPath } from "../../src/kubelet/resources/cgroups/names.ts";
 import type { KubeletConfiguration } from "../../src/lib/config/kubelet-configuration.ts";
-import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
+import { cgroupFilesystem, detectLayout } from "../../src/lib/host/cgroups/mounted-cgroups.ts";
 import { applyPodDefaults } from "../../src/lib/model/defaults/pod.ts";
 import type { Pod } from "../../src/lib/model/pod.ts";
 import type { QosClass } from "../../src/lib/model/qos.ts";
@@ -17,10 +17,10 @@ import { podOf, type ReferencePod, type ReferenceSettings, referencePods } from 
 const layout = await detectLayout();
 const skip = process.getuid?.() === 0 ? false : "only root can create cgroups";
 const driver = process.env.CGROUP_DRIVER === "systemd" ? "systemd" : "cgroupfs";
-const kernel = cgroupDriver(layout);
+const kernel = cgroupFilesystem(layout);
 const base = [`kubelettest${process.pid}`];
 const root = [...base, "kubepods"];
-const tiers: readonly QosClass[] = ["Guaranteed", "Burstable", "BestEffort"];
+const qosClasses: readonly QosClass[] = ["Guaranteed", "Burstable", "BestEffort"];
 const uidPrefix = "c9c9c9c9";
 
 /** On this machine's kernel. The runtime is in memory: cgroups of containers are not the agent's. */
@@ -68,7 +68,9 @@ async function compare(node: CgroupNode, batch: readonly Placed[]): Promise<void
 
 /** Cgroups of pods, in any hierarchy. */
 async function left(): Promise<string[]> {
-  const dirs = await Promise.all(tiers.map((qos) => kernel.children(toPath(qosName(root, qos), driver))));
+  const dirs = await Promise.all(
+    qosClasses.map((qos) => kernel.children(toPath(qosName(root, qos), driver))),
+  );
   return dirs.flat().filter((dir) => dir.includes(uidPrefix));
 }
 

@@ -6,7 +6,7 @@ import { after, before, describe, it } from "node:test";
 import { fakeNode, fakeSettings } from "../../src/kubelet/pipeline/pod-runtime/config/fake-context.ts";
 import { buildContainerResources } from "../../src/kubelet/pipeline/pod-runtime/config/resources.ts";
 import { podCgroupLimits } from "../../src/kubelet/resources/cgroups/limits.ts";
-import type { CgroupResources } from "../../src/lib/host/cgroups/driver.ts";
+import type { CgroupResources } from "../../src/lib/host/cgroups/cgroup-filesystem.ts";
 import { FakeUnified } from "../../src/lib/host/cgroups/fake-unified.ts";
 import { CgroupV2 } from "../../src/lib/host/cgroups/v2.ts";
 import { podQos } from "../../src/lib/model/qos.ts";

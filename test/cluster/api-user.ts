@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
-import { kubeconfig } from "../../src/apiserver/auth/identity/kubeconfig.ts";
+import { kubeconfig } from "../../src/apiserver/auth/pki/kubeconfig.ts";
 import { bootstrapToken } from "../../src/apiserver/auth/tokens/fixtures.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";

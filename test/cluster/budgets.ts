@@ -50,7 +50,7 @@ export const budgets = {
     "event worker-changed": 8,
     "event runtime-observed": 4,
     "event status-changed": 3,
-    "event pod-released": 1,
+    "event pod-resources-reclaimed": 1,
     "event worker-gone": 1,
     [statusComputations]: 12,
     [timersFired]: 2,

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Attributes, Authorizer } from "../../src/apiserver/access.ts";
-import { type Auth, auth, prepareIdentity } from "../../src/apiserver/auth/auth.ts";
-import { kubeconfig } from "../../src/apiserver/auth/identity/kubeconfig.ts";
+import { type Auth, auth, preparePki } from "../../src/apiserver/auth/auth.ts";
+import { kubeconfig } from "../../src/apiserver/auth/pki/kubeconfig.ts";
 import { definitions } from "../../src/apiserver/kinds/definitions.ts";
 import { podDefinition } from "../../src/apiserver/kinds/pods/pod-definition.ts";
 import { ApiServer } from "../../src/apiserver/server.ts";
@@ -22,8 +22,8 @@ export async function startManualApprovalApi(
   isForbidden: (attributes: Attributes) => boolean = () => false,
 ): Promise<ApiUser> {
   const dir = mkdtempSync(join(tmpdir(), "api-"));
-  const identity = prepareIdentity({ dir, clock, hostnames: [], addresses: [] });
-  const parts: Auth = auth({ identity, objects: () => server.objects, clock, logger });
+  const pki = preparePki({ dir, clock, hostnames: [], addresses: [] });
+  const parts: Auth = auth({ pki, objects: () => server.objects, clock, logger });
   const { authenticator, admission } = parts;
   const authorizer: Authorizer = {
     allows: async (caller, attributes) =>
@@ -32,7 +32,7 @@ export async function startManualApprovalApi(
         : await parts.authorizer.allows(caller, attributes),
   };
   const store = memoryStore();
-  const { ca, serving, admin } = identity;
+  const { ca, serving, admin } = pki;
   const server: ApiServer = new ApiServer({
     store,
     definitions: definitions({ ...parts, pods: podDefinition({ mountTokens: false }) }),

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { decodeCheckpoint } from "../../src/kubelet/resources/allocation/checkpoint.ts";
-import { type CgroupLayout, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
 import { type CgroupLimits, limitsReader } from "../../src/lib/host/cgroups/limits-reader.ts";
+import { type CgroupLayout, detectLayout } from "../../src/lib/host/cgroups/mounted-cgroups.ts";
 import type { Container, Pod, PodCondition, PodSpec, ResourceRequirements } from "../../src/lib/model/pod.ts";
 import {
   amountsOf,

@@ -17,7 +17,7 @@ const shared = { volumeMounts: [{ name: "work", mountPath: "/work" }] };
 const triggers = (then: string) =>
   sh(`test -e /work/done && { ${then}; exit 0; }; sleep 1; touch /work/done; exit 42`);
 
-type Role = "regular" | "sidecar" | "init";
+type ContainerType = "regular" | "sidecar" | "init";
 
 describeOnContainerd("a container that restarts all containers of its pod", (version) => {
   let fullNode: NodeWithApi;
@@ -30,32 +30,32 @@ describeOnContainerd("a container that restarts all containers of its pod", (ver
     await fullNode?.destroy();
   });
 
-  for (const role of ["regular", "sidecar", "init"] as const satisfies Role[])
-    test(`may be a ${role} container, even with restartPolicy Never`, async () => {
+  for (const containerType of ["regular", "sidecar", "init"] as const satisfies ContainerType[])
+    test(`may be a ${containerType} container, even with restartPolicy Never`, async () => {
       const image = { image: busyboxName, imagePullPolicy: "Never" as const };
       const sleeps = sh("trap 'exit 0' TERM; sleep 10000 & wait");
       const trigger: Container = {
         ...{ name: "trigger", ...image, ...rules, ...shared },
-        command: triggers(role === "init" ? "true" : "trap 'exit 0' TERM; sleep 10000 & wait"),
-        restartPolicy: role === "sidecar" ? "Always" : "Never",
+        command: triggers(containerType === "init" ? "true" : "trap 'exit 0' TERM; sleep 10000 & wait"),
+        restartPolicy: containerType === "sidecar" ? "Always" : "Never",
       };
       await fullNode.addPod(
-        `by-${role}`,
-        role === "regular" ? trigger : { name: "regular", command: sleeps },
+        `by-${containerType}`,
+        containerType === "regular" ? trigger : { name: "regular", command: sleeps },
         {
           restartPolicy: "Never",
           volumes: [{ name: "work", emptyDir: {} }],
           initContainers: [
             { name: "init", ...image, command: sh("exit 0") },
             { name: "sidecar", ...image, command: sleeps, restartPolicy: "Always" },
-            ...(role === "regular" ? [] : [trigger]),
+            ...(containerType === "regular" ? [] : [trigger]),
           ],
         },
       );
       // An init container exits before the regular container starts.
-      const isRestarted = (name: string) => role !== "init" || name !== "regular";
+      const isRestarted = (name: string) => containerType !== "init" || name !== "regular";
       const restarted = await waitFor(async () => {
-        const pod = await fullNode.pod(`by-${role}`);
+        const pod = await fullNode.pod(`by-${containerType}`);
         assert.equal(pod.status?.phase, "Running", JSON.stringify(pod.status));
         const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
         for (const status of [...initContainerStatuses, ...containerStatuses].filter((s) =>

@@ -4,7 +4,7 @@ import { type TestContext, test } from "node:test";
 import { configMap, testApi } from "../../src/apiserver/rest/fixtures.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { type KubeAccess, parseKubeconfig } from "../../src/lib/clients/kube/kubeconfig.ts";
-import { ListWatch } from "../../src/lib/clients/kube/list-watch.ts";
+import { Reflector } from "../../src/lib/clients/kube/reflector.ts";
 import { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts";
 import { seededRandom } from "../faults/seeded-random.ts";
 import { rounds } from "../long.ts";
@@ -55,7 +55,7 @@ class Client {
   lists = 0;
   readonly #proxy: FaultyProxy;
   readonly #transport: HttpKubeTransport;
-  readonly #watch: ListWatch<Version>;
+  readonly #watch: Reflector<Version>;
   readonly #stop = new AbortController();
   #received = () => {};
 
@@ -65,7 +65,7 @@ class Client {
       access: api.access(proxy.port),
       ...{ userAgent: "test", qps: 0, burst: 0, clock, logger: silentLogger },
     });
-    this.#watch = new ListWatch<Version>({
+    this.#watch = new Reflector<Version>({
       ...{ name: "maps", path, transport: this.#transport, clock, logger: silentLogger, streamList },
       labelSelector: "of=test",
       metrics: { listed: () => this.lists++ },
@@ -268,7 +268,7 @@ async function check(t: TestContext, api: ServedApi, runs: readonly Run[]): Prom
 for (const { count: every, named } of rounds("CUT_EVERY", 11, 1)) {
   const [streamed, secure] = process.env.CUT_EVERY === undefined ? [11 * every, 29 * every] : [every, every];
   test(named(
-    `HTTP/1.1: a list-watch misses and repeats nothing when its connection fails, at one in ${every} bytes`,
+    `HTTP/1.1: a reflector misses and repeats nothing when its connection fails, at one in ${every} bytes`,
   ), {
     timeout: 300_000,
   }, async (t) => {
@@ -281,7 +281,7 @@ for (const { count: every, named } of rounds("CUT_EVERY", 11, 1)) {
   });
 
   test(named(
-    `HTTP/2 and TLS: a list-watch misses and repeats nothing when its connection fails, at one in ${secure} bytes`,
+    `HTTP/2 and TLS: a reflector misses and repeats nothing when its connection fails, at one in ${secure} bytes`,
   ), {
     timeout: 300_000,
   }, async (t) => {

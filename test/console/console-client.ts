@@ -10,7 +10,7 @@ import type {
   Session,
   Snapshot,
 } from "../../src/console/protocol.ts";
-import { resumeProof } from "../../src/console/sessions/kept-sessions.ts";
+import { resumeProof } from "../../src/console/sessions/persisted-sessions.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 
 const cookieOf = (response: Response): string => response.headers.get("set-cookie")?.split(";", 1)[0] ?? "";

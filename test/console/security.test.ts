@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { FakeConsoleNode, fakeConsolePod, fakeExplanation } from "../../src/console/fake-console-node.ts";
 import type { ConsoleError } from "../../src/console/protocol.ts";
-import { resumeProof } from "../../src/console/sessions/kept-sessions.ts";
+import { resumeProof } from "../../src/console/sessions/persisted-sessions.ts";
 import { abortError } from "../../src/lib/base/errors.ts";
 import { whenAborted } from "../../src/lib/base/when-aborted.ts";
 import type { ConsoleChanges } from "../../src/lib/model/console-node.ts";

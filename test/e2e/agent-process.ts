@@ -10,7 +10,7 @@ import { silentLogger } from "../../src/lib/base/logger.ts";
 import { createMetrics } from "../../src/lib/base/metrics.ts";
 import { createCriClient } from "../../src/lib/clients/cri/client.ts";
 import type { CriClient } from "../../src/lib/clients/cri/cri.ts";
-import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
+import { cgroupFilesystem, detectLayout } from "../../src/lib/host/cgroups/mounted-cgroups.ts";
 import { cgroupMounts, readMounts } from "../../src/lib/host/mount-table.ts";
 import { kubeletProgram } from "../kubelet-program.ts";
 import type { TestNode } from "../node/test-node.ts";
@@ -159,7 +159,7 @@ function names(dir: string): string[] {
 
 /** As an operator would have to: a kubelet does not create its configured parent cgroup. */
 async function makeCgroupRoot(cgroupRoot: string): Promise<void> {
-  await cgroupDriver(await detectLayout()).create(cgroupRoot, {});
+  await cgroupFilesystem(await detectLayout()).create(cgroupRoot, {});
 }
 
 /** The directories of a cgroup in every hierarchy. */

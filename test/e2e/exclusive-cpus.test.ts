@@ -48,9 +48,9 @@ describeOnContainerd("exclusive CPUs", (version) => {
 
   after(() => agent?.destroy());
 
-  /** From the cgroup of the container: tier is that of the pod's QoS class. */
-  function cgroupOf(row: PodRow, tier: "" | "/besteffort", file: string): string | undefined {
-    return cgroupFile(`${node.cgroupRoot}/kubepods${tier}/pod${row.uid}/${containerIdOf(row)}`, file);
+  /** From the cgroup of the container: `qosCgroup` is that of the pod's QoS class. */
+  function cgroupOf(row: PodRow, qosCgroup: "" | "/besteffort", file: string): string | undefined {
+    return cgroupFile(`${node.cgroupRoot}/kubepods${qosCgroup}/pod${row.uid}/${containerIdOf(row)}`, file);
   }
 
   const sharedCpus = (expected: string) =>

@@ -12,7 +12,7 @@ import type { ObservedContainer } from "../../src/kubelet/state/observed-pods.ts
 import { FakeClock } from "../../src/lib/base/fake-clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import type { ContainerId } from "../../src/lib/clients/cri/cri.ts";
-import type { CgroupResources } from "../../src/lib/host/cgroups/driver.ts";
+import type { CgroupResources } from "../../src/lib/host/cgroups/cgroup-filesystem.ts";
 import type { Container, Pod } from "../../src/lib/model/pod.ts";
 import { amountsOf, milliCpuToQuota, milliOf, wholeOf } from "../../src/lib/model/resources.ts";
 import { noChange } from "../builders/plans.ts";

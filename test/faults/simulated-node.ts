@@ -4,7 +4,7 @@ import { RefreshHints } from "../../src/kubelet/pipeline/pleg/refresh-hints.ts";
 import { PodRuntime, type PodRuntimeOptions } from "../../src/kubelet/pipeline/pod-runtime/pod-runtime.ts";
 import type { ActiveDeadline } from "../../src/kubelet/pipeline/pod-workers/pod-syncer.ts";
 import { PodWorkers } from "../../src/kubelet/pipeline/pod-workers/pod-workers.ts";
-import { isFinal } from "../../src/kubelet/pipeline/status-manager/phase.ts";
+import { isTerminalPhase } from "../../src/kubelet/pipeline/status-manager/phase.ts";
 import { StatusManager } from "../../src/kubelet/pipeline/status-manager/status-manager.ts";
 import type { EventHandlers } from "../../src/kubelet/pipeline/sync-loop/event-table.ts";
 import { Housekeeping } from "../../src/kubelet/pipeline/sync-loop/housekeeping.ts";
@@ -151,7 +151,7 @@ export class SimulatedAgent {
         stop: (uid, pod, o) => work.stop(uid, pod, o),
         release: (uid) => work.release(uid),
         remove: (id, signal) => work.remove(id, signal),
-        isTerminal: ({ metadata: { uid } }) => isFinal(this.statuses.get(uid)?.phase),
+        isTerminal: ({ metadata: { uid } }) => isTerminalPhase(this.statuses.get(uid)?.phase),
         admit: (pod) => {
           const failure = options.admit?.(pod);
           return failure ? { kind: "rejected", failure } : { kind: "admitted" };

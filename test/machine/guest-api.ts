@@ -1,7 +1,7 @@
 import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { kubeconfig } from "../../src/apiserver/auth/identity/kubeconfig.ts";
+import { kubeconfig } from "../../src/apiserver/auth/pki/kubeconfig.ts";
 import { bootstrapToken } from "../../src/apiserver/auth/tokens/fixtures.ts";
 import { type EmbeddedApi, startEmbeddedApi } from "../../src/apiserver/embedded-api.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";

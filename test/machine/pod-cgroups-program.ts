@@ -5,13 +5,13 @@ import { SystemdManager } from "../../src/kubelet/resources/cgroups/systemd-mana
 import { systemClock as clock } from "../../src/lib/base/clock.ts";
 import { type Logger, silentLogger } from "../../src/lib/base/logger.ts";
 import { SystemdClient } from "../../src/lib/clients/systemd/systemd-client.ts";
-import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
+import { cgroupFilesystem, detectLayout } from "../../src/lib/host/cgroups/mounted-cgroups.ts";
 import { contentsOf, kernelValues } from "../cgroups/kernel-values.ts";
 import { limitSettings, podOf, referencePods } from "../cgroups/reference-pods.ts";
 
 const layout = await detectLayout();
 const { version } = layout;
-const manager = new SystemdManager(cgroupDriver(layout, { clock }), new SystemdClient({ clock }));
+const manager = new SystemdManager(cgroupFilesystem(layout, { clock }), new SystemdClient({ clock }));
 /** The agent continues when a limit cannot be set; here it is an error. */
 const logger: Logger = {
   ...silentLogger,

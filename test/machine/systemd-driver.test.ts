@@ -24,14 +24,14 @@ describeOnMachine("the systemd driver: kubelet and containerd with SystemdCgroup
   let dirsBefore: string[];
   let unitsBefore: string[];
 
-  /** Slices and scopes that systemd has loaded, and the files of transient ones, besides those of the QoS tiers. */
+  /** Slices and scopes that systemd has loaded, and the files of transient ones, besides those of the QoS cgroups. */
   const units = async () => {
     const listed = await node.machine.sh(
       `systemctl list-units --all --plain --no-legend --type=slice,scope | awk '{print $1}'
        ls /run/systemd/transient /run/systemd/system.control 2>/dev/null || true`,
     );
-    const tiers = /^kubepods(-burstable|-besteffort)?\.slice/;
-    return [...new Set(listed.split("\n"))].filter((unit) => unit !== "" && !tiers.test(unit));
+    const qosCgroups = /^kubepods(-burstable|-besteffort)?\.slice/;
+    return [...new Set(listed.split("\n"))].filter((unit) => unit !== "" && !qosCgroups.test(unit));
   };
   const place = (name: string, resources: object, more: object = {}) => {
     const manifest = JSON.parse(podManifest(name, { containers: [{ name: "c", resources, ...more }] }));

@@ -11,7 +11,7 @@ import { createMetrics } from "../../src/lib/base/metrics.ts";
 import { epochMs, wallTime } from "../../src/lib/base/time.ts";
 import { createCriClient } from "../../src/lib/clients/cri/client.ts";
 import type { ContainerId, CriClient, SandboxId } from "../../src/lib/clients/cri/cri.ts";
-import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
+import { cgroupFilesystem, detectLayout } from "../../src/lib/host/cgroups/mounted-cgroups.ts";
 import { cgroupUsageReader } from "../../src/lib/host/cgroups/usage-reader.ts";
 import { readMachineInfo } from "../../src/lib/host/node-info.ts";
 import { readBootTime } from "../../src/lib/host/process-limits.ts";
@@ -42,7 +42,7 @@ describeOnContainerd("statistics of a pod", (version) => {
     });
     const uid = randomUUID();
     cgroup = `${node.cgroupRoot}/pod${uid}`;
-    await cgroupDriver(await layout).create(cgroup, {});
+    await cgroupFilesystem(await layout).create(cgroup, {});
     const logDirectory = join(node.logDir, `default_web_${uid}`);
     await mkdir(join(logDirectory, "main"), { recursive: true });
     const sandboxConfig = {

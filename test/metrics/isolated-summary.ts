@@ -5,8 +5,8 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
 import { cgroupMembership } from "../../src/lib/host/cgroups/membership.ts";
+import { cgroupFilesystem, detectLayout } from "../../src/lib/host/cgroups/mounted-cgroups.ts";
 import { cgroupUsageReader } from "../../src/lib/host/cgroups/usage-reader.ts";
 import type { Summary } from "../../src/lib/model/stats-summary.ts";
 import { nodeName } from "../cluster/cluster-node.ts";
@@ -41,7 +41,7 @@ const daemon = "let held; setInterval(() => { held = Buffer.alloc(8e6, 1); }, 10
 const layout = await detectLayout();
 const membership = cgroupMembership(layout);
 const runtimeCgroup = "/docker-daemon";
-await cgroupDriver(layout).create(runtimeCgroup, {});
+await cgroupFilesystem(layout).create(runtimeCgroup, {});
 const misc = spawn(process.execPath, ["-e", daemon], { stdio: "ignore" });
 const cgroupsOf = (pid: number) => readFileSync(`/proc/${pid}/cgroup`, "utf8").trim().split("\n");
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, it } from "node:test";
 import { fieldTypesOf } from "../../src/kubelet/stats/fake-stats.ts";
-import { cgroupDriver, detectLayout } from "../../src/lib/host/cgroups/cgroup-driver.ts";
+import { cgroupFilesystem, detectLayout } from "../../src/lib/host/cgroups/mounted-cgroups.ts";
 import type { PodStats, Summary } from "../../src/lib/model/stats-summary.ts";
 import { cgroupDirs, cgroupFile } from "../e2e/agent-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
@@ -29,7 +29,7 @@ interface Spent {
 describeOnContainerd("/stats/summary of a running agent", (version) => {
   let node: MeteredNode;
   before(async () => {
-    const cgroups = cgroupDriver(await detectLayout());
+    const cgroups = cgroupFilesystem(await detectLayout());
     node = await MeteredNode.start(version, (root) => ({
       config: { kubeletCgroups: `${root}/agent` },
       flags: [`--runtime-cgroups=${root}/runtime`],

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { messageOf } from "../../src/lib/base/errors.ts";
 import type { CriClient, PodSandboxConfigInit, SandboxId } from "../../src/lib/clients/cri/cri.ts";
-import type { PrivateNode } from "../../src/single-node/private-node.ts";
+import type { LocalNode } from "../../src/single-node/local-node.ts";
 
 const namespaceModePod = 0;
 const firstHostPort = 19_000;
@@ -11,13 +11,13 @@ const maxPods = 3;
 /** Pods that are created and removed continuously, without a kubelet: on their own network, some with a host port, some with the machine's root mounted. */
 export class NeighbourPods {
   readonly #cri: CriClient;
-  readonly #node: PrivateNode;
+  readonly #node: LocalNode;
   readonly #sandboxes: SandboxId[] = [];
   readonly errors: string[] = [];
   created = 0;
   removed = 0;
 
-  constructor(cri: CriClient, node: PrivateNode) {
+  constructor(cri: CriClient, node: LocalNode) {
     this.#cri = cri;
     this.#node = node;
   }

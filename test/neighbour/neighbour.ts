@@ -8,7 +8,7 @@ import { messageOf } from "../../src/lib/base/errors.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { createMetrics } from "../../src/lib/base/metrics.ts";
 import { createCriClient } from "../../src/lib/clients/cri/client.ts";
-import { startPrivateNode } from "../../src/single-node/private-node.ts";
+import { startLocalNode } from "../../src/single-node/local-node.ts";
 import { describeMissing, findRequirements } from "../../src/single-node/requirements.ts";
 import { containerd2Dir } from "../node/test-node.ts";
 import { NeighbourPods } from "./neighbour-pods.ts";
@@ -29,7 +29,7 @@ if (!found.ok) throw new Error(`missing: ${describeMissing(found.missing).join("
 
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop.abort());
-const node = await startPrivateNode({
+const node = await startLocalNode({
   name: "neighbour",
   baseDir,
   runDir,

@@ -57,7 +57,7 @@ export function leaks(
 }
 
 /**
- * True for what belongs to a private node: by its directories, cgroup, network and bridge, which all carry its name. A port that has lost its
+ * True for what belongs to a local node: by its directories, cgroup, network and bridge, which all carry its name. A port that has lost its
  * bridge has no name of the node: it is recognized by a snapshot that was taken `during` the node's life.
  */
 export function ofNode(files: NodeFiles, during?: Snapshot): (leak: Leak) => boolean {

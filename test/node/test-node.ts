@@ -1,12 +1,12 @@
 import { fileURLToPath } from "node:url";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { removeAbandonedNodes } from "../../src/single-node/abandoned.ts";
-import { startPrivateNode } from "../../src/single-node/private-node.ts";
+import { startLocalNode } from "../../src/single-node/local-node.ts";
 import { type Binaries, findRequirements } from "../../src/single-node/requirements.ts";
 
 export type ContainerdVersion = "1.6" | "2.x";
 
-/** A private node without an agent, for tests: containerd of a chosen version, images, a pod network. */
+/** A local node without an agent, for tests: containerd of a chosen version, images, a pod network. */
 export interface TestNode {
   readonly name: string;
   readonly containerd: ContainerdVersion;
@@ -46,7 +46,7 @@ let started = 0;
 export async function startTestNode(options: {
   containerd: ContainerdVersion;
   name?: string;
-  /** Where its files are, except sockets; by default where those of private nodes are. */
+  /** Where its files are, except sockets; by default where those of local nodes are. */
   baseDir?: string;
   signal?: AbortSignal;
 }): Promise<TestNode> {
@@ -54,7 +54,7 @@ export async function startTestNode(options: {
   if (typeof binaries === "string") throw new Error(`containerd ${options.containerd}: ${binaries}`);
   await removeAbandonedNodes(/^t-(\d+)-\d+$/);
   const name = options.name ?? `t-${process.pid}-${++started}`;
-  const node = await startPrivateNode({
+  const node = await startLocalNode({
     name,
     binaries,
     logger: silentLogger,

@@ -14,7 +14,7 @@ import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { captureState, type NodeState } from "./node-state.ts";
 import { recorded } from "./recorded.ts";
 import { restoreFiles } from "./recorded-files.ts";
-import { container, manifests } from "./swapped-pods.ts";
+import { container, manifests } from "./takeover-pods.ts";
 
 export interface Takeover {
   readonly before: NodeState;
@@ -31,7 +31,7 @@ async function restoreContainers(node: TestNode): Promise<Map<string, string>> {
   const ids = new Map<string, string>();
   for (const { id, metadata, labels, annotations } of snapshot.sandboxes) {
     const pod = snapshot.pods.find((one) => uidOf(one) === metadata.uid)!;
-    const tier =
+    const qosCgroup =
       pod.status?.qosClass === "Burstable"
         ? "burstable/"
         : pod.status?.qosClass === "BestEffort"
@@ -47,7 +47,7 @@ async function restoreContainers(node: TestNode): Promise<Map<string, string>> {
       },
       logDirectory: join(node.logDir, `${metadata.namespace}_${metadata.name}_${metadata.uid}`),
       linux: {
-        cgroupParent: `${node.cgroupRoot}/kubepods/${tier}pod${metadata.uid}`,
+        cgroupParent: `${node.cgroupRoot}/kubepods/${qosCgroup}pod${metadata.uid}`,
         securityContext: { namespaceOptions: { network: usesHostNetwork ? 2 : 0, pid: 1 } },
       },
     };

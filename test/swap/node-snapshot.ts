@@ -6,7 +6,7 @@ import type { HttpKubeTransport } from "../../src/lib/clients/kube/transport.ts"
 import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import type { Pod } from "../../src/lib/model/pod.ts";
 import type { TestNode } from "../node/test-node.ts";
-import { apiPods, manifests } from "./swapped-pods.ts";
+import { apiPods, manifests } from "./takeover-pods.ts";
 
 export interface ContainerSnapshot {
   readonly id: string;

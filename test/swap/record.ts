@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import type { NodeSnapshot } from "./node-snapshot.ts";
 import type { RecordedFile } from "./recorded-files.ts";
-import { swap } from "./run-swap.ts";
+import { runKubelets } from "./run-isolated.ts";
 
 export interface Recorded {
   /** The directory of the manifests, on which the UIDs of static pods depend. */
@@ -13,7 +13,7 @@ export interface Recorded {
 }
 
 if (import.meta.main) {
-  const { manifests, rounds } = await swap("reference");
+  const { manifests, rounds } = await runKubelets("reference");
   const { snapshot, files } = rounds[0]!;
   // No kubelet reads managed fields.
   const pods = snapshot.pods.map((pod) => ({

@@ -10,7 +10,7 @@ import { runtimeClient } from "../e2e/agent-process.ts";
 import { busyboxName } from "../node/test-node.ts";
 import type { Listed } from "./node-snapshot.ts";
 import { recorded } from "./recorded.ts";
-import { manifests } from "./swapped-pods.ts";
+import { manifests } from "./takeover-pods.ts";
 
 /** Only pods without volumes can be restored: mounts would have to exist. */
 const withoutVolumes = (pod: Pod) => (pod.spec.volumes ?? []).length === 0;

@@ -9,7 +9,7 @@ import { waitFor } from "../e2e/wait-for.ts";
 import { busyboxName } from "../node/test-node.ts";
 import { recorded } from "./recorded.ts";
 import { manifestSource, restoreRecorded } from "./recorded-node.ts";
-import { manifests } from "./swapped-pods.ts";
+import { manifests } from "./takeover-pods.ts";
 
 test("the reference kubelet's state files can be read, and are encoded identically", () => {
   for (const text of [recorded.snapshot.allocated!, recorded.snapshot.actuated!])

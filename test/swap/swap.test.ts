@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
 import { decodeCheckpoint } from "../../src/kubelet/resources/allocation/checkpoint.ts";
-import type { Round } from "./isolated-swap.ts";
+import type { Round } from "./isolated-kubelets.ts";
 import type { Kind } from "./kubelet-kinds.ts";
 import { type NodeSnapshot, readySince } from "./node-snapshot.ts";
 import { recorded } from "./recorded.ts";
-import { reference, swap, unavailable } from "./run-swap.ts";
+import { reference, runKubelets, unavailable } from "./run-isolated.ts";
 import { effects, readTable, toReference, toTypeScript, undocumented } from "./upgrade-table.ts";
 
 const document = readFileSync(new URL("../../docs/OPERATING.md", import.meta.url), "utf8");
@@ -30,7 +30,7 @@ describe("a node of kubelet-ts, compared with one of the reference kubelet", { s
   let files: Round["files"] = [];
   let restarted = "";
   before(async () => {
-    const { rounds } = await swap("ours");
+    const { rounds } = await runKubelets("ours");
     ({ snapshot, files, restarted } = rounds[0]!);
   });
   const expected = recorded.snapshot;
@@ -81,12 +81,12 @@ const orders: Kind[][] = [
   ["ours", "reference", "ours"],
 ];
 for (const order of orders)
-  describe(`swapped: ${order.join(", then ")}`, {
+  describe(`taken over: ${order.join(", then ")}`, {
     skip: unavailable || (reference ? false : "KUBELET_REFERENCE is not set"),
   }, () => {
     let rounds: Round[] = [];
     before(async () => {
-      ({ rounds } = await swap(...order));
+      ({ rounds } = await runKubelets(...order));
     });
 
     test("no container is restarted, including those of static pods, and all pods stay ready", () => {

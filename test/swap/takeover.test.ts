@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import { decodeCheckpoint } from "../../src/kubelet/resources/allocation/checkpoint.ts";
 import { long } from "../long.ts";
 import { recorded } from "./recorded.ts";
-import { takeOver, unavailable } from "./run-swap.ts";
+import { takeOver, unavailable } from "./run-isolated.ts";
 import { effectOf, effects, readTable, toTypeScript, undocumented } from "./upgrade-table.ts";
 
 const document = readFileSync(new URL("../../docs/OPERATING.md", import.meta.url), "utf8");

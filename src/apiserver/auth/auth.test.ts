@@ -11,7 +11,7 @@ import { definitions } from "../kinds/definitions.ts";
 import { podDefinition } from "../kinds/pods/pod-definition.ts";
 import { ApiServer } from "../server.ts";
 import { memoryStore } from "../storage/fixtures.ts";
-import { type Auth, auth, type Identity, prepareIdentity } from "./auth.ts";
+import { type Auth, auth, type Pki, preparePki } from "./auth.ts";
 import { bootstrapToken } from "./tokens/fixtures.ts";
 
 /** The Node.js types have this option for TLS sockets only. */
@@ -24,9 +24,9 @@ type Body = any;
 
 async function setUp(t: TestContext) {
   const dir = mkdtempSync(join(tmpdir(), "auth-"));
-  const identity: Identity = prepareIdentity({ dir, clock: systemClock, hostnames: [], addresses: [] });
+  const pki: Pki = preparePki({ dir, clock: systemClock, hostnames: [], addresses: [] });
   const parts: Auth = auth({
-    identity,
+    pki,
     objects: () => server.objects,
     clock: systemClock,
     logger: silentLogger,
@@ -40,9 +40,9 @@ async function setUp(t: TestContext) {
     definitions: definitions({ ...parts, pods: podDefinition({ mountTokens: false }) }),
     ...{ authenticator, authorizer, admission },
     tls: {
-      key: identity.serving.key,
-      cert: identity.serving.certificate,
-      clientCa: identity.ca.certificate,
+      key: pki.serving.key,
+      cert: pki.serving.certificate,
+      clientCa: pki.ca.certificate,
     },
   });
   const stop = new AbortController();
@@ -55,8 +55,8 @@ async function setUp(t: TestContext) {
     rmSync(dir, { recursive: true });
   });
   const send = (credential: Credential, method: string, path: string, body?: object) =>
-    request({ port: server.port, ca: identity.ca.certificate, credential, method, path, body });
-  const admin = { cert: identity.admin.certificate, key: identity.admin.key };
+    request({ port: server.port, ca: pki.ca.certificate, credential, method, path, body });
+  const admin = { cert: pki.admin.certificate, key: pki.admin.key };
   for (const name of ["kube-system", "kube-node-lease", "ns"]) {
     const created = await send(admin, "POST", "/api/v1/namespaces", { metadata: { name } });
     assert.equal(created.status, 201, JSON.stringify(created.body));

@@ -16,7 +16,7 @@ import { CsrApprover } from "./csr/approver.ts";
 import { CsrCleaner } from "./csr/cleaner.ts";
 import { certificateSigningRequests } from "./csr/definition.ts";
 import { CsrSigner } from "./csr/signer.ts";
-import type { Identity } from "./identity/prepare-identity.ts";
+import type { Pki } from "./pki/prepare-pki.ts";
 import {
   localSubjectAccessReview,
   selfSubjectAccessReview,
@@ -28,12 +28,12 @@ import { serviceAccountToken } from "./service-account-token.ts";
 import { unionTokenAuthenticator } from "./tokens/bearer.ts";
 import { BootstrapTokens } from "./tokens/bootstrap-tokens.ts";
 import { ServiceAccountTokens } from "./tokens/service-account-tokens.ts";
-import { TokenAuthority } from "./tokens/token-authority.ts";
+import { TokenIssuer } from "./tokens/token-issuer.ts";
 
-export { type Identity, prepareIdentity } from "./identity/prepare-identity.ts";
+export { type Pki, preparePki } from "./pki/prepare-pki.ts";
 
 export interface AuthOptions {
-  readonly identity: Identity;
+  readonly pki: Pki;
   /** The API's objects; resolved lazily, since the API is built from what is created here. */
   readonly objects: () => Objects;
   readonly clock: Clock;
@@ -64,19 +64,19 @@ const year = 365 * 24 * 3600_000;
 
 /** Authentication, authorization, and the issuing of certificates and tokens. */
 export function auth(o: AuthOptions): Auth {
-  const { identity, objects, clock, logger } = o;
+  const { pki, objects, clock, logger } = o;
   const minimumSeconds = o.minimumCertificateSeconds ?? 600;
-  const authority = new TokenAuthority({
-    key: identity.serviceAccountKey,
+  const tokenIssuer = new TokenIssuer({
+    key: pki.serviceAccountKey,
     ...(o.issuer && { issuer: o.issuer }),
     ...(o.audiences && { audiences: o.audiences }),
   });
-  const { audiences } = authority;
+  const { audiences } = tokenIssuer;
   const tokens = unionTokenAuthenticator(
-    new ServiceAccountTokens({ authority, objects, clock }),
+    new ServiceAccountTokens({ tokenIssuer, objects, clock }),
     new BootstrapTokens({ objects, clock, audiences }),
   );
-  const certificates = new ClientCertificates({ ca: identity.ca.certificate, clock });
+  const certificates = new ClientCertificates({ ca: pki.ca.certificate, clock });
   const nodeGraph = new NodeGraphPopulator({ objects, clock, logger });
   const authorizer = new FixedAuthorizer({ relations: nodeGraph });
   const rules = { lifetimeMs: o.certificateLifetimeMs ?? year, minimumSeconds };
@@ -92,14 +92,14 @@ export function auth(o: AuthOptions): Auth {
       selfSubjectAccessReview(authorizer),
       selfSubjectRulesReview(),
     ],
-    serviceAccountToken: serviceAccountToken({ authority }),
+    serviceAccountToken: serviceAccountToken({ tokenIssuer }),
     certificateSigningRequests: certificateSigningRequests({ minimumSeconds }),
     components: [
       nodeGraph,
       new CsrApprover({ objects, authorizer, clock, logger }),
-      new CsrSigner({ objects, ca: identity.ca, rules, clock, logger }),
+      new CsrSigner({ objects, ca: pki.ca, rules, clock, logger }),
       new CsrCleaner({ objects, clock, logger }),
     ],
-    tokenDiscovery: (jwksUri) => authority.discovery(jwksUri),
+    tokenDiscovery: (jwksUri) => tokenIssuer.discovery(jwksUri),
   };
 }

@@ -65,10 +65,10 @@ export class MemoryObjects implements Objects {
     const draft = structuredClone(before) as unknown as Draft;
     change(draft);
     const definition = this.#definitions.get(ref.resource);
-    const part = options?.subresource ? definition?.subresources?.[options.subresource] : undefined;
-    if (part?.type === "part") {
-      part.prepareUpdate(draft, before, this.context(admin));
-      this.#check(definition, draft, part.validateUpdate?.(draft, before, this.context(admin)));
+    const subresource = options?.subresource ? definition?.subresources?.[options.subresource] : undefined;
+    if (subresource?.type === "update") {
+      subresource.prepareUpdate(draft, before, this.context(admin));
+      this.#check(definition, draft, subresource.validateUpdate?.(draft, before, this.context(admin)));
     }
     return Promise.resolve(this.put(ref.resource, draft as never));
   }

@@ -8,7 +8,7 @@ import { StatusError } from "../status-error.ts";
 import { admin, MemoryObjects } from "./fixtures.ts";
 import { serviceAccountToken } from "./service-account-token.ts";
 import { ServiceAccountTokens } from "./tokens/service-account-tokens.ts";
-import { TokenAuthority } from "./tokens/token-authority.ts";
+import { TokenIssuer } from "./tokens/token-issuer.ts";
 
 const api = "https://kubernetes.default.svc.cluster.local";
 const clock = new FakeClock(Date.UTC(2026, 0, 1));
@@ -25,9 +25,9 @@ pod("r", "builder", "unregistered");
 objects.put("nodes", { metadata: { name: "n1", uid: "n1-uid" } });
 objects.put("secrets", { metadata: { namespace: "ns", name: "s", uid: "s-uid" } });
 
-const authority = new TokenAuthority({ key: generateKey().privateKey });
-const action = serviceAccountToken({ authority });
-const tokens = new ServiceAccountTokens({ authority, objects: () => objects, clock });
+const tokenIssuer = new TokenIssuer({ key: generateKey().privateKey });
+const action = serviceAccountToken({ tokenIssuer });
+const tokens = new ServiceAccountTokens({ tokenIssuer, objects: () => objects, clock });
 
 const issue = (spec?: object, metadata: object = {}, name = "builder") =>
   action.act(

@@ -3,7 +3,7 @@ import { FieldProblems } from "../kinds/field-problems.ts";
 import { invalid } from "../rest/problems.ts";
 import type { ApiObject } from "../storage/object.ts";
 import { badRequest, conflict, notFound } from "./problems.ts";
-import type { TokenAuthority, TokenSubject } from "./tokens/token-authority.ts";
+import type { TokenIssuer, TokenSubject } from "./tokens/token-issuer.ts";
 
 const group = "authentication.k8s.io";
 const kind = "TokenRequest";
@@ -28,8 +28,8 @@ interface BoundObjectRef {
 }
 
 /** POST serviceaccounts/<name>/token: a token for the account, bound to a pod, secret or node on request. */
-export function serviceAccountToken(o: { authority: TokenAuthority }): ActionSubresource {
-  const { authority } = o;
+export function serviceAccountToken(o: { tokenIssuer: TokenIssuer }): ActionSubresource {
+  const { tokenIssuer } = o;
   return {
     type: "action",
     kind,
@@ -48,7 +48,7 @@ export function serviceAccountToken(o: { authority: TokenAuthority }): ActionSub
           `the UID in the token request (${body.metadata.uid}) does not match the UID of the service account (${uid})`,
         );
       const spec: Spec = { ...(body.spec as Spec | undefined) };
-      if (!spec.audiences?.length) spec.audiences = [...authority.audiences];
+      if (!spec.audiences?.length) spec.audiences = [...tokenIssuer.audiences];
       spec.expirationSeconds ??= 3600;
       checkSpec(spec.expirationSeconds);
       const bound = await boundTo(spec.boundObjectRef, ref.name, ref.namespace, context.objects);
@@ -56,7 +56,7 @@ export function serviceAccountToken(o: { authority: TokenAuthority }): ActionSub
         account,
         { ...spec, audiences: spec.audiences, expirationSeconds: spec.expirationSeconds },
         bound,
-        authority,
+        tokenIssuer,
         context,
       );
     },
@@ -150,14 +150,14 @@ function tokenRequestOf(
   account: ApiObject,
   spec: Spec & { audiences: string[]; expirationSeconds: number },
   bound: Binding,
-  authority: TokenAuthority,
+  tokenIssuer: TokenIssuer,
   context: RequestContext,
 ): ApiObject {
   const { name, namespace = "", uid } = account.metadata;
   const seconds = spec.expirationSeconds;
-  const isForApi = spec.audiences.every((audience) => authority.audiences.includes(audience));
+  const isForApi = spec.audiences.every((audience) => tokenIssuer.audiences.includes(audience));
   const extended = bound.pod !== undefined && seconds === injectedTokenSeconds && isForApi;
-  const token = authority.issue(
+  const token = tokenIssuer.issue(
     { namespace, serviceAccount: { name, uid }, ...bound },
     {
       audiences: spec.audiences,

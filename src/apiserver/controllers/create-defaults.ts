@@ -44,7 +44,7 @@ export async function createDefaults(
   for (const step of planDefaults(defaultObject, cache.all("namespaces"), (ref) => cache.get(ref))) {
     if (step.do === "create") {
       const metadata = { ...draft.metadata, namespace: step.namespace };
-      cache.note(resource, await createIfAllowed(objects, resource, { ...draft, metadata }));
+      cache.record(resource, await createIfAllowed(objects, resource, { ...draft, metadata }));
     } else {
       const repaired = await objects.change(
         step.ref,
@@ -54,7 +54,7 @@ export async function createDefaults(
         },
         { uid: step.uid },
       );
-      cache.note(resource, repaired);
+      cache.record(resource, repaired);
     }
   }
 }

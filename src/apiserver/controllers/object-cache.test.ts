@@ -39,9 +39,9 @@ describe("the object cache", () => {
     const { cache, end } = cacheOf(objects);
     await cache.start(end.signal);
     const newer = { metadata: { ...old.metadata, resourceVersion: "9" }, spec: 1 };
-    cache.note("pods", newer);
+    cache.record("pods", newer);
     assert.equal(cache.get(ref), newer);
-    cache.note("pods", old);
+    cache.record("pods", old);
     assert.equal(cache.get(ref), newer);
     end.abort();
     await cache.done;
@@ -55,7 +55,7 @@ describe("the object cache", () => {
     await objects.delete(ref);
     objects.put("pods", { metadata: { name: "b" } });
     await settle();
-    cache.note("pods", old);
+    cache.record("pods", old);
     assert.equal(cache.get(ref), undefined);
     end.abort();
     await cache.done;

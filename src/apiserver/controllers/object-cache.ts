@@ -56,7 +56,7 @@ export class ObjectCache implements Component {
   }
 
   /** Adds an object that a controller has just written, so that it does not write it again before the watch delivers it. */
-  note(resource: string, object: ApiObject | undefined): void {
+  record(resource: string, object: ApiObject | undefined): void {
     if (object === undefined || versionOf(object) <= (this.#newest.get(resource) ?? 0)) return;
     this.#of(resource).set(keyOf(object), object);
   }

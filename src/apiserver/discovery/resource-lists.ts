@@ -12,7 +12,7 @@ export interface OfferedSubresource {
 
 export function subresourcesOf(served: Served): OfferedSubresource[] {
   return Object.entries(served.definition.subresources ?? {})
-    .filter(([, subresource]) => subresource.type !== "part" || !subresource.internal)
+    .filter(([, subresource]) => subresource.type !== "update" || !subresource.internal)
     .map(([name, subresource]) => offered(served, name, subresource))
     .sort((left, right) => (left.name < right.name ? -1 : 1));
 }
@@ -28,7 +28,7 @@ function offered(served: Served, name: string, subresource: Subresource): Offere
   const { definition, group, version } = served;
   const own = { name, kind: definition.kind, group, version };
   switch (subresource.type) {
-    case "part":
+    case "update":
       return { ...own, verbs: ["get", "patch", "update"] };
     case "action": {
       const { kind } = subresource;

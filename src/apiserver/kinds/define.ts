@@ -1,10 +1,10 @@
 import type { Problem } from "../../lib/model/validation/problem.ts";
 import type {
   Draft,
-  PartSubresource,
   RequestContext,
   ResourceDefinition,
   Subresource,
+  UpdateSubresource,
 } from "../definition.ts";
 import type { ApiObject } from "../storage/object.ts";
 import { FieldProblems } from "./field-problems.ts";
@@ -100,15 +100,15 @@ export function defineKind(rules: KindRules): ResourceDefinition {
 
 function subresources(rules: KindRules): { subresources?: Readonly<Record<string, Subresource>> } {
   const all = {
-    ...(rules.status === undefined ? {} : { status: statusPart(rules, rules.status) }),
+    ...(rules.status === undefined ? {} : { status: statusSubresource(rules, rules.status) }),
     ...rules.subresources,
   };
   return Object.keys(all).length === 0 ? {} : { subresources: all };
 }
 
-function statusPart(meta: MetaRules, status: StatusRules): PartSubresource {
+function statusSubresource(meta: MetaRules, status: StatusRules): UpdateSubresource {
   return {
-    type: "part",
+    type: "update",
     ignored: [["spec"]],
     prepareUpdate(draft, oldObject) {
       onlyWrites(draft, oldObject, ["metadata", "status"]);

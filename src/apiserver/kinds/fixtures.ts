@@ -79,8 +79,8 @@ export async function updateErrors(
   const draft = drafted(definition, newFields);
   definition.defaults?.(old);
   definition.defaults?.(draft);
-  const part = through === undefined ? undefined : definition.subresources?.[through];
-  const rules = part?.type === "part" ? part : definition;
+  const subresource = through === undefined ? undefined : definition.subresources?.[through];
+  const rules = subresource?.type === "update" ? subresource : definition;
   const stored = old as unknown as Parameters<NonNullable<typeof rules.validateUpdate>>[1];
   await rules.prepareUpdate?.(draft, stored, objects.context());
   return (rules.validateUpdate?.(draft, stored, objects.context()) ?? []).map(

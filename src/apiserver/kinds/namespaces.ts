@@ -1,4 +1,4 @@
-import type { Draft, PartSubresource } from "../definition.ts";
+import type { Draft, UpdateSubresource } from "../definition.ts";
 import { forbidden } from "../rest/problems.ts";
 import { collected, defineKind, onlyWrites } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
@@ -12,8 +12,8 @@ const standardFinalizers = [ownFinalizer, "orphan", "foregroundDeletion"];
 /** Namespaces of the system. */
 const undeletable = new Set(["default", "kube-system", "kube-public"]);
 
-const finalize: PartSubresource = {
-  type: "part",
+const finalize: UpdateSubresource = {
+  type: "update",
   ignored: [["status"]],
   prepareUpdate(draft, oldObject) {
     onlyWrites(draft, oldObject, ["metadata", "spec"]);

@@ -1,7 +1,7 @@
-import type { ActionSubresource, ConnectSubresource, PartSubresource } from "../definition.ts";
+import type { ActionSubresource, ConnectSubresource, UpdateSubresource } from "../definition.ts";
 import type { DocumentedResource } from "./operations.ts";
 
-const part: PartSubresource = { type: "part", ignored: [], prepareUpdate() {} };
+const update: UpdateSubresource = { type: "update", ignored: [], prepareUpdate() {} };
 
 function action(group: string, kind: string): ActionSubresource {
   return { type: "action", group, version: "v1", kind, act: () => Promise.reject(new Error("not in tests")) };
@@ -21,7 +21,7 @@ export const fakeDefinitions: readonly DocumentedResource[] = [
     name: "pods",
     kind: "Pod",
     namespaced: true,
-    subresources: { status: part, eviction: action("policy", "Eviction"), exec: connect },
+    subresources: { status: update, eviction: action("policy", "Eviction"), exec: connect },
   },
   { group: "", version: "v1", name: "nodes", kind: "Node", namespaced: false },
   {

@@ -103,7 +103,7 @@ function subresourceOperations(one: DocumentedResource, name: string, subresourc
   const { gvk, operation } = operationFactory(one, `${collectionPath(one)}/{name}/${name}`);
   const suffix = name[0]!.toUpperCase() + name.slice(1);
   switch (subresource.type) {
-    case "part":
+    case "update":
       return [
         operation("get", "get", { response: gvk }, suffix),
         operation("put", "put", { body: gvk, response: gvk }, suffix),

@@ -149,11 +149,11 @@ const lines = kindNames.split("\n").flatMap((line) => {
     const bytes = encodeProtobuf(fullObject(apiVersion, kind));
     return [
       `protobuf ${apiVersion} ${kind} ${bytes.length} ${digest([bytes.toString("base64"), decodeProtobuf(bytes)])}`,
-      `refusals ${apiVersion} ${kind} ${digest([...fieldErrors(apiVersion, kind)])}`,
+      `rejections ${apiVersion} ${kind} ${digest([...fieldErrors(apiVersion, kind)])}`,
     ];
   });
 });
-lines.push(`refusals manifest Pod ${digest([...manifestErrors()])}`);
+lines.push(`rejections manifest Pod ${digest([...manifestErrors()])}`);
 for (const [name, schema] of Object.entries(schemas)) lines.push(`openapi/v3 ${name} ${digest(schema)}`);
 for (const [name, schema] of Object.entries(v2)) lines.push(`openapi/v2 ${name} ${digest(schema)}`);
 

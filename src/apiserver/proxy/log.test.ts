@@ -56,13 +56,13 @@ describe("logs", () => {
       more = (chunk) => (chunk === undefined ? response.end() : response.write(chunk));
     };
     const response = await send(api, "/log/p?follow=true");
-    const pieces = response.setEncoding("utf8")[Symbol.asyncIterator]();
-    for (const piece of ["one\n", "two\n"]) {
-      more(piece);
-      assert.equal((await pieces.next()).value, piece);
+    const chunks = response.setEncoding("utf8")[Symbol.asyncIterator]();
+    for (const chunk of ["one\n", "two\n"]) {
+      more(chunk);
+      assert.equal((await chunks.next()).value, chunk);
     }
     more();
-    assert.equal((await pieces.next()).done, true);
+    assert.equal((await chunks.next()).done, true);
   });
 
   test("a client that disconnects aborts the kubelet's request", async (t) => {

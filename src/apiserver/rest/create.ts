@@ -87,7 +87,7 @@ function trackCreate(draft: Draft, { served, manager }: WriteRequest, now: numbe
 
 /** The main resource does not write fields that have a subresource. */
 export function ignoredByMain(definition: ResourceDefinition): readonly (readonly string[])[] {
-  return definition.subresources?.status?.type === "part" ? [["status"]] : [];
+  return definition.subresources?.status?.type === "update" ? [["status"]] : [];
 }
 
 async function mustBeFree({ store }: WriteDependencies, key: ObjectKey): Promise<void> {

@@ -54,8 +54,12 @@ export function planDeletion(current: ApiObject, requested: DeletionRequest): De
   return { kind: "remove" };
 }
 
-/** True if a deleted object can be removed. */
-export function isReleased(oldObject: ApiObject, newObject: Draft, hasSpecFinalizers: boolean): boolean {
+/** True if this update removes the last finalizer of a deleted object. Upstream: ShouldDeleteDuringUpdate. */
+export function shouldDeleteDuringUpdate(
+  oldObject: ApiObject,
+  newObject: Draft,
+  hasSpecFinalizers: boolean,
+): boolean {
   if (hasSpecFinalizers || (newObject.metadata.finalizers ?? []).length > 0) return false;
   return (
     oldObject.metadata.deletionTimestamp !== undefined && oldObject.metadata.deletionGracePeriodSeconds === 0

@@ -63,14 +63,14 @@ export const widgets: ResourceDefinition = {
   deletionGrace: (_, requested) => requested ?? 30,
   subresources: {
     status: {
-      type: "part",
+      type: "update",
       ignored: [["spec"]],
       prepareUpdate(draft, oldObject) {
         draft.spec = oldObject.spec;
       },
     },
     hidden: {
-      ...{ type: "part", internal: true, countsGenerations: false, ignored: [["spec"]] },
+      ...{ type: "update", internal: true, countsGenerations: false, ignored: [["spec"]] },
       prepareUpdate() {},
     },
     paint: {

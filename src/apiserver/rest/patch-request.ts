@@ -1,4 +1,4 @@
-import type { Draft, GroupVersionKind, PartSubresource } from "../definition.ts";
+import type { Draft, GroupVersionKind, UpdateSubresource } from "../definition.ts";
 import { apply } from "../patch/apply.ts";
 import { jsonPatch } from "../patch/json-patch.ts";
 import { isObject, type Json, type JsonObject, shownValue } from "../patch/json-value.ts";
@@ -28,7 +28,7 @@ export interface PatchRequest {
   readonly contentType: string | undefined;
   readonly text: string;
   readonly query: WriteQuery;
-  readonly subresource: { readonly name: string; readonly part: PartSubresource } | undefined;
+  readonly subresource: { readonly name: string; readonly rules: UpdateSubresource } | undefined;
   readonly fields: FieldChecks | undefined;
   readonly warn: (text: string) => void;
   readonly now: number;
@@ -117,7 +117,7 @@ function applier(request: PatchRequest): Update["mutate"] {
       manager: query.fieldManager,
       subresource: subresource?.name ?? "",
       now: request.now,
-      ignored: subresource ? subresource.part.ignored : ignoredByMain(served.definition),
+      ignored: subresource ? subresource.rules.ignored : ignoredByMain(served.definition),
       force: query.force === true,
     });
     // A subresource does not create the object.

@@ -59,7 +59,7 @@ async function serveSubresource(
   const { subresources = {} } = served.definition;
   const name = target.subresource;
   const found = Object.hasOwn(subresources, name) ? subresources[name] : undefined;
-  if (!found || (found.type === "part" && found.internal)) throw noSuchResource();
+  if (!found || (found.type === "update" && found.internal)) throw noSuchResource();
   if (found.type === "connect") {
     const { request, response } = writer;
     return serveConnection(exchange, served, found, upgrade ?? { kind: "request", request, response });
@@ -70,9 +70,9 @@ async function serveSubresource(
     if (verb !== "create") throw methodNotAllowed();
     return serveAction(exchange, served, found);
   }
-  const partTarget = { name, part: found };
+  const subresourceTarget = { name, rules: found };
   if (verb === "get") return serveGet(exchange, served);
-  if (verb === "update") return serveUpdate(exchange, served, partTarget);
-  if (verb === "patch") return servePatch(exchange, served, partTarget);
+  if (verb === "update") return serveUpdate(exchange, served, subresourceTarget);
+  if (verb === "patch") return servePatch(exchange, served, subresourceTarget);
   throw methodNotAllowed();
 }

@@ -61,17 +61,19 @@ export class SystemObjects implements Objects {
   ): Promise<ApiObject | undefined> {
     const request = this.#request(ref.resource, ref.namespace);
     const { definition } = request.served;
-    const { subresource: partName, uid } = options;
-    const part = partName === undefined ? undefined : definition.subresources?.[partName];
-    if (partName !== undefined && part?.type !== "part")
-      throw new Error(`${ref.resource} have no part ${JSON.stringify(partName)}`);
+    const { subresource: subresourceName, uid } = options;
+    const rules = subresourceName === undefined ? undefined : definition.subresources?.[subresourceName];
+    if (subresourceName !== undefined && rules?.type !== "update")
+      throw new Error(`${ref.resource} have no subresource ${JSON.stringify(subresourceName)}`);
     const mutate = (draft: Draft | undefined): Draft | undefined => {
       if (!draft || (uid !== undefined && draft.metadata.uid !== uid)) return undefined;
       change(draft);
       return draft;
     };
     const subresource =
-      partName !== undefined && part?.type === "part" ? { name: partName, part } : undefined;
+      subresourceName !== undefined && rules?.type === "update"
+        ? { name: subresourceName, rules }
+        : undefined;
     return this.#do(request, ref.name, () => {
       const update = { name: ref.name, mutate, ...(subresource && { subresource }) };
       return present(updateObject(this.#dependencies, request, update).then(({ object }) => object));

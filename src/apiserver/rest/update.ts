@@ -1,12 +1,12 @@
 import { abortError } from "../../lib/base/errors.ts";
-import type { Draft, PartSubresource } from "../definition.ts";
+import type { Draft, UpdateSubresource } from "../definition.ts";
 import type { JsonObject } from "../patch/json-value.ts";
 import { trackUpdate } from "../patch/track-update.ts";
 import { conflict, isStoreError, modified, notFound } from "../storage/errors.ts";
 import { type ApiObject, type ObjectKey, StoredObject } from "../storage/object.ts";
 import { toStored } from "./catalog.ts";
 import { createObject, ignoredByMain } from "./create.ts";
-import { isReleased } from "./deletion-plan.ts";
+import { shouldDeleteDuringUpdate } from "./deletion-plan.ts";
 import { invalid } from "./problems.ts";
 import { servedCopy } from "./served-form.ts";
 import { applyNamespace, finalizerProblems, keepMetadata, setGeneration } from "./system-metadata.ts";
@@ -15,7 +15,7 @@ import { admit, contextOf, type WriteDependencies, type WriteRequest } from "./w
 export interface Update {
   readonly name: string;
   /** The subresource that is updated, if not the main resource. */
-  readonly subresource?: { readonly name: string; readonly part: PartSubresource };
+  readonly subresource?: { readonly name: string; readonly rules: UpdateSubresource };
   /**
    * Returns the new object, in the version of the request; called again on a write conflict. Gets a copy of the current
    * object. Undefined: there is nothing to update.
@@ -115,15 +115,15 @@ async function change(
     ...{ operation: "UPDATE", subresource: subresource?.name ?? "" },
     ...{ name: key.name, object: draft, oldObject },
   });
-  if (subresource) subresource.part.prepareUpdate(draft, oldObject, context);
+  if (subresource) subresource.rules.prepareUpdate(draft, oldObject, context);
   else await definition.prepareUpdate?.(draft, oldObject, context);
   keepMetadata(draft, oldObject);
   definition.defaults?.(draft);
   // keepMetadata has kept the old one.
-  if (subresource?.part.countsGenerations !== false) setGeneration(definition, draft, oldObject);
+  if (subresource?.rules.countsGenerations !== false) setGeneration(definition, draft, oldObject);
 
   const validated = subresource
-    ? subresource.part.validateUpdate?.(draft, oldObject, context)
+    ? subresource.rules.validateUpdate?.(draft, oldObject, context)
     : definition.validateUpdate?.(draft, oldObject, context);
   const problems = [...(validated ?? []), ...finalizerProblems(draft, oldObject)];
   if (problems.length > 0) throw invalid(definition, key.name, problems);
@@ -135,14 +135,14 @@ async function change(
         manager,
         subresource: subresource?.name ?? "",
         now: context.now,
-        ignored: subresource ? subresource.part.ignored : ignoredByMain(definition),
+        ignored: subresource ? subresource.rules.ignored : ignoredByMain(definition),
       });
   const object = newObject as unknown as ApiObject;
   if (dryRun) return dryResult(seen, object);
-  const released = isReleased(oldObject, draft, definition.hasSpecFinalizers?.(object) === true);
+  const deletes = shouldDeleteDuringUpdate(oldObject, draft, definition.hasSpecFinalizers?.(object) === true);
   const written = await dependencies.store.apply(key, (current) => {
     if (current?.version !== seen.version) throw new WriteConflict();
-    return released ? { kind: "delete", last: object } : { kind: "put", object };
+    return deletes ? { kind: "delete", last: object } : { kind: "put", object };
   });
   return written!;
 }

@@ -1,5 +1,5 @@
 import { epochMs } from "../../lib/base/time.ts";
-import type { Draft, GroupVersionKind, PartSubresource } from "../definition.ts";
+import type { Draft, GroupVersionKind, UpdateSubresource } from "../definition.ts";
 import { isStoreError } from "../storage/errors.ts";
 import type { StoredObject } from "../storage/object.ts";
 import { parseBody, readBody } from "./body.ts";
@@ -23,7 +23,7 @@ import type { WriteRequest } from "./write-context.ts";
 
 const bodyTimeoutMs = 60_000;
 
-export type PartTarget = { readonly name: string; readonly part: PartSubresource } | undefined;
+export type SubresourceTarget = { readonly name: string; readonly rules: UpdateSubresource } | undefined;
 
 function bodyOf({ parts, writer, signal }: Exchange): Promise<Buffer> {
   const { clock, maxBodyBytes: maxBytes } = parts;
@@ -77,16 +77,20 @@ export async function serveCreate(exchange: Exchange, served: Served): Promise<v
   return exchange.writer.json(201, objectText(presentation, created));
 }
 
-export async function serveUpdate(exchange: Exchange, served: Served, partTarget: PartTarget): Promise<void> {
+export async function serveUpdate(
+  exchange: Exchange,
+  served: Served,
+  subresourceTarget: SubresourceTarget,
+): Promise<void> {
   const { target, writer, parts } = exchange;
   const query = writeQuery(exchange.query, "UpdateOptions");
   const presentation = presentationOf(exchange, served);
   const draft = await decodedBody(exchange, kindServed(served), query);
   checkName(draft, target);
-  const creates = served.definition.createsOnUpdate === true && !partTarget;
+  const creates = served.definition.createsOnUpdate === true && !subresourceTarget;
   const update: Update = {
     name: target.name,
-    ...(partTarget && { subresource: partTarget }),
+    ...(subresourceTarget && { subresource: subresourceTarget }),
     mutate: (oldObject) => (oldObject || creates ? structuredClone(draft) : undefined),
     mayCreate: () => mayCreate(exchange),
   };
@@ -98,7 +102,11 @@ export async function serveUpdate(exchange: Exchange, served: Served, partTarget
   return writer.json(created ? 201 : 200, objectText(presentation, object));
 }
 
-export async function servePatch(exchange: Exchange, served: Served, partTarget: PartTarget): Promise<void> {
+export async function servePatch(
+  exchange: Exchange,
+  served: Served,
+  subresourceTarget: SubresourceTarget,
+): Promise<void> {
   const { target, writer, parts } = exchange;
   const query = writeQuery(exchange.query, "PatchOptions");
   const presentation = presentationOf(exchange, served);
@@ -108,7 +116,7 @@ export async function servePatch(exchange: Exchange, served: Served, partTarget:
     contentType: writer.request.headers["content-type"],
     text: (await bodyOf(exchange)).toString("utf8"),
     query,
-    subresource: partTarget,
+    subresource: subresourceTarget,
     fields: parts.fields,
     warn: (text) => writer.warn(text),
     now: epochMs(parts.clock.wall()),

@@ -1,5 +1,5 @@
 import type { ConsoleExchange, ConsoleUpgrade } from "../../lib/model/console-node.ts";
-import type { Action } from "../rights.ts";
+import type { Action } from "../permissions.ts";
 import type { ConsoleSession } from "../sessions/sessions.ts";
 import { ConsoleProblem, notFound } from "./problem.ts";
 

@@ -13,5 +13,5 @@ test("the systemd driver is used where systemd is the init system, and rejected 
     message: /^cgroupDriver: "systemd": systemd not running on this host, .*SystemdCgroup = false/,
   });
   const other = await cgroupManager("cgroupfs", layout, systemClock, async () => false);
-  assert.equal(other.naming, "cgroupfs");
+  assert.equal(other.driver, "cgroupfs");
 });

@@ -3,22 +3,22 @@ import { KubeletError } from "../../lib/base/errors.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
 import { createCriClient } from "../../lib/clients/cri/client.ts";
 import { isSystemdRunning, SystemdClient } from "../../lib/clients/systemd/systemd-client.ts";
-import { type CgroupLayout, cgroupDriver } from "../../lib/host/cgroups/cgroup-driver.ts";
+import { type CgroupLayout, cgroupFilesystem } from "../../lib/host/cgroups/mounted-cgroups.ts";
 import { CgroupfsManager, type CgroupManager } from "../resources/cgroups/cgroup-manager.ts";
-import type { CgroupNaming } from "../resources/cgroups/names.ts";
+import type { CgroupDriver } from "../resources/cgroups/names.ts";
 import { SystemdManager } from "../resources/cgroups/systemd-manager.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { cgroupDriverOfRuntime } from "./runtime-cgroup-driver.ts";
 
 export async function cgroupManager(
-  naming: CgroupNaming,
+  driver: CgroupDriver,
   layout: CgroupLayout,
   clock: Clock,
   isRunning: () => Promise<boolean> = isSystemdRunning,
 ): Promise<CgroupManager> {
-  const driver = cgroupDriver(layout, { clock });
-  if (naming === "cgroupfs") return new CgroupfsManager(driver);
-  if (await isRunning()) return new SystemdManager(driver, new SystemdClient({ clock }));
+  const filesystem = cgroupFilesystem(layout, { clock });
+  if (driver === "cgroupfs") return new CgroupfsManager(filesystem);
+  if (await isRunning()) return new SystemdManager(filesystem, new SystemdClient({ clock }));
   throw new KubeletError(
     "NotSupported",
     'cgroupDriver: "systemd": systemd not running on this host, cannot use systemd cgroups manager; ' +

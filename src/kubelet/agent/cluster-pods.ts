@@ -79,7 +79,7 @@ export function clusterPods(
       statusWriter: {
         "worker-changed": ({ uid }) => inApi.sync(uid),
         "worker-phase": ({ uid, phase }) => inApi.phaseChanged(uid, phase),
-        "pod-released": ({ uid }) => inApi.released(uid),
+        "pod-resources-reclaimed": ({ uid }) => inApi.resourcesReclaimed(uid),
         "worker-gone": ({ uid }) => inApi.forget(uid),
         "status-changed": ({ uid }) => inApi.sync(uid),
         "api-pod": ({ pod }) => inApi.apiPodChanged(pod),

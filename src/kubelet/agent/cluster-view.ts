@@ -1,8 +1,8 @@
 import { isIPv4 } from "node:net";
 import type { Component } from "../../lib/base/component.ts";
 import { KubeletError } from "../../lib/base/errors.ts";
-import { ListWatch, type ListWatchOptions } from "../../lib/clients/kube/list-watch.ts";
-import { withoutManagedFields } from "../../lib/clients/kube/list-watch-objects.ts";
+import { Reflector, type ReflectorOptions } from "../../lib/clients/kube/reflector.ts";
+import { withoutManagedFields } from "../../lib/clients/kube/reflector-objects.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
 import type { RawObject } from "../../lib/clients/kube/watch-stream.ts";
 import { isStatic, type Pod } from "../../lib/model/pod.ts";
@@ -57,9 +57,9 @@ export class ClusterView {
   readonly recorder: EventRecorder;
   /** Must be started before their users; `source` is started with the other sources. */
   readonly components: readonly Component[];
-  readonly #nodes: ListWatch<WatchedNode>;
-  readonly #services: ListWatch<ServiceAddress>;
-  readonly #runtimeClasses: ListWatch<RuntimeClass>;
+  readonly #nodes: Reflector<WatchedNode>;
+  readonly #services: Reflector<ServiceAddress>;
+  readonly #runtimeClasses: Reflector<RuntimeClass>;
   readonly #name: string;
   #onNode: (changed: NodeChange) => void = () => {};
   #previousNode: { spec?: string; addresses?: string } = {};
@@ -70,8 +70,8 @@ export class ClusterView {
     const { transport, unlimited = transport } = cluster;
     const common = { transport, clock, logger };
     const watch = <T>(
-      more: Pick<ListWatchOptions<T>, "name" | "path" | "transform" | "fieldSelector" | "onBatch">,
-    ) => new ListWatch<T>({ ...common, ...more });
+      more: Pick<ReflectorOptions<T>, "name" | "path" | "transform" | "fieldSelector" | "onBatch">,
+    ) => new Reflector<T>({ ...common, ...more });
     const { os, arch } = node.identity;
     this.#name = node.name;
     this.settings = { ...node.configuration.settings, name: node.name, hostname: node.name, os, arch };

@@ -82,7 +82,7 @@ export function nodeConsole(
       if (authenticate && allows)
         access = {
           authenticate: (request) => authenticate(request),
-          allows: (user, right) => allows(user, right),
+          allows: (user, permission) => allows(user, permission),
         };
       return consoleRoute(console);
     },

@@ -48,7 +48,7 @@ export function evictionManager(
       const worker = workers.get(uid);
       if (!worker) return isSynced() ? "finished" : "none";
       if (worker.phase !== "terminated") return "none";
-      return worker.released ? "finished" : "terminated";
+      return worker.resourcesReclaimed ? "finished" : "terminated";
     },
     evicted: {
       has: (uid) => evictedPods.get(uid) !== undefined,

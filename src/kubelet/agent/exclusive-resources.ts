@@ -1,7 +1,7 @@
 import type { Component } from "../../lib/base/component.ts";
 import { formatCpuSet, sortedCpus } from "../../lib/model/cpu-set.ts";
 import type { Container, Pod, PodUid } from "../../lib/model/pod.ts";
-import type { ResourceAllocator } from "../../lib/model/topology.ts";
+import type { HintProvider } from "../../lib/model/topology.ts";
 import type { MemoryBlock } from "../resources/memory/machine-memory.ts";
 import { MemoryManager } from "../resources/memory/memory-manager.ts";
 import { TopologyManager } from "../resources/topology/topology-manager.ts";
@@ -28,7 +28,7 @@ export interface ExclusiveResources {
   readonly devices: NodeDevices;
 }
 
-/** Resources that containers do not share: the allocator of each kind, and the topology manager, which admits the pods that need them. */
+/** Resources that containers do not share: the hint provider of each kind, and the topology manager, which admits the pods that need them. */
 export function exclusiveResources(
   core: AgentCore,
   parts: {
@@ -52,11 +52,11 @@ export function exclusiveResources(
     reservations: config.reservedMemory,
   });
   // Locked in this order: a pod that waits for the lock of a plugin holds no other.
-  const allocators: readonly ResourceAllocator[] = [devices.manager.allocator, cpus, memory];
+  const hintProviders: readonly HintProvider[] = [devices.manager.allocator, cpus, memory];
   const records: readonly AllocationRecord[] = [devices.manager, cpus, memory];
   return {
     topology: new TopologyManager({
-      ...{ ...parts, allocators, metrics, clock, logger },
+      ...{ ...parts, hintProviders, metrics, clock, logger },
       policy: config.topologyManagerPolicy,
       scope: config.topologyManagerScope,
       policyOptions: config.topologyManagerPolicyOptions ?? {},

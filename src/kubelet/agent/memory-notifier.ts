@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { setMemoryAlarms } from "../../lib/host/cgroups/memory-alarms.ts";
+import { notifyOnMemoryThresholds } from "../../lib/host/cgroups/memory-thresholds.ts";
 import { parseRoot } from "../resources/cgroups/names.ts";
 import type { EvictionManagerOptions } from "../resources/eviction/eviction-manager.ts";
 import type { AgentCore } from "./agent-core.ts";
@@ -11,12 +11,12 @@ export function memoryNotifier({ config, node }: AgentCore): EvictionManagerOpti
   const pods = node.cgroupManager.pathOf([...parseRoot(config.cgroupRoot), "kubepods"]);
   let remove = () => {};
   return {
-    async set(alarms, notify) {
+    async set(thresholds, notify) {
       remove();
       remove = () => {};
-      if (alarms.length === 0) return;
-      remove = await setMemoryAlarms(
-        alarms.map(({ cgroup, usageBytes }) => ({
+      if (thresholds.length === 0) return;
+      remove = await notifyOnMemoryThresholds(
+        thresholds.map(({ cgroup, usageBytes }) => ({
           dir: cgroup === "pods" ? join(mount, pods) : mount,
           usageBytes,
         })),

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { CgroupLayout } from "../../lib/host/cgroups/cgroup-driver.ts";
+import type { CgroupLayout } from "../../lib/host/cgroups/mounted-cgroups.ts";
 import { countRanges } from "../../lib/host/node-info.ts";
 import { readTaskCounts } from "../../lib/host/process-limits.ts";
 import type { Enforcement } from "../resources/cgroups/enforcement.ts";

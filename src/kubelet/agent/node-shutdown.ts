@@ -19,7 +19,7 @@ export function nodeShutdown(
   const { config, options, clock, logger, events, nodeEvents, metrics, shutdown: state, post } = core;
   const { workers, activePods, isSynced, isWritten } = parts;
   if (!options.gates.enabled("GracefulNodeShutdown")) return undefined;
-  // A private node changes nothing on the machine.
+  // A local node changes nothing on the machine.
   if (!options.host && !options.logind) return undefined;
   const isByPriority = options.gates.enabled("GracefulNodeShutdownBasedOnPodPriority");
   // As upstream, the metrics of a node that does not delay shutdowns are 0.
@@ -38,7 +38,7 @@ export function nodeShutdown(
       const worker = workers.get(uid);
       if (!worker) return "finished";
       if (worker.phase !== "terminated") return "none";
-      return worker.released ? "finished" : "terminated";
+      return worker.resourcesReclaimed ? "finished" : "terminated";
     },
     onTerminate: (uid, termination) => post({ kind: "pod-shutdown", uid, ...termination }),
     onChange: () => post({ kind: "shutdown-changed" }),

@@ -6,7 +6,7 @@ import {
   detectLayout,
   hasSwapAccounting,
   readHugepageSizes,
-} from "../../lib/host/cgroups/cgroup-driver.ts";
+} from "../../lib/host/cgroups/mounted-cgroups.ts";
 import { readLogicalCpus } from "../../lib/host/machine-topology.ts";
 import { countRanges, nodeAddresses, nodeName, readMachineInfo } from "../../lib/host/node-info.ts";
 import { readNumaNodes, withoutNuma } from "../../lib/host/numa-nodes.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { aPod, aSandbox, testUid } from "../../../test/builders/pods.ts";
 import { annotationSource, type PodUid } from "../../lib/model/pod.ts";
 import { type ObservedPod, ObservedPods } from "../state/observed-pods.ts";
-import { isFromApi, isLeaving, previousVersions } from "./other-pods.ts";
+import { isFromApi, previousVersions, willReleaseResources } from "./other-pods.ts";
 
 const observedAs = (uid: string, name: string, source: string): ObservedPod => ({
   uid: uid as PodUid,
@@ -49,6 +49,6 @@ for (const [rule, pod, expected] of [
   ["has completed, before its worker acts on it", { phase: "syncing", status: { phase: "Succeeded" } }, true],
 ] as const)
   test(`a pod that ${rule} ${expected ? "will release" : "keeps"} its resources`, () => {
-    assert.equal(isLeaving({ desired: aPod(), ...pod }), expected);
-    assert.equal(isLeaving({ ...pod, desired: undefined }), true, "no source has it");
+    assert.equal(willReleaseResources({ desired: aPod(), ...pod }), expected);
+    assert.equal(willReleaseResources({ ...pod, desired: undefined }), true, "no source has it");
   });

@@ -7,7 +7,7 @@ import {
   type PodUid,
   sourceOf,
 } from "../../lib/model/pod.ts";
-import { isFinal } from "../pipeline/status-manager/phase.ts";
+import { isTerminalPhase } from "../pipeline/status-manager/phase.ts";
 import type { ObservedPod, ObservedPods, UninspectedPod } from "../state/observed-pods.ts";
 import type { WorkerPhase } from "../state/pod-sync-status.ts";
 
@@ -30,16 +30,16 @@ export function previousVersions(
 }
 
 /**
- * True if the pod will release its resources: no source has it, its status is final, or its containers are being stopped or have
+ * True if the pod will release its resources: no source has it, its phase is terminal, or its containers are being stopped or have
  * terminated. A final status is known before the worker acts on it, and the end of the worker before what it causes.
  */
-export function isLeaving(pod: {
+export function willReleaseResources(pod: {
   readonly desired: Pod | undefined;
   readonly phase: WorkerPhase | undefined;
   readonly status: PodStatus | undefined;
 }): boolean {
   const isEnding = pod.phase !== undefined && pod.phase !== "syncing";
-  return pod.desired === undefined || isEnding || isFinal(pod.status?.phase);
+  return pod.desired === undefined || isEnding || isTerminalPhase(pod.status?.phase);
 }
 
 /** True if the pod came from an API server. */

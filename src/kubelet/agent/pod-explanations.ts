@@ -3,7 +3,7 @@ import { dateOf, epochMs, type MonotonicTime } from "../../lib/base/time.ts";
 import { containerIdIn, type OomKill } from "../../lib/model/oom-kill.ts";
 import { type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
 import type { PodExplanation } from "../../lib/model/pod-explanation.ts";
-import { isFinal } from "../pipeline/status-manager/phase.ts";
+import { isTerminalPhase } from "../pipeline/status-manager/phase.ts";
 import { readinessOf } from "../pipeline/status-manager/readiness.ts";
 import type { ProbeFailure } from "../pods/probes/probe-worker.ts";
 import type { PodQuery } from "../server/explain-query.ts";
@@ -113,7 +113,7 @@ export class PodExplanations {
     const status = this.#o.statuses.get(worker.id.uid);
     switch (worker.phase) {
       case "syncing":
-        return !isFinal(status?.phase) && (cause !== null || !isReady(worker, status));
+        return !isTerminalPhase(status?.phase) && (cause !== null || !isReady(worker, status));
       case "terminating":
         return true;
       case "terminated":

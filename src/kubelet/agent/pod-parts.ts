@@ -16,7 +16,7 @@ import type { AgentCore } from "./agent-core.ts";
 import type { Cluster } from "./cluster.ts";
 import { dynamicResources } from "./dynamic-resources.ts";
 import { exclusiveResources } from "./exclusive-resources.ts";
-import { isLeaving, previousVersions } from "./other-pods.ts";
+import { previousVersions, willReleaseResources } from "./other-pods.ts";
 import { podCgroupReader } from "./pod-cgroup-reader.ts";
 import { PodExplanations } from "./pod-explanations.ts";
 import { PodOverview } from "./pod-overview.ts";
@@ -63,7 +63,7 @@ export function podParts(
     isKnown: (uid) => desired.get(uid) !== undefined || workers.get(uid)?.pod !== undefined,
     activePods,
     isTerminating: (uid) =>
-      isLeaving({
+      willReleaseResources({
         desired: desired.get(uid),
         phase: workers.get(uid)?.phase,
         status: statuses.get(uid),

@@ -1,4 +1,4 @@
-import type { CgroupResources } from "../../lib/host/cgroups/driver.ts";
+import type { CgroupResources } from "../../lib/host/cgroups/cgroup-filesystem.ts";
 import { limitsReader } from "../../lib/host/cgroups/limits-reader.ts";
 import { cgroupUsageReader } from "../../lib/host/cgroups/usage-reader.ts";
 import { containerIdIn } from "../../lib/model/oom-kill.ts";

@@ -6,7 +6,7 @@ import { declaredFeatures } from "../node/declared-features.ts";
 import type { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
 import { createPodSyncer } from "../pipeline/pod-workers/create-pod-syncer.ts";
 import type { PodSyncer } from "../pipeline/pod-workers/pod-syncer.ts";
-import { isFinal } from "../pipeline/status-manager/phase.ts";
+import { isTerminalPhase } from "../pipeline/status-manager/phase.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import {
   type PodAdmission,
@@ -76,10 +76,10 @@ export function podSyncer(
     },
     networkHealth: () => (connection.state.kind === "unknown" ? healthy : connection.networkHealth()),
     allocate: (pod, report, signal) => exclusiveResources.admit(pod, report, signal),
-    isTerminal: (uid) => isFinal(statuses.get(uid)?.phase),
+    isTerminal: (uid) => isTerminalPhase(statuses.get(uid)?.phase),
     activeSince: (uid) => statuses.activeSince(uid),
     onRejected: (uid, failure) => post({ kind: "pod-rejected", uid, failure }),
-    onReleased: (uid) => post({ kind: "pod-released", uid }),
+    onResourcesReclaimed: (uid) => post({ kind: "pod-resources-reclaimed", uid }),
   });
 }
 

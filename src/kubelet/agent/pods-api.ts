@@ -52,7 +52,7 @@ export function podsApi(
             if (!isMirror(pod)) feed.changed(pod.metadata.uid);
           });
         },
-        "pod-released": ({ uid }) => feed.finished(uid),
+        "pod-resources-reclaimed": ({ uid }) => feed.finished(uid),
         "worker-gone": ({ uid }) => feed.forget(uid),
         "status-changed": ({ uid }) => feed.changed(uid),
       },

@@ -3,8 +3,11 @@ import { isAbort, messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import type { CriClient } from "../../lib/clients/cri/cri.ts";
 import { hasGrpcCode } from "../../lib/clients/cri/cri-error.ts";
-import { CgroupDriver, type RuntimeConfigResponse } from "../../lib/gen/runtime/v1/api_pb.js";
-import type { CgroupNaming } from "../resources/cgroups/names.ts";
+import {
+  CgroupDriver as CriCgroupDriver,
+  type RuntimeConfigResponse,
+} from "../../lib/gen/runtime/v1/api_pb.js";
+import type { CgroupDriver } from "../resources/cgroups/names.ts";
 
 /** A runtime may still be starting when the kubelet starts. */
 const attempts = 3;
@@ -14,10 +17,10 @@ const pauseMs = 2_000;
 export async function cgroupDriverOfRuntime(
   cri: Pick<CriClient, "runtimeConfig">,
   { clock, logger, signal }: { clock: Clock; logger: Logger; signal?: AbortSignal | undefined },
-): Promise<CgroupNaming | undefined> {
+): Promise<CgroupDriver | undefined> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return namingOf(await cri.runtimeConfig({ signal }));
+      return driverOf(await cri.runtimeConfig({ signal }));
     } catch (error) {
       if (isAbort(error)) throw error;
       if (hasGrpcCode(error, "UNIMPLEMENTED")) return undefined;
@@ -33,7 +36,7 @@ export async function cgroupDriverOfRuntime(
 }
 
 /** Undefined for a driver that only a later CRI version defines. */
-export function namingOf({ linux }: RuntimeConfigResponse): CgroupNaming | undefined {
-  if (linux?.cgroupDriver === CgroupDriver.SYSTEMD) return "systemd";
-  return linux?.cgroupDriver === CgroupDriver.CGROUPFS ? "cgroupfs" : undefined;
+export function driverOf({ linux }: RuntimeConfigResponse): CgroupDriver | undefined {
+  if (linux?.cgroupDriver === CriCgroupDriver.SYSTEMD) return "systemd";
+  return linux?.cgroupDriver === CriCgroupDriver.CGROUPFS ? "cgroupfs" : undefined;
 }

@@ -4,8 +4,8 @@ import type { Metrics } from "../../lib/base/metrics.ts";
 import type { RuntimeConnection } from "../../lib/clients/cri/connection.ts";
 import type { CriClient } from "../../lib/clients/cri/cri.ts";
 import { hasGrpcCode } from "../../lib/clients/cri/cri-error.ts";
-import type { CgroupNaming } from "../resources/cgroups/names.ts";
-import { namingOf } from "./runtime-cgroup-driver.ts";
+import type { CgroupDriver } from "../resources/cgroups/names.ts";
+import { driverOf } from "./runtime-cgroup-driver.ts";
 
 /** The first kubelet version that does not support runtimes without RuntimeConfig. */
 const unsupportedFrom = "1.37.0";
@@ -14,7 +14,7 @@ export interface RuntimeSupportOptions {
   readonly cri: Pick<CriClient, "runtimeConfig">;
   readonly connection: Pick<RuntimeConnection, "onChange">;
   /** The cgroup driver of the agent. */
-  readonly cgroupDriver: CgroupNaming;
+  readonly cgroupDriver: CgroupDriver;
   readonly metrics: Metrics;
   readonly logger: Logger;
 }
@@ -32,7 +32,7 @@ export function watchRuntimeSupport(o: RuntimeSupportOptions): void {
   });
   const check = async () => {
     try {
-      const runtime = namingOf(await cri.runtimeConfig());
+      const runtime = driverOf(await cri.runtimeConfig());
       gauge.reset();
       if (runtime !== undefined && runtime !== o.cgroupDriver)
         logger.error("Container runtime uses another cgroup driver, restart the kubelet to use it too", {

@@ -1,6 +1,6 @@
 import type { Component } from "../../lib/base/component.ts";
-import { cgroupDriver } from "../../lib/host/cgroups/cgroup-driver.ts";
 import { cgroupMembership } from "../../lib/host/cgroups/membership.ts";
+import { cgroupFilesystem } from "../../lib/host/cgroups/mounted-cgroups.ts";
 import { readOwnCgroup } from "../../lib/host/cgroups/own-cgroup.ts";
 import { systemProcesses } from "../../lib/host/system-processes.ts";
 import { pathOf, SystemCgroups } from "../resources/system-cgroups/system-cgroups.ts";
@@ -11,7 +11,7 @@ import type { Node } from "./node.ts";
 export function systemCgroups({ config, clock, logger }: AgentOptions, { layout }: Node): Component[] {
   const { kubeletCgroups: kubelet, systemCgroups: system } = config;
   if (kubelet === "" && system === "") return [];
-  const cgroups = cgroupDriver(layout, { clock });
+  const cgroups = cgroupFilesystem(layout, { clock });
   const host = { cgroups, membership: cgroupMembership(layout), processes: systemProcesses() };
   return [new SystemCgroups({ kubelet, system, ...host, clock, logger, pid: process.pid })];
 }

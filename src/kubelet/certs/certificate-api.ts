@@ -1,7 +1,7 @@
 import type { Clock } from "../../lib/base/clock.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import type { Usage } from "../../lib/base/x509/x509.ts";
-import { ListWatch } from "../../lib/clients/kube/list-watch.ts";
+import { Reflector } from "../../lib/clients/kube/reflector.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
 
 export const clientSigner = "kubernetes.io/kube-apiserver-client-kubelet";
@@ -68,7 +68,7 @@ export function kubeCertificateApi(o: {
         await transport.request({ method: "GET", path: `${path}/${encodeURIComponent(name)}`, signal }),
       ),
     follow: async (name, notify, signal) => {
-      const watch = new ListWatch<SigningRequestState>({
+      const watch = new Reflector<SigningRequestState>({
         name: "certificatesigningrequests",
         path,
         fieldSelector: `metadata.name=${name}`,

@@ -20,7 +20,7 @@ export function nodeImages(images: readonly ImageInfo[], max: number): NodeImage
     .slice(0, max < 0 ? undefined : max);
 }
 
-/** A stable order: images of one size would otherwise swap when the runtime lists them differently. */
+/** A stable order: images of one size would otherwise change places when the runtime lists them differently. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -6,7 +6,7 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { systemClock } from "../../lib/base/clock.ts";
 import { wallTime } from "../../lib/base/time.ts";
-import { cgroupDriver, detectLayout } from "../../lib/host/cgroups/cgroup-driver.ts";
+import { cgroupFilesystem, detectLayout } from "../../lib/host/cgroups/mounted-cgroups.ts";
 import { cgroupUsageReader } from "../../lib/host/cgroups/usage-reader.ts";
 import { FakeCgroups, fakeContainer, fakeObservedPod, fakeStatsOptions } from "./fake-stats.ts";
 import { Stats } from "./stats.ts";
@@ -20,7 +20,7 @@ describe("statistics of a real cgroup", { skip }, () => {
   const root = `/kubelet-ts-stats-${process.pid}`;
   const podPath = `${root}/podweb-uid`;
   const path = `${podPath}/c-id`;
-  const driver = cgroupDriver(layout);
+  const filesystem = cgroupFilesystem(layout);
   let child: ChildProcess;
   const mounts = layout.version === 1 ? layout.mounts : new Map<string, string>();
   const dir = (controller: string) =>
@@ -35,7 +35,7 @@ describe("statistics of a real cgroup", { skip }, () => {
     number("memory", layout.version === 1 ? "memory.usage_in_bytes" : "memory.current");
 
   before(async () => {
-    await driver.create(path, { memory: BigInt(256 * megabyte) });
+    await filesystem.create(path, { memory: BigInt(256 * megabyte) });
     const program = `const held = Buffer.alloc(${48 * megabyte}, 7); process.stdout.write("ready"); for (;;) held[0] ^= 1;`;
     child = spawn(
       process.execPath,
@@ -52,7 +52,7 @@ describe("statistics of a real cgroup", { skip }, () => {
   });
   after(async () => {
     child.kill("SIGKILL");
-    await driver.remove(root);
+    await filesystem.remove(root);
   });
 
   it("CPU and memory are what the kernel reports", async () => {

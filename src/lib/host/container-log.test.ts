@@ -45,10 +45,10 @@ const table: [rule: string, log: string | Buffer, options: TailOptions, text: st
     all,
     "a\nb\n",
   ],
-  ["a row that spans many chunks", out("a") + out(long) + out("b"), all, `a\n${long}\nb\n`],
-  ["the last bytes of a row that spans many chunks", out("a") + out(`${long}y`), { bytes: 4 }, "xxy\n"],
+  ["an entry that spans many chunks", out("a") + out(long) + out("b"), all, `a\n${long}\nb\n`],
+  ["the last bytes of an entry that spans many chunks", out("a") + out(`${long}y`), { bytes: 4 }, "xxy\n"],
   [
-    "a row that spans many chunks is one line",
+    "an entry that spans many chunks is one line",
     out("a") + out(`${long}y`),
     { bytes: 400_000, lines: 1 },
     `${long}y\n`,
@@ -71,14 +71,14 @@ for (const [rule, log, options, text] of table)
 test("headers that cross a chunk boundary are parsed, wherever the boundary is", async () => {
   const path = join(dir, "edge.log");
   for (let edge = 0; edge < 60; edge++) {
-    // The last row ends `edge` bytes after the boundary of the second chunk.
+    // The last entry ends `edge` bytes after the boundary of the second chunk.
     const last = out("y".repeat(64 * 1024 - out("").length - edge));
     await writeFile(path, out("a") + out("b") + last);
     assert.match(await tailLog(path, { lines: 2, bytes: 1e6 }), /^b\ny+\n$/, `edge at ${edge}`);
   }
 });
 
-test("a row without an end takes bounded memory", async () => {
+test("an entry without an end takes bounded memory", async () => {
   const path = join(dir, "huge.log");
   await writeFile(path, out("a") + out("begin").trimEnd());
   const file = await open(path, "r+");

@@ -20,15 +20,15 @@ export async function tailLog(path: string, options: TailOptions): Promise<strin
   const file = await openRegularFile(path, { follow: true });
   try {
     const tail = new Tail(lines, bytes);
-    for await (const row of rowsFromEnd(file, bytes)) if (tail.add(row)) break;
+    for await (const entry of entriesFromEnd(file, bytes)) if (tail.add(entry)) break;
     return tail.text();
   } finally {
     await file.close();
   }
 }
 
-/** The rows of a file, last first. Only the start and the last bytes of an oversized row are kept. */
-async function* rowsFromEnd(file: FileHandle, keepBytes: number): AsyncGenerator<Buffer> {
+/** The entries of a file, last first. Only the start and the last bytes of an oversized entry are kept. */
+async function* entriesFromEnd(file: FileHandle, keepBytes: number): AsyncGenerator<Buffer> {
   const { size } = await file.stat();
   let rest: Buffer[] = [];
   let spare: Buffer | undefined;
@@ -37,38 +37,38 @@ async function* rowsFromEnd(file: FileHandle, keepBytes: number): AsyncGenerator
     const chunk: Buffer = spare?.length === end - start ? spare : Buffer.alloc(end - start);
     // The file was truncated in the meantime.
     if ((await readAt(file, chunk, start)) < chunk.length) return;
-    let rowEnd = chunk.length;
+    let entryEnd = chunk.length;
     for (let at = chunk.lastIndexOf(10); at >= 0; at = at === 0 ? -1 : chunk.lastIndexOf(10, at - 1)) {
-      const row = Buffer.concat([chunk.subarray(at + 1, rowEnd), ...rest]);
+      const entry = Buffer.concat([chunk.subarray(at + 1, entryEnd), ...rest]);
       rest = [];
-      rowEnd = at;
-      if (row.length > 0) yield row;
+      entryEnd = at;
+      if (entry.length > 0) yield entry;
     }
-    rest.unshift(chunk.subarray(0, rowEnd));
+    rest.unshift(chunk.subarray(0, entryEnd));
     spare = dropMiddle(rest, keepBytes);
     end = start;
   }
-  const row = Buffer.concat(rest);
-  if (row.length > 0) yield row;
+  const entry = Buffer.concat(rest);
+  if (entry.length > 0) yield entry;
 }
 
 /**
- * Time, stream and tag of a row may cross its first two chunks; only the last bytes of the others matter. The
+ * Time, stream and tag of an entry may cross its first two chunks; only the last bytes of the others matter. The
  * dropped buffer is returned, to read the next chunk into it.
  */
-function dropMiddle(pieces: Buffer[], keepBytes: number): Buffer | undefined {
-  const kept = pieces.slice(3).reduce((sum, piece) => sum + piece.length, 0);
-  return kept >= keepBytes ? pieces.splice(2, 1)[0] : undefined;
+function dropMiddle(chunks: Buffer[], keepBytes: number): Buffer | undefined {
+  const kept = chunks.slice(3).reduce((sum, chunk) => sum + chunk.length, 0);
+  return kept >= keepBytes ? chunks.splice(2, 1)[0] : undefined;
 }
 
 interface Line {
   /** Last first. */
-  pieces: Buffer[];
+  chunks: Buffer[];
   /** False for the end of a log whose last line is still being written. */
   ended: boolean;
 }
 
-/** Collects the rows of a log, last first, until it has enough. */
+/** Collects the entries of a log, last first, until it has enough. */
 class Tail {
   readonly #maxLines: number;
   readonly #maxBytes: number;
@@ -83,20 +83,20 @@ class Tail {
     this.#maxBytes = maxBytes;
   }
 
-  /** True if no more rows are needed. */
-  add(row: Buffer): boolean {
-    const entry = parseEntry(row);
+  /** True if no more entries are needed. */
+  add(bytes: Buffer): boolean {
+    const entry = parseEntry(bytes);
     if (!entry) return false;
     const { stream, partial, text } = entry;
     let line = this.#current.get(stream);
     if (!partial || !line) {
       if (this.#lines.length >= this.#maxLines) return true;
-      line = { pieces: [], ended: !partial };
+      line = { chunks: [], ended: !partial };
       this.#lines.push(line);
       this.#current.set(stream, line);
       if (line.ended) this.#bytes++;
     }
-    line.pieces.push(text);
+    line.chunks.push(text);
     this.#bytes += text.length;
     return this.#bytes >= this.#maxBytes;
   }
@@ -105,23 +105,24 @@ class Tail {
     const newline = Buffer.from("\n");
     const bytes = this.#lines
       .toReversed()
-      .flatMap(({ pieces, ended }) => [...pieces.toReversed(), ...(ended ? [newline] : [])]);
+      .flatMap(({ chunks, ended }) => [...chunks.toReversed(), ...(ended ? [newline] : [])]);
     return lastUtf8(Buffer.concat(bytes), this.#maxBytes);
   }
 }
 
-/** Undefined if it is not a log entry, for example a row that a crash truncated. */
-function parseEntry(row: Buffer): { stream: string; partial: boolean; text: Buffer } | undefined {
-  const [afterTime, afterStream, afterTags] = spaces(row);
+/** Undefined if it is not a log entry, for example an entry that a crash truncated. */
+function parseEntry(bytes: Buffer): { stream: string; partial: boolean; text: Buffer } | undefined {
+  const [afterTime, afterStream, afterTags] = spaces(bytes);
   if (afterTime === undefined || afterStream === undefined || afterTags === undefined) return undefined;
-  const stream = row.toString("latin1", afterTime + 1, afterStream);
+  const stream = bytes.toString("latin1", afterTime + 1, afterStream);
   if (stream !== "stdout" && stream !== "stderr") return undefined;
-  const [tag] = row.toString("latin1", afterStream + 1, afterTags).split(":");
-  return { stream, partial: tag === "P", text: row.subarray(afterTags + 1) };
+  const [tag] = bytes.toString("latin1", afterStream + 1, afterTags).split(":");
+  return { stream, partial: tag === "P", text: bytes.subarray(afterTags + 1) };
 }
 
-function spaces(row: Buffer): number[] {
+function spaces(bytes: Buffer): number[] {
   const found: number[] = [];
-  for (let at = row.indexOf(32); at >= 0 && found.length < 3; at = row.indexOf(32, at + 1)) found.push(at);
+  for (let at = bytes.indexOf(32); at >= 0 && found.length < 3; at = bytes.indexOf(32, at + 1))
+    found.push(at);
   return found;
 }

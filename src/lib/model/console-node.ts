@@ -55,7 +55,7 @@ export interface ConsoleUser {
 }
 
 /** A permission on the node, as for the other paths of the kubelet API. */
-export interface ConsoleRight {
+export interface ConsolePermission {
   readonly verb: string;
   /** One of them is sufficient. */
   readonly subresources: readonly string[];
@@ -65,7 +65,7 @@ export interface ConsoleRight {
 export interface ConsoleAccess {
   /** By client certificate or bearer token; undefined if the request has no valid one. Never anonymous. */
   authenticate(request: IncomingMessage): Promise<ConsoleUser | undefined>;
-  allows(user: ConsoleUser, right: ConsoleRight): Promise<boolean>;
+  allows(user: ConsoleUser, permission: ConsolePermission): Promise<boolean>;
 }
 
 /** The applied manifests. */

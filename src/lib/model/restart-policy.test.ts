@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { aContainer, aPod } from "../../../test/builders/pods.ts";
 import type { Container, Pod } from "./pod.ts";
 import {
-  type ContainerRole,
+  type ContainerType,
   effectiveExitCode,
   type RestartDecision,
   type RestartLimiters,
@@ -28,7 +28,7 @@ const noRestartAll: RestartLimiters = { containerRules: true, restartAll: false 
 
 const table: [
   rule: string,
-  role: ContainerRole,
+  containerType: ContainerType,
   policy: Policy,
   container: Partial<Container>,
   exitCode: number,
@@ -147,16 +147,16 @@ const table: [
   ["an ephemeral container is never restarted", "ephemeral", "Always", {}, 1, "no"],
 ];
 
-for (const [name, role, restartPolicy, container, exitCode, expected, gates] of table)
+for (const [name, containerType, restartPolicy, container, exitCode, expected, gates] of table)
   test(`restart policy: ${name}`, () =>
     assert.equal(
-      restartDecision(aPod({ restartPolicy }), aContainer("a", container), role, exitCode, gates),
+      restartDecision(aPod({ restartPolicy }), aContainer("a", container), containerType, exitCode, gates),
       expected,
     ));
 
 const killed: [
   rule: string,
-  role: ContainerRole,
+  containerType: ContainerType,
   policy: Policy,
   own: Partial<Container>,
   expected: boolean,
@@ -170,9 +170,9 @@ const killed: [
   ["an ephemeral container", "ephemeral", "Always", {}, false],
 ];
 
-for (const [name, role, restartPolicy, own, expected] of killed)
+for (const [name, containerType, restartPolicy, own, expected] of killed)
   test(`runs again when it is killed: ${name}`, () =>
-    assert.equal(restartsWhenKilled(aPod({ restartPolicy }), aContainer("a", own), role), expected));
+    assert.equal(restartsWhenKilled(aPod({ restartPolicy }), aContainer("a", own), containerType), expected));
 
 test("an init container that was OOM-killed has failed", () => {
   assert.equal(effectiveExitCode("init", { exitCode: 0, reason: "OOMKilled" }), 137);

@@ -1,7 +1,7 @@
 import type { Container, Pod } from "./pod.ts";
 
-/** The role of a container in its pod. A sidecar is an init container with restartPolicy Always. */
-export type ContainerRole = "init" | "sidecar" | "regular" | "ephemeral";
+/** The type of a container in its pod. A sidecar is an init container with restartPolicy Always. */
+export type ContainerType = "init" | "sidecar" | "regular" | "ephemeral";
 
 /** The consequence of a container's termination: nothing, its restart, or that of all containers of the pod. */
 export type RestartDecision = "restart" | "restart-all" | "no";
@@ -25,18 +25,18 @@ export interface Termination {
 export function restartDecision(
   pod: Pod,
   container: Container,
-  role: ContainerRole,
+  containerType: ContainerType,
   exitCode: number,
   gates: RestartLimiters = defaultRestartLimiters,
 ): RestartDecision {
-  if (role === "ephemeral") return "no";
+  if (containerType === "ephemeral") return "no";
   const action = gates.containerRules ? matchingAction(container, exitCode) : undefined;
   if (action === "RestartAllContainers" && gates.restartAll) return "restart-all";
-  if (role === "sidecar") return "restart";
+  if (containerType === "sidecar") return "restart";
   // An init container that succeeded is never run again, regardless of its policy.
-  if (role === "init" && exitCode === 0) return "no";
+  if (containerType === "init" && exitCode === 0) return "no";
   if (action === "Restart") return "restart";
-  const policy = policyOf(pod, container, role, gates);
+  const policy = policyOf(pod, container, containerType, gates);
   if (policy === "Never") return "no";
   // OnFailure applies to regular containers here; init containers that succeeded were handled above.
   return policy === "OnFailure" && exitCode === 0 ? "no" : "restart";
@@ -46,16 +46,16 @@ export function restartDecision(
 export function restartsWhenKilled(
   pod: Pod,
   container: Container,
-  role: ContainerRole,
+  containerType: ContainerType,
   gates: RestartLimiters = defaultRestartLimiters,
 ): boolean {
-  if (role === "ephemeral") return false;
-  return role === "sidecar" || policyOf(pod, container, role, gates) !== "Never";
+  if (containerType === "ephemeral") return false;
+  return containerType === "sidecar" || policyOf(pod, container, containerType, gates) !== "Never";
 }
 
 /** An init container that was OOM-killed has failed, even with exit code 0. */
-export function effectiveExitCode(role: ContainerRole, { exitCode, reason }: Termination): number {
-  return role === "init" && exitCode === 0 && reason === "OOMKilled" ? 137 : exitCode;
+export function effectiveExitCode(containerType: ContainerType, { exitCode, reason }: Termination): number {
+  return containerType === "init" && exitCode === 0 && reason === "OOMKilled" ? 137 : exitCode;
 }
 
 export function isSidecar(container: { restartPolicy?: string }): boolean {
@@ -75,10 +75,13 @@ export function restartsAll(pod: Pod, lastOf: LastTermination, gates?: RestartLi
 
 /** The containers whose termination restarts all. */
 export function restartAllTriggers(pod: Pod, lastOf: LastTermination, gates?: RestartLimiters): string[] {
-  const triggers = (container: Container, role: ContainerRole) => {
+  const triggers = (container: Container, containerType: ContainerType) => {
     const last = lastOf(container.name);
     if (last?.state !== "exited") return false;
-    return restartDecision(pod, container, role, effectiveExitCode(role, last), gates) === "restart-all";
+    return (
+      restartDecision(pod, container, containerType, effectiveExitCode(containerType, last), gates) ===
+      "restart-all"
+    );
   };
   return [
     ...(pod.spec.initContainers ?? []).filter((c) => triggers(c, isSidecar(c) ? "sidecar" : "init")),
@@ -95,7 +98,12 @@ function matchingAction({ restartPolicyRules }: Container, exitCode: number): st
   })?.action;
 }
 
-function policyOf(pod: Pod, container: Container, role: ContainerRole, gates: RestartLimiters): string {
-  const own = gates.containerRules && role !== "sidecar" ? container.restartPolicy : undefined;
+function policyOf(
+  pod: Pod,
+  container: Container,
+  containerType: ContainerType,
+  gates: RestartLimiters,
+): string {
+  const own = gates.containerRules && containerType !== "sidecar" ? container.restartPolicy : undefined;
   return own ?? pod.spec.restartPolicy ?? "Always";
 }

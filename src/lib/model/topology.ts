@@ -39,15 +39,15 @@ export interface TopologyHint {
 export type TopologyHints = ReadonlyMap<string, readonly TopologyHint[] | undefined>;
 
 /** Allocates one kind of resource to containers, exclusively and close to each other: CPUs, memory, devices. */
-export interface ResourceAllocator {
+export interface HintProvider {
   /** "cpu", "memory" or "devices": for logs and explanations. */
   readonly name: string;
   /** True if the pod requests such resources; nothing is allocated to other pods. */
   appliesTo(pod: Pod): boolean;
   /**
    * Serializes decisions about the same resources: held from the hints of the first container until the last one has its resources.
-   * Only allocators that call other processes have it; they allocate after the others, which are free for other pods in the meantime.
-   * Without it, one pod of this allocator at a time. Resolves to the release.
+   * Only hint providers that call other processes have it; they allocate after the others, which are free for other pods in the meantime.
+   * Without it, one pod of this hint provider at a time. Resolves to the release.
    */
   lock?(pod: Pod, signal: AbortSignal): Promise<() => void>;
   /** One line for users about a pod that waits for the lock, or for its allocation. */

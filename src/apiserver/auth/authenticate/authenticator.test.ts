@@ -13,7 +13,7 @@ import type { Caller } from "../../definition.ts";
 import { FixedAuthorizer } from "../authorize/authorizer.ts";
 import { MemoryObjects } from "../fixtures.ts";
 import { ServiceAccountTokens } from "../tokens/service-account-tokens.ts";
-import { TokenAuthority } from "../tokens/token-authority.ts";
+import { TokenIssuer } from "../tokens/token-issuer.ts";
 import { RequestAuthenticator } from "./authenticator.ts";
 import { ClientCertificates } from "./client-certificates.ts";
 import { impersonated } from "./impersonation.ts";
@@ -67,16 +67,16 @@ function pair(
 
 const objects = new MemoryObjects();
 objects.put("serviceaccounts", { metadata: { namespace: "ns", name: "a", uid: "u" } });
-const tokenAuthority = new TokenAuthority({ key: generateKey().privateKey });
-const token = tokenAuthority.issue(
+const tokenIssuer = new TokenIssuer({ key: generateKey().privateKey });
+const token = tokenIssuer.issue(
   { namespace: "ns", serviceAccount: { name: "a", uid: "u" } },
-  { audiences: tokenAuthority.audiences, nowMs: now, seconds: 600 },
+  { audiences: tokenIssuer.audiences, nowMs: now, seconds: 600 },
 );
 const authenticator = new RequestAuthenticator({
   certificates: new ClientCertificates({ ca: ca.certificate, clock }),
-  tokens: new ServiceAccountTokens({ authority: tokenAuthority, objects: () => objects, clock }),
+  tokens: new ServiceAccountTokens({ tokenIssuer, objects: () => objects, clock }),
   authorizer: new FixedAuthorizer({ relations: { related: () => Promise.resolve(false) } }),
-  audiences: tokenAuthority.audiences,
+  audiences: tokenIssuer.audiences,
   logger: silentLogger,
 });
 

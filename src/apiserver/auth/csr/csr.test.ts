@@ -495,8 +495,8 @@ test("the approval subresource changes approvals, the status subresource the cer
   ];
   for (const [name, through, before, now, expected] of rows)
     await t.test(name, () => {
-      const part = certificateSigningRequests().subresources![through]!;
-      assert(part.type === "part");
+      const subresource = certificateSigningRequests().subresources![through]!;
+      assert(subresource.type === "update");
       const context = new MemoryObjects({ now: () => start }).context(admin);
       const whole = (status: object) => ({
         metadata: { name: "r", uid: "u" },
@@ -505,9 +505,9 @@ test("the approval subresource changes approvals, the status subresource the cer
       });
       const old = whole(before) as unknown as ApiObject;
       const draft = { ...whole(now), spec: { changed: true } } as unknown as Draft;
-      part.prepareUpdate(draft, old, context);
+      subresource.prepareUpdate(draft, old, context);
       assert.deepEqual(draft.spec, old.spec);
-      const problems = part.validateUpdate!(draft, old, context).map(
+      const problems = subresource.validateUpdate!(draft, old, context).map(
         ({ path, message }) => `${path}: ${message}`,
       );
       if (typeof expected === "string") assert.deepEqual(problems, [expected]);

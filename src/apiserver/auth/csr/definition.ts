@@ -1,4 +1,4 @@
-import type { Draft, PartSubresource, RequestContext, ResourceDefinition } from "../../definition.ts";
+import type { Draft, RequestContext, ResourceDefinition, UpdateSubresource } from "../../definition.ts";
 import { collected, defineKind, draftOf, onlyWrites, restore } from "../../kinds/define.ts";
 import { checkMeta, checkMetaUpdate } from "../../kinds/metadata.ts";
 import { checkRequest, checkSubresource, type Subresource } from "./checks.ts";
@@ -50,9 +50,9 @@ function fillInCaller(draft: Draft, { caller }: RequestContext): void {
   draft.status = {};
 }
 
-function subresource(which: Exclude<Subresource, "main">, minimum: number): PartSubresource {
+function subresource(which: Exclude<Subresource, "main">, minimum: number): UpdateSubresource {
   return {
-    type: "part",
+    type: "update",
     ignored: [["spec"], ["status", which === "status" ? "conditions" : "certificate"]],
     prepareUpdate(draft, oldObject, { now }) {
       onlyWrites(draft, oldObject, ["metadata", "status"]);

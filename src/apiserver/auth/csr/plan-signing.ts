@@ -1,7 +1,7 @@
 import { messageOf } from "../../../lib/base/errors.ts";
 import { signCertificate, type Usage } from "../../../lib/base/x509/x509.ts";
 import type { ApiObject } from "../../storage/object.ts";
-import type { Authority } from "../identity/authority.ts";
+import type { Authority } from "../pki/authority.ts";
 import type { RequestSpec } from "./approval-decision.ts";
 import { certificateOf, isTrue } from "./conditions.ts";
 import { signerError } from "./kubelet-subjects.ts";

@@ -4,7 +4,7 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import { epochMs } from "../../../lib/base/time.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
-import type { Authority } from "../identity/authority.ts";
+import type { Authority } from "../pki/authority.ts";
 import { certificateOf, conditionsOf, isTrue } from "./conditions.ts";
 import { planSigning, type Signing, type SigningRules } from "./plan-signing.ts";
 import { csrResource } from "./signers.ts";

@@ -12,7 +12,7 @@ import { admin, MemoryObjects, node } from "../fixtures.ts";
 import { unionTokenAuthenticator } from "../tokens/bearer.ts";
 import { BootstrapTokens } from "../tokens/bootstrap-tokens.ts";
 import { ServiceAccountTokens } from "../tokens/service-account-tokens.ts";
-import { TokenAuthority } from "../tokens/token-authority.ts";
+import { TokenIssuer } from "../tokens/token-issuer.ts";
 import { localSubjectAccessReview, selfSubjectAccessReview, subjectAccessReview } from "./access-reviews.ts";
 import { selfSubjectRulesReview } from "./rules-review.ts";
 import { selfSubjectReview, tokenReview } from "./token-review.ts";
@@ -20,10 +20,10 @@ import { selfSubjectReview, tokenReview } from "./token-review.ts";
 const clock = new FakeClock(Date.UTC(2026, 0, 1));
 const objects = new MemoryObjects({ now: () => epochMs(clock.wall()) });
 objects.put("serviceaccounts", { metadata: { namespace: "ns", name: "a", uid: "u" } });
-const authority = new TokenAuthority({ key: generateKey().privateKey });
-const { audiences } = authority;
+const tokenIssuer = new TokenIssuer({ key: generateKey().privateKey });
+const { audiences } = tokenIssuer;
 const tokens = unionTokenAuthenticator(
-  new ServiceAccountTokens({ authority, objects: () => objects, clock }),
+  new ServiceAccountTokens({ tokenIssuer, objects: () => objects, clock }),
   new BootstrapTokens({ objects: () => objects, clock, audiences }),
 );
 const relations = new NodeGraphPopulator({ objects: () => objects, clock, logger: silentLogger });
@@ -39,7 +39,7 @@ async function review(
 }
 
 const issue = (to: readonly string[] = audiences) =>
-  authority.issue(
+  tokenIssuer.issue(
     { namespace: "ns", serviceAccount: { name: "a", uid: "u" } },
     { audiences: to, nowMs: epochMs(clock.wall()), seconds: 600 },
   );

@@ -5,7 +5,7 @@ import type { ApiObject } from "../../storage/object.ts";
 import { credentialId, serviceAccountGroups, serviceAccountUser } from "../names.ts";
 import type { TokenAuthenticator, TokenResult } from "./bearer.ts";
 import type { Claims } from "./jwt.ts";
-import type { TokenAuthority } from "./token-authority.ts";
+import type { TokenIssuer } from "./token-issuer.ts";
 
 /** How far clocks may differ, and how long a token outlives the object it is bound to. */
 const leewaySeconds = 60;
@@ -26,19 +26,19 @@ interface KubernetesClaims {
 
 /** Authenticates service account tokens, as long as the account and the bound object exist. */
 export class ServiceAccountTokens implements TokenAuthenticator {
-  readonly #o: { authority: TokenAuthority; objects: () => Objects; clock: Clock };
+  readonly #o: { tokenIssuer: TokenIssuer; objects: () => Objects; clock: Clock };
 
-  constructor(o: { authority: TokenAuthority; objects: () => Objects; clock: Clock }) {
+  constructor(o: { tokenIssuer: TokenIssuer; objects: () => Objects; clock: Clock }) {
     this.#o = o;
   }
 
   async authenticate(token: string, requestedAudiences: readonly string[]): Promise<TokenResult> {
-    const { authority, clock } = this.#o;
-    const checked = authority.check(token);
+    const { tokenIssuer, clock } = this.#o;
+    const checked = tokenIssuer.check(token);
     if (checked.kind === "foreign") return { kind: "unknown" };
     if (checked.kind === "bad") return rejected(checked.problem);
     const { claims } = checked;
-    const given = audiencesOf(claims, authority.audiences);
+    const given = audiencesOf(claims, tokenIssuer.audiences);
     const audiences = given.filter((audience) => requestedAudiences.includes(audience));
     if (audiences.length === 0)
       return rejected(

@@ -9,7 +9,7 @@ import { unionTokenAuthenticator } from "./bearer.ts";
 import { BootstrapTokens } from "./bootstrap-tokens.ts";
 import { bootstrapToken } from "./fixtures.ts";
 import { ServiceAccountTokens } from "./service-account-tokens.ts";
-import { TokenAuthority, type TokenSubject } from "./token-authority.ts";
+import { TokenIssuer, type TokenSubject } from "./token-issuer.ts";
 
 const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
 const api = "https://kubernetes.default.svc.cluster.local";
@@ -27,14 +27,14 @@ function setUp(key: KeyObject = generateKey().privateKey) {
   put("pods", "p", "pod-uid");
   put("secrets", "s", "secret-uid");
   put("nodes", "n1", "node-uid");
-  const authority = new TokenAuthority({ key });
-  const tokens = new ServiceAccountTokens({ authority, objects: () => objects, clock });
+  const tokenIssuer = new TokenIssuer({ key });
+  const tokens = new ServiceAccountTokens({ tokenIssuer, objects: () => objects, clock });
   const issue = (about: Partial<TokenSubject> = {}, o: { audiences?: string[]; seconds?: number } = {}) =>
-    authority.issue(
+    tokenIssuer.issue(
       { ...subject, ...about },
       { audiences: o.audiences ?? [api], nowMs: epochMs(clock.wall()), seconds: o.seconds ?? 3600 },
     );
-  return { clock, objects, put, authority, tokens, issue };
+  return { clock, objects, put, tokenIssuer, tokens, issue };
 }
 
 for (const [name, key] of [["ES256", generateKey().privateKey] as const, ["RS256", rsa] as const])
@@ -194,7 +194,7 @@ const rows: [string, (rig: Rig) => string | Promise<string>, string?][] = [
   [
     "a token signed with another key",
     ({ clock }) =>
-      new TokenAuthority({ key: generateKey().privateKey }).issue(subject, {
+      new TokenIssuer({ key: generateKey().privateKey }).issue(subject, {
         audiences: [api],
         nowMs: epochMs(clock.wall()),
         seconds: 600,
@@ -216,15 +216,15 @@ test("a service account token is valid while its account and bound object exist"
 
 test("unknown tokens are left to other authenticators", async () => {
   const { tokens, clock } = setUp();
-  const foreign = new TokenAuthority({ key: generateKey().privateKey, issuer: "https://elsewhere" });
+  const foreign = new TokenIssuer({ key: generateKey().privateKey, issuer: "https://elsewhere" });
   const theirs = foreign.issue(subject, { audiences: [api], nowMs: epochMs(clock.wall()), seconds: 600 });
   for (const token of [theirs, "abcdef.0123456789abcdef", "a.b.c", "..", "", "{}", "a.b.c.d", "\u0000"])
     assert.deepEqual(await tokens.authenticate(token, [api]), { kind: "unknown" }, token);
 });
 
 test("keys are published as JWKs by which others can verify tokens", () => {
-  const { authority } = setUp();
-  const { configuration, keys } = authority.discovery("https://x/openid/v1/jwks") as {
+  const { tokenIssuer } = setUp();
+  const { configuration, keys } = tokenIssuer.discovery("https://x/openid/v1/jwks") as {
     configuration: Record<string, unknown>;
     keys: { keys: Record<string, unknown>[] };
   };

@@ -23,12 +23,12 @@ export interface Inventory {
 }
 
 /** A claim that cannot be allocated: `isUnsupported` if it never can be here. */
-export interface Refusal {
+export interface AllocationFailure {
   readonly reason: string;
   readonly isUnsupported: boolean;
 }
 
-export type Allocated = { readonly allocation: AllocationResult } | { readonly refused: Refusal };
+export type Allocated = { readonly allocation: AllocationResult } | { readonly failure: AllocationFailure };
 
 interface Candidate {
   readonly driver: string;
@@ -61,7 +61,7 @@ export function allocate(spec: ResourceClaimSpec, node: NodeName, inventory: Inv
   for (const { name, exactly } of requests) {
     if (!exactly) return unsupported(`firstAvailable of request ${name}`);
     const chosen = chooseDevices(name, exactly, node, { ...inventory, used });
-    if ("refused" in chosen) return chosen;
+    if ("failure" in chosen) return chosen;
     for (const { driver, pool, device } of chosen.devices) {
       const { adminAccess } = exactly;
       results.push({ request: name, driver, pool, device: device.name, ...(adminAccess && { adminAccess }) });
@@ -86,11 +86,11 @@ function chooseDevices(
   request: ExactDeviceRequest,
   node: NodeName,
   { slices, classes, used }: Inventory,
-): { readonly devices: readonly Candidate[] } | { readonly refused: Refusal } {
+): { readonly devices: readonly Candidate[] } | { readonly failure: AllocationFailure } {
   const { deviceClassName, selectors = [], allocationMode, count = 1, adminAccess, capacity } = request;
   if (capacity) return unsupported(`capacity of request ${name}`);
   const deviceClass = classes.get(deviceClassName);
-  if (!deviceClass) return refused(`device class ${deviceClassName} does not exist`);
+  if (!deviceClass) return failed(`device class ${deviceClassName} does not exist`);
   const drivers = driversOf([...(deviceClass.spec.selectors ?? []), ...selectors]);
   if (drivers === undefined)
     return unsupported(`selectors of request ${name}: only \`device.driver == "<name>"\` is evaluated`);
@@ -100,10 +100,10 @@ function chooseDevices(
   const free = matching.filter(isFree);
   if (allocationMode === "All") {
     if (matching.length > 0 && free.length === matching.length) return { devices: free };
-    return refused(`request ${name}: ${free.length} of ${matching.length} devices are available, needs all`);
+    return failed(`request ${name}: ${free.length} of ${matching.length} devices are available, needs all`);
   }
   if (free.length >= count) return { devices: free.slice(0, count) };
-  return refused(
+  return failed(
     `request ${name}: needs ${count} devices of class ${deviceClassName}, ${free.length} available`,
   );
 }
@@ -154,10 +154,10 @@ function isSimple({
   );
 }
 
-function refused(reason: string) {
-  return { refused: { reason, isUnsupported: false } };
+function failed(reason: string) {
+  return { failure: { reason, isUnsupported: false } };
 }
 
 function unsupported(what: string) {
-  return { refused: { reason: `not supported by this API server: ${what}`, isUnsupported: true } };
+  return { failure: { reason: `not supported by this API server: ${what}`, isUnsupported: true } };
 }

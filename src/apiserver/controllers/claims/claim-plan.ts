@@ -166,10 +166,10 @@ function allocateAll(
   const steps: AllocateStep[] = [];
   for (const claim of claims) {
     const found = allocate(claim.spec, node, { slices: inputs.slices, classes, used: taken });
-    if ("refused" in found)
+    if ("failure" in found)
       return {
-        reason: `ResourceClaim ${claim.metadata?.name}: ${found.refused.reason}`,
-        ...(found.refused.isUnsupported && { unsupported: claim }),
+        reason: `ResourceClaim ${claim.metadata?.name}: ${found.failure.reason}`,
+        ...(found.failure.isUnsupported && { unsupported: claim }),
       };
     steps.push({ do: "allocate", claim, allocation: found.allocation, pod });
     for (const key of keysOf(found.allocation)) taken.add(key);

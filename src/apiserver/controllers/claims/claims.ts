@@ -68,7 +68,7 @@ export async function assignClaims(options: ClaimOptions): Promise<(pod: Pod) =>
 async function execute(step: ClaimStep, { objects, cache, recorder }: ClaimOptions): Promise<void> {
   switch (step.do) {
     case "create":
-      return cache.note(claims, await objects.create(claims, generated(step)));
+      return cache.record(claims, await objects.create(claims, generated(step)));
     case "name": {
       const { podClaim, claim } = step;
       const changed = await objects.change(
@@ -82,7 +82,7 @@ async function execute(step: ClaimStep, { objects, cache, recorder }: ClaimOptio
         },
         { subresource: "status", uid: step.pod.metadata.uid },
       );
-      return cache.note("pods", changed);
+      return cache.record("pods", changed);
     }
     case "allocate": {
       const protectedClaim = await change(objects, step.claim, (draft) => {
@@ -93,7 +93,7 @@ async function execute(step: ClaimStep, { objects, cache, recorder }: ClaimOptio
         if (status.allocation) return status;
         return { ...status, allocation: step.allocation, reservedFor: [consumer(step.pod)] };
       });
-      return cache.note(claims, changed);
+      return cache.record(claims, changed);
     }
     case "reserve": {
       const changed = await changeStatus(objects, step.claim, (status) => {
@@ -101,10 +101,10 @@ async function execute(step: ClaimStep, { objects, cache, recorder }: ClaimOptio
         if (!status.allocation || reservedFor.some(({ uid }) => uid === step.pod.metadata.uid)) return status;
         return { ...status, reservedFor: [...reservedFor, consumer(step.pod)] };
       });
-      return cache.note(claims, changed);
+      return cache.record(claims, changed);
     }
     case "release":
-      return cache.note(claims, await release(objects, step.claim, step.consumers));
+      return cache.record(claims, await release(objects, step.claim, step.consumers));
     case "delete":
       await objects.delete(claimRef(step.claim), { uid: step.claim.metadata?.uid ?? "" });
       return;

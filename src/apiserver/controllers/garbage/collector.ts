@@ -37,7 +37,7 @@ async function execute(step: CollectionStep, { objects, cache }: CollectorOption
           },
           { uid },
         );
-        cache.note(ref.resource, changed);
+        cache.record(ref.resource, changed);
         return;
       }
       case "release":

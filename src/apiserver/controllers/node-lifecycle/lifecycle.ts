@@ -77,7 +77,7 @@ export class NodeLifecycle {
       },
       { subresource: "status", uid: node.metadata.uid },
     );
-    cache.note("nodes", changed);
+    cache.record("nodes", changed);
     await recorder.record({
       about: { apiVersion: "v1", kind: "Node", object: node },
       type: "Normal",
@@ -100,7 +100,7 @@ export class NodeLifecycle {
       },
       { uid: node.metadata.uid },
     );
-    cache.note("nodes", changed);
+    cache.record("nodes", changed);
   }
 }
 

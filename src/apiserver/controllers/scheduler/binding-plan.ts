@@ -1,7 +1,7 @@
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { read } from "../typed.ts";
-import { type Misfit, misfit, type NodeView } from "./filter.ts";
+import { type FilterFailure, type NodeView, runFilters } from "./filter.ts";
 import { blockedMessage, fitMessage } from "./fit-message.ts";
 import { addUsage, emptyUsage, type NodeUsage } from "./node-usage.ts";
 import { podVolumes, type VolumeLookup } from "./pod-volumes.ts";
@@ -38,17 +38,17 @@ function bind(
   const pod = podOf(object);
   const needed = podVolumes(pod, volumes);
   if (!needed.ready) return { do: "wait", pod: object, message: blockedMessage(views.length, needed.reason) };
-  const misfits: Misfit[] = [];
+  const failures: FilterFailure[] = [];
   const fitting = views.filter((view) => {
     const usage = usages.get(view.name) ?? emptyUsage();
-    const reason = misfit(pod, view, usage, needed.nodeTerms);
-    if (reason !== undefined) misfits.push(reason);
+    const reason = runFilters(pod, view, usage, needed.nodeTerms);
+    if (reason !== undefined) failures.push(reason);
     return reason === undefined;
   });
   // There is usually one node; if there are several, the one with the fewest pods is chosen.
   const podsOn = (view: NodeView) => usages.get(view.name)?.pods ?? 0;
   const best = fitting.sort((a, b) => podsOn(a) - podsOn(b))[0];
-  if (best === undefined) return { do: "wait", pod: object, message: fitMessage(misfits) };
+  if (best === undefined) return { do: "wait", pod: object, message: fitMessage(failures) };
   addUsage(usages.get(best.name)!, pod);
   return { do: "bind", pod: object, node: best.name };
 }

@@ -14,37 +14,38 @@ export interface NodeView {
   readonly allocatable: Readonly<Record<string, string>>;
 }
 
-/** Why a pod does not fit a node; `final` if it would not fit even after preemption. */
-export interface Misfit {
+/** Why a pod does not fit a node; `unresolvable` if it would not fit even after preemption. */
+export interface FilterFailure {
   readonly reasons: readonly string[];
-  readonly final: boolean;
+  readonly unresolvable: boolean;
 }
 
 const cordonTaint: Taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
 /** The first failed filter, in the order of kube-scheduler; undefined if the pod fits. */
-export function misfit(
+export function runFilters(
   pod: Pod,
   node: NodeView,
   usage: NodeUsage,
   volumeTerms: readonly (readonly NodeTerm[])[] = [],
-): Misfit | undefined {
+): FilterFailure | undefined {
   if (node.unschedulable && !tolerates(pod.spec.tolerations, cordonTaint))
-    return final("node(s) were unschedulable");
+    return unresolvable("node(s) were unschedulable");
   const taint = untolerated(node.taints, pod.spec.tolerations);
-  if (taint !== undefined) return final(`node(s) had untolerated taint {${taint.key}: ${taint.value ?? ""}}`);
-  if (!isSelected(pod, node)) return final("node(s) didn't match Pod's node affinity/selector");
+  if (taint !== undefined)
+    return unresolvable(`node(s) had untolerated taint {${taint.key}: ${taint.value ?? ""}}`);
+  if (!isSelected(pod, node)) return unresolvable("node(s) didn't match Pod's node affinity/selector");
   if (portsConflict(hostPorts(pod), usage.ports))
-    return { reasons: ["node(s) didn't have free ports for the requested pod ports"], final: false };
+    return { reasons: ["node(s) didn't have free ports for the requested pod ports"], unresolvable: false };
   const short = shortages(pod, node, usage);
   if (short !== undefined) return short;
   if (!volumeTerms.every((terms) => matchesTerms(terms, node)))
-    return final("node(s) didn't match PersistentVolume's node affinity");
+    return unresolvable("node(s) didn't match PersistentVolume's node affinity");
   return undefined;
 }
 
-function final(reason: string): Misfit {
-  return { reasons: [reason], final: true };
+function unresolvable(reason: string): FilterFailure {
+  return { reasons: [reason], unresolvable: true };
 }
 
 function isSelected({ spec }: Pod, node: NodeView): boolean {
@@ -53,7 +54,7 @@ function isSelected({ spec }: Pod, node: NodeView): boolean {
   return required === undefined || matchesTerms(required.nodeSelectorTerms ?? [], node);
 }
 
-function shortages(pod: Pod, node: NodeView, usage: NodeUsage): Misfit | undefined {
+function shortages(pod: Pod, node: NodeView, usage: NodeUsage): FilterFailure | undefined {
   const reasons: string[] = [];
   // More than the node's allocatable: preemption would not help.
   let never = false;
@@ -66,5 +67,5 @@ function shortages(pod: Pod, node: NodeView, usage: NodeUsage): Misfit | undefin
     reasons.push(`Insufficient ${name}`);
     if (amount > has) never = true;
   }
-  return reasons.length === 0 ? undefined : { reasons, final: never };
+  return reasons.length === 0 ? undefined : { reasons, unresolvable: never };
 }

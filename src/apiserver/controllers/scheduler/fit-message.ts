@@ -1,18 +1,20 @@
 import { compareText } from "../../patch/text-order.ts";
-import type { Misfit } from "./filter.ts";
+import type { FilterFailure } from "./filter.ts";
 
 export const noNodes = "no nodes available to schedule pods";
 
 /** Why a pod is not scheduled, with the message of kube-scheduler. */
-export function fitMessage(misfits: readonly Misfit[]): string {
-  if (misfits.length === 0) return noNodes;
-  const reasons = counted(misfits.flatMap((misfit) => misfit.reasons));
+export function fitMessage(failures: readonly FilterFailure[]): string {
+  if (failures.length === 0) return noNodes;
+  const reasons = counted(failures.flatMap((failure) => failure.reasons));
   const preemption = counted(
-    misfits.map(({ final }) =>
-      final ? "Preemption is not helpful for scheduling" : "No preemption victims found for incoming pod",
+    failures.map(({ unresolvable }) =>
+      unresolvable
+        ? "Preemption is not helpful for scheduling"
+        : "No preemption victims found for incoming pod",
     ),
   );
-  const head = `0/${misfits.length} nodes are available:`;
+  const head = `0/${failures.length} nodes are available:`;
   return `${head} ${reasons}. preemption: ${head} ${preemption}.`;
 }
 

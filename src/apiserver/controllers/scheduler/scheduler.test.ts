@@ -212,12 +212,12 @@ describe("scheduling", () => {
 });
 
 test("the reasons of several nodes are aggregated", () => {
-  const full = { reasons: ["Insufficient cpu", "Insufficient memory"], final: false };
+  const full = { reasons: ["Insufficient cpu", "Insufficient memory"], unresolvable: false };
   assert.equal(
     fitMessage([
       full,
-      { reasons: ["Insufficient cpu"], final: false },
-      { reasons: ["node(s) were unschedulable"], final: true },
+      { reasons: ["Insufficient cpu"], unresolvable: false },
+      { reasons: ["node(s) were unschedulable"], unresolvable: true },
     ]),
     "0/3 nodes are available: 1 Insufficient memory, 1 node(s) were unschedulable, 2 Insufficient cpu. preemption: 0/3 nodes are available: 1 Preemption is not helpful for scheduling, 2 No preemption victims found for incoming pod.",
   );

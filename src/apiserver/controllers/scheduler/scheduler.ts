@@ -49,7 +49,7 @@ async function bindPod(pod: ApiObject, node: string, options: SchedulerOptions):
   const { objects, cache, recorder, bind } = options;
   const ref = refTo("pods", pod);
   await bind(ref, pod.metadata.uid, node);
-  cache.note("pods", await objects.get(ref));
+  cache.record("pods", await objects.get(ref));
   await recorder.record({
     about: { apiVersion: "v1", kind: "Pod", object: pod },
     type: "Normal",
@@ -90,7 +90,7 @@ async function explain(pod: ApiObject, message: string, options: SchedulerOption
       },
       { subresource: "status", uid: pod.metadata.uid },
     );
-    cache.note("pods", changed);
+    cache.record("pods", changed);
   }
   await recorder.record({
     about: { apiVersion: "v1", kind: "Pod", object: pod },

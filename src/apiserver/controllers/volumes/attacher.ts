@@ -40,7 +40,7 @@ async function execute(step: AttachStep, { objects, cache }: AttacherOptions): P
   switch (step.do) {
     case "attach": {
       const metadata = { name: step.name };
-      return cache.note(attachments, await objects.create(attachments, { metadata, spec: step.spec }));
+      return cache.record(attachments, await objects.create(attachments, { metadata, spec: step.spec }));
     }
     case "report": {
       const changed = await objects.change(
@@ -50,7 +50,7 @@ async function execute(step: AttachStep, { objects, cache }: AttacherOptions): P
         },
         { subresource: "status", uid: step.node.metadata.uid },
       );
-      return cache.note("nodes", changed);
+      return cache.record("nodes", changed);
     }
     case "detach":
       await objects.delete({ resource: attachments, namespace: "", name: step.name });

@@ -45,7 +45,7 @@ async function execute(step: VolumeStep, options: VolumeBinderOptions): Promise<
       return bind(step.claim, step.volume, options);
     case "set phase": {
       const resource = step.of === "claim" ? claims : volumes;
-      cache.note(resource, await setStatus(objects, resource, step.object, { phase: step.phase }));
+      cache.record(resource, await setStatus(objects, resource, step.object, { phase: step.phase }));
       if (step.message !== undefined)
         await recorder.record({
           about: about(step.object),
@@ -68,7 +68,7 @@ async function execute(step: VolumeStep, options: VolumeBinderOptions): Promise<
         },
         { uid: step.claim.metadata.uid },
       );
-      return cache.note(claims, changed);
+      return cache.record(claims, changed);
     }
     case "event": {
       const { type, reason, message } = step;
@@ -104,8 +104,8 @@ async function bind(claim: ApiObject, volume: ApiObject, options: VolumeBinderOp
     { uid: volume.metadata.uid },
   );
   if (claimed === undefined || taken) return;
-  cache.note(volumes, claimed);
-  cache.note(volumes, await setStatus(objects, volumes, volume, { phase: "Bound" }));
+  cache.record(volumes, claimed);
+  cache.record(volumes, await setStatus(objects, volumes, volume, { phase: "Bound" }));
   const changed = await objects.change(
     refTo(claims, claim),
     (draft) => {
@@ -118,7 +118,7 @@ async function bind(claim: ApiObject, volume: ApiObject, options: VolumeBinderOp
   );
   if (changed === undefined) return;
   const { accessModes, capacity } = read(volume).spec;
-  cache.note(claims, await setStatus(objects, claims, claim, { phase: "Bound", accessModes, capacity }));
+  cache.record(claims, await setStatus(objects, claims, claim, { phase: "Bound", accessModes, capacity }));
 }
 
 function setStatus(

@@ -199,20 +199,20 @@ test("a pod's generation counts changes of its spec, and of nothing else", async
 });
 
 test("connect subresources of a pod are those of the options", () => {
-  const connectPart = { type: "connect", verbs: ["get"], connect: () => Promise.resolve() } as const;
+  const connectSubresource = { type: "connect", verbs: ["get"], connect: () => Promise.resolve() } as const;
   const connect = {
-    log: connectPart,
-    exec: connectPart,
-    attach: connectPart,
-    portforward: connectPart,
-    proxy: connectPart,
+    log: connectSubresource,
+    exec: connectSubresource,
+    attach: connectSubresource,
+    portforward: connectSubresource,
+    proxy: connectSubresource,
   };
   const { subresources } = podDefinition({ mountTokens: false, connect });
-  assert.equal(subresources?.log, connectPart);
+  assert.equal(subresources?.log, connectSubresource);
   assert.deepEqual(
     Object.keys(subresources ?? {}).filter((name) => {
       const sub = subresources?.[name];
-      return !(sub?.type === "part" && sub.internal);
+      return !(sub?.type === "update" && sub.internal);
     }),
     [
       "status",

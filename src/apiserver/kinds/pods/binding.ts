@@ -3,8 +3,8 @@ import type {
   ActionSubresource,
   Draft,
   ObjectRef,
-  PartSubresource,
   RequestContext,
+  UpdateSubresource,
 } from "../../definition.ts";
 import { badRequest, conflictError, invalid, notFoundError } from "../../rest/problems.ts";
 import type { ApiObject } from "../../storage/object.ts";
@@ -16,8 +16,8 @@ import { asPod, type PodDraft } from "./pod-draft.ts";
 const pods = { name: "pods", group: "" };
 
 /** Only bindings write both spec and status of a pod; they do not increment its generation. */
-export const bindPart: PartSubresource = {
-  type: "part",
+export const bindSubresource: UpdateSubresource = {
+  type: "update",
   internal: true,
   countsGenerations: false,
   // Fields written by a binding have no field manager.

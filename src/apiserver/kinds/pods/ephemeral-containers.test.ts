@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Draft } from "../../definition.ts";
-import { ephemeralContainersPart as part } from "./ephemeral-containers.ts";
+import { ephemeralContainersSubresource as subresource } from "./ephemeral-containers.ts";
 import { changed, messagesOf, storedPod } from "./fake-draft.ts";
 import { FakeObjects } from "./fake-objects.ts";
 
@@ -15,8 +15,8 @@ function update(
   change: (draft: Draft) => void,
 ): { draft: Draft; problems: string[] } {
   const draft = changed(before, change);
-  part.prepareUpdate(draft, before, context);
-  return { draft, problems: messagesOf(part.validateUpdate?.(draft, before, context) ?? []) };
+  subresource.prepareUpdate(draft, before, context);
+  return { draft, problems: messagesOf(subresource.validateUpdate?.(draft, before, context) ?? []) };
 }
 
 test("containers are added, and no other field changes", () => {
@@ -107,7 +107,7 @@ test("a mirror pod gets no ephemeral containers", () => {
 });
 
 test("the subresource writes the list of ephemeral containers and no other field", () => {
-  const owned = part.ignored.map((field) => field.join("."));
+  const owned = subresource.ignored.map((field) => field.join("."));
   assert.ok(owned.includes("spec.containers") && owned.includes("status") && owned.includes("metadata"));
   assert.ok(!owned.includes("spec.ephemeralContainers"));
 });

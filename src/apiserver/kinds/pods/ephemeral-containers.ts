@@ -1,16 +1,16 @@
 import type { Problem } from "../../../lib/model/validation/problem.ts";
-import type { Draft, PartSubresource } from "../../definition.ts";
+import type { Draft, UpdateSubresource } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { FieldProblems } from "../field-problems.ts";
 import { checkMetaUpdate } from "../metadata.ts";
-import { allBut, keepTheRest } from "./part-meta.ts";
 import { asPod, isMirror } from "./pod-draft.ts";
 import { jsonDiff, sameJson } from "./spec-diff.ts";
+import { allBut, keepTheRest } from "./subresource-meta.ts";
 import { checkWholePod } from "./validation/check-pod.ts";
 
 /** The subresource for debugging a running pod: it can only add containers. */
-export const ephemeralContainersPart: PartSubresource = {
-  type: "part",
+export const ephemeralContainersSubresource: UpdateSubresource = {
+  type: "update",
   ignored: allBut("ephemeralContainers"),
   prepareUpdate(draft, oldObject) {
     const pod = asPod(draft);

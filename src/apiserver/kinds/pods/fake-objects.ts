@@ -100,17 +100,17 @@ export class FakeObjects implements Objects {
     subresource: string | undefined,
   ): Promise<void> {
     const context = this.context();
-    const part = subresource === undefined ? undefined : definition.subresources?.[subresource];
-    if (part && part.type !== "part")
+    const rules = subresource === undefined ? undefined : definition.subresources?.[subresource];
+    if (rules && rules.type !== "update")
       throw new Error(`${subresource} is not a subresource that changes the object`);
     definition.defaults?.(draft);
-    await (part ?? definition).prepareUpdate?.(draft, oldObject, context);
+    await (rules ?? definition).prepareUpdate?.(draft, oldObject, context);
     definition.defaults?.(draft);
-    if (part?.countsGenerations !== false) setGeneration(definition, draft, oldObject);
+    if (rules?.countsGenerations !== false) setGeneration(definition, draft, oldObject);
     throwIfInvalid(
       definition,
       draft.metadata.name,
-      (part ?? definition).validateUpdate?.(draft, oldObject, context),
+      (rules ?? definition).validateUpdate?.(draft, oldObject, context),
     );
   }
 

@@ -2,14 +2,14 @@ import { type Clock, systemClock } from "../../../lib/base/clock.ts";
 import type { ConnectSubresource, ResourceDefinition } from "../../definition.ts";
 import { generatedName } from "../../rest/generate-name.ts";
 import type { ApiObject } from "../../storage/object.ts";
-import { binding, bindPart } from "./binding.ts";
+import { binding, bindSubresource } from "./binding.ts";
 import { prepareCreate } from "./create.ts";
 import { defaultPod } from "./defaults.ts";
-import { ephemeralContainersPart } from "./ephemeral-containers.ts";
+import { ephemeralContainersSubresource } from "./ephemeral-containers.ts";
 import { eviction } from "./eviction.ts";
 import { asPod } from "./pod-draft.ts";
-import { resizePart } from "./resize.ts";
-import { statusPart } from "./status.ts";
+import { resizeSubresource } from "./resize.ts";
+import { statusSubresource } from "./status.ts";
 import { prepareUpdate } from "./update.ts";
 import { validateCreate } from "./validation/validate-create.ts";
 import { validateUpdate } from "./validation/validate-update.ts";
@@ -45,10 +45,10 @@ export function podDefinition(options: PodDefinitionOptions): ResourceDefinition
     countsGenerations: true,
     deletionGrace: podDeletionGrace,
     subresources: {
-      status: statusPart,
-      ephemeralcontainers: ephemeralContainersPart,
-      resize: resizePart,
-      bind: bindPart,
+      status: statusSubresource,
+      ephemeralcontainers: ephemeralContainersSubresource,
+      resize: resizeSubresource,
+      bind: bindSubresource,
       binding,
       eviction,
       ...connect,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Draft } from "../../definition.ts";
 import { changed, messagesOf, storedPod } from "./fake-draft.ts";
 import { FakeObjects } from "./fake-objects.ts";
-import { resizePart as part } from "./resize.ts";
+import { resizeSubresource as subresource } from "./resize.ts";
 
 const context = new FakeObjects().context();
 const resources = {
@@ -24,8 +24,8 @@ function update(
   change: (draft: Draft) => void,
 ): { draft: Draft; problems: string[] } {
   const draft = changed(before, change);
-  part.prepareUpdate(draft, before, context);
-  return { draft, problems: messagesOf(part.validateUpdate?.(draft, before, context) ?? []) };
+  subresource.prepareUpdate(draft, before, context);
+  return { draft, problems: messagesOf(subresource.validateUpdate?.(draft, before, context) ?? []) };
 }
 
 test("resources are changed, and no other field", () => {

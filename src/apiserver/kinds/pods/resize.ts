@@ -1,13 +1,13 @@
 import type { Container } from "../../../lib/model/pod.ts";
-import type { Draft, PartSubresource } from "../../definition.ts";
+import type { Draft, UpdateSubresource } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
-import { allBut, keepTheRest } from "./part-meta.ts";
 import { asPod } from "./pod-draft.ts";
+import { allBut, keepTheRest } from "./subresource-meta.ts";
 import { validateResize } from "./validation/validate-resize.ts";
 
 /** The subresource that changes the resources of a running pod. */
-export const resizePart: PartSubresource = {
-  type: "part",
+export const resizeSubresource: UpdateSubresource = {
+  type: "update",
   ignored: allBut("containers", "initContainers", "resources"),
   prepareUpdate: prepareResize,
   validateUpdate: validateResize,

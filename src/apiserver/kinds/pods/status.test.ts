@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Draft } from "../../definition.ts";
 import { changed, messagesOf, storedPod } from "./fake-draft.ts";
 import { FakeObjects } from "./fake-objects.ts";
-import { statusPart } from "./status.ts";
+import { statusSubresource } from "./status.ts";
 
 const context = new FakeObjects().context();
 const terminated = (exitCode: number, name = "c") => ({ name, state: { terminated: { exitCode } } });
@@ -13,8 +13,8 @@ const stays = "may not be transitioned to non-terminated state";
 
 function update(before: ReturnType<typeof storedPod>, change: (draft: Draft) => void): string[] {
   const draft = changed(before, change);
-  statusPart.prepareUpdate(draft, before, context);
-  return messagesOf(statusPart.validateUpdate?.(draft, before, context) ?? []);
+  statusSubresource.prepareUpdate(draft, before, context);
+  return messagesOf(statusSubresource.validateUpdate?.(draft, before, context) ?? []);
 }
 
 test("only status, labels and annotations are written", () => {
@@ -27,7 +27,7 @@ test("only status, labels and annotations are written", () => {
     metadata.annotations = { a: "b" };
   });
   draft.status = { phase: "Running" };
-  statusPart.prepareUpdate(draft, before, context);
+  statusSubresource.prepareUpdate(draft, before, context);
   assert.deepEqual(draft.spec, before.spec);
   assert.deepEqual(draft.status, { phase: "Running", qosClass: "BestEffort" });
   assert.deepEqual(draft.metadata, { ...before.metadata, annotations: { a: "b" } });
@@ -47,7 +47,7 @@ test("a client that does not send observedGeneration does not clear it", () => {
       { type: "Other", status: "True" },
     ],
   };
-  statusPart.prepareUpdate(draft, before, context);
+  statusSubresource.prepareUpdate(draft, before, context);
   assert.equal(draft.status.observedGeneration, 3);
   assert.deepEqual(draft.status.conditions, [
     { type, status: "False", observedGeneration: 3 },

@@ -1,11 +1,11 @@
-import type { Draft, PartSubresource } from "../../definition.ts";
+import type { Draft, UpdateSubresource } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { asPod, type PodDraft } from "./pod-draft.ts";
 import { validateStatusUpdate } from "./validation/validate-status.ts";
 
 /** The subresource for the node that runs the pod. */
-export const statusPart: PartSubresource = {
-  type: "part",
+export const statusSubresource: UpdateSubresource = {
+  type: "update",
   ignored: [["spec"], ["metadata", "deletionTimestamp"], ["metadata", "ownerReferences"]],
   prepareUpdate: prepareStatusUpdate,
   validateUpdate: validateStatusUpdate,

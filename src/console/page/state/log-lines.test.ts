@@ -4,7 +4,7 @@ import { LogLines, splitMatches } from "./log-lines.ts";
 
 const texts = (log: LogLines) => log.lines.map(({ text }) => text);
 
-test("lines that arrive in pieces are whole", () => {
+test("lines that arrive in chunks are whole", () => {
   const log = new LogLines();
   log.append("a\nb");
   assert.deepEqual(texts(log), ["a"]);

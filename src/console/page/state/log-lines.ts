@@ -13,7 +13,7 @@ const timestamp = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*) (.*)$/s;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
 const control = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07|[\x00-\x08\x0b-\x1f\x7f]/g;
 
-/** The last lines of a log that arrives in pieces. Only whole lines are shown, and each line is an object that never changes. */
+/** The last lines of a log that arrives in chunks. Only whole lines are shown, and each line is an object that never changes. */
 export class LogLines {
   #lines: LogLine[] = [];
   #rest = "";
@@ -25,8 +25,8 @@ export class LogLines {
     return this.#lines;
   }
 
-  append(piece: string): void {
-    const parts = (this.#rest + piece).split("\n");
+  append(chunk: string): void {
+    const parts = (this.#rest + chunk).split("\n");
     this.#rest = parts.pop() ?? "";
     if (this.#rest.length > maxLineLength) {
       parts.push(this.#rest);

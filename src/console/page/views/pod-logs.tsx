@@ -135,8 +135,8 @@ function useLog(
       };
       try {
         setStatus(follow ? "Following" : "");
-        for await (const piece of readLog(logsUrl(uid, name, query), aborted.signal)) {
-          log.current.append(piece);
+        for await (const chunk of readLog(logsUrl(uid, name, query), aborted.signal)) {
+          log.current.append(chunk);
           frame ||= requestAnimationFrame(draw);
         }
         log.current.end();

@@ -35,8 +35,8 @@ const terminatedStatus = (more: Init = {}, policy = "File", path = "/dev/termina
     ...more,
   });
 const fallback = (more: Init = {}) => terminatedStatus(more, "FallbackToLogsOnError");
-const row = (text: string) => `2026-01-02T03:04:05.123456789Z stdout F ${text}\n`;
-const logged = row("first") + row("last line");
+const entry = (text: string) => `2026-01-02T03:04:05.123456789Z stdout F ${text}\n`;
+const logged = entry("first") + entry("last line");
 
 const table: [
   rule: string,
@@ -115,13 +115,13 @@ const table: [
   ],
   [
     "FallbackToLogsOnError: the last 80 lines are used",
-    { log: Array.from({ length: 100 }, (_, i) => row(`${i}`)).join("") },
+    { log: Array.from({ length: 100 }, (_, i) => entry(`${i}`)).join("") },
     fallback(),
     Array.from({ length: 80 }, (_, i) => `${i + 20}\n`).join(""),
   ],
   [
     "FallbackToLogsOnError: the last 2048 bytes are used",
-    { log: row(`${"a".repeat(3000)}b`) },
+    { log: entry(`${"a".repeat(3000)}b`) },
     fallback(),
     `${"a".repeat(2046)}b\n`,
   ],

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { aContainer, anObservedContainer, anObservedPod, aPod } from "../../../../test/builders/pods.ts";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
-import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import type { CgroupResources } from "../../../lib/host/cgroups/cgroup-filesystem.ts";
 import { PodResizer, type PodResizing } from "./resize-pod.ts";
 
 const pod = aPod({ containers: [aContainer("a"), aContainer("b")] });

@@ -2,7 +2,7 @@ import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { LinuxContainerResourcesInit, RuntimeService, SandboxId } from "../../../lib/clients/cri/cri.ts";
-import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import type { CgroupResources } from "../../../lib/host/cgroups/cgroup-filesystem.ts";
 import type { CgroupLimits } from "../../../lib/host/cgroups/limits-reader.ts";
 import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";

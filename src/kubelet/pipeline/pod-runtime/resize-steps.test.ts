@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import type { CgroupResources } from "../../../lib/host/cgroups/cgroup-filesystem.ts";
 import type { CgroupLimits } from "../../../lib/host/cgroups/limits-reader.ts";
 import { memoryInUse } from "./memory-guard.ts";
 import { podCgroupSteps } from "./resize-steps.ts";

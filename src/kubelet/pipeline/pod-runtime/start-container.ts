@@ -55,11 +55,12 @@ export class ContainerStarter {
     signal: AbortSignal,
   ): Promise<StartedContainer> {
     const { metrics } = this.#o;
-    metrics?.containerStarting(action.role);
+    metrics?.containerStarting(action.containerType);
     try {
       return await this.#start(pod, sandbox, action, report, signal);
     } catch (error) {
-      if (!isAbort(error)) metrics?.containerFailed(action.role, reasonOf(error) ?? "RunContainerError");
+      if (!isAbort(error))
+        metrics?.containerFailed(action.containerType, reasonOf(error) ?? "RunContainerError");
       throw error;
     }
   }
@@ -107,7 +108,7 @@ export class ContainerStarter {
         }),
       files.createContainerDirs(pod, container.name),
     ]);
-    if (action.role !== "ephemeral") await this.#o.resizing?.containerStarts(pod, container);
+    if (action.containerType !== "ephemeral") await this.#o.resizing?.containerStarts(pod, container);
     const id = await this.#o.limiter.run(
       async () => {
         // The pod may have been terminated while it waited.
@@ -144,7 +145,7 @@ export class ContainerStarter {
         kind: exited ? "restart" : "container",
       },
     );
-    if (action.role !== "ephemeral") this.#o.onStarted?.(pod, container);
+    if (action.containerType !== "ephemeral") this.#o.onStarted?.(pod, container);
     events.normal(pod, "Started", "Container started", container.name);
     logger.debug(2, "Container started", { pod: podRef(pod), container: container.name, id, attempt });
     await this.#postStart(pod, container, id, sandbox, report, signal);

@@ -1,12 +1,12 @@
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
-import type { Role } from "./plan/pod-plan.ts";
+import type { ContainerType } from "../../../lib/model/restart-policy.ts";
 
 export interface StartMetrics {
   /** A container is about to be started: its back-off has passed, its image may not be pulled yet. */
-  containerStarting(role: Role): void;
+  containerStarting(containerType: ContainerType): void;
   /** `reason` is the one that users see. */
-  containerFailed(role: Role, reason: string): void;
+  containerFailed(containerType: ContainerType, reason: string): void;
   /** A container with this many image volumes was created, or could not be because of them. */
   imageVolumes?(count: number, mountFailed: boolean): void;
   /** A sandbox is about to be created. */
@@ -17,7 +17,7 @@ export interface StartMetrics {
   firstSyncFailed(pod: Pod): void;
 }
 
-const containerTypes: Record<Role, string> = {
+const containerTypeLabels: Record<ContainerType, string> = {
   init: "init_container",
   sidecar: "init_container",
   regular: "container",
@@ -53,8 +53,10 @@ export function createStartMetrics(metrics: Metrics): StartMetrics {
     help: "Cumulative number of errors when starting pods with user namespaces, including errors of their containers",
   });
   return {
-    containerStarting: (role) => containers.inc({ container_type: containerTypes[role] }),
-    containerFailed: (role, code) => containerErrors.inc({ container_type: containerTypes[role], code }),
+    containerStarting: (containerType) =>
+      containers.inc({ container_type: containerTypeLabels[containerType] }),
+    containerFailed: (containerType, code) =>
+      containerErrors.inc({ container_type: containerTypeLabels[containerType], code }),
     podStarting(pod) {
       pods.inc();
       if (hasUserNamespace(pod)) userNamespaced.inc();

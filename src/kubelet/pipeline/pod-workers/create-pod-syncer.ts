@@ -27,7 +27,7 @@ export interface PodSyncerOptions {
   readonly allocate?: (pod: Pod, report: SyncReport, signal: AbortSignal) => Promise<Admission> | undefined;
   /** The pod may run here, with the resources that it has now. */
   readonly admitted: (pod: Pod) => void;
-  /** Whether the status of the pod is final. Changes no status. */
+  /** Whether the phase of the pod is terminal. Changes no status. */
   readonly isTerminal: (uid: PodUid) => boolean;
   /** When the pod became active on this node: its deadline starts then. */
   readonly activeSince: (uid: PodUid) => WallTime | undefined;
@@ -35,7 +35,7 @@ export interface PodSyncerOptions {
   /** A pod that was admitted turns out not to fit and has to terminate. */
   readonly onRejected: (uid: PodUid, failure: PodFailure) => void;
   /** Volumes and cgroup of the pod are removed; dead containers and logs are kept. */
-  readonly onReleased: (uid: PodUid) => void;
+  readonly onResourcesReclaimed: (uid: PodUid) => void;
 }
 
 interface SyncVolumes {
@@ -123,7 +123,7 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
     },
     stop: async (uid, pod, options) => {
       await runtime.stop(uid, pod, options);
-      // Before the final status: once the pod is final, its claims may be allocated to others.
+      // Before the final status: once its phase is terminal, its claims may be allocated to others.
       const { report, signal } = options;
       await o.claims?.unprepare(uid, (text) => report.blockedOn(text, { kind: "claims" }), signal);
     },
@@ -132,7 +132,7 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
       await runtime.release(uid);
       await o.userNamespaces.release(uid);
       objects.unregister({ metadata: { uid } });
-      o.onReleased(uid);
+      o.onResourcesReclaimed(uid);
     },
     remove: (id, signal) => runtime.remove(id, signal),
     isTerminal: ({ metadata }) => o.isTerminal(metadata.uid),

@@ -64,10 +64,10 @@ for (const how of ["succeeds", "fails"] as const)
 test("a pod that terminated during a sync is reported as terminated on its own, even if its deletion is requested before the sync finishes", async () => {
   for (const terminal of [true, false]) {
     const { sync, end } = longSync();
-    let isFinal = false;
-    const { worker } = setUp({ sync, isTerminal: () => isFinal });
+    let isTerminalPhase = false;
+    const { worker } = setUp({ sync, isTerminal: () => isTerminalPhase });
     await settle();
-    isFinal = terminal;
+    isTerminalPhase = terminal;
     worker.terminate({ removed: false });
     end.resolve({});
     await settle();

@@ -18,7 +18,7 @@ import { WorkerReport } from "./worker-report.ts";
 type PhaseState =
   | { phase: "syncing"; started: boolean }
   | { phase: "terminating"; graceSeconds: number | undefined }
-  | { phase: "terminated"; graceSeconds: number | undefined; released: boolean };
+  | { phase: "terminated"; graceSeconds: number | undefined; resourcesReclaimed: boolean };
 
 export interface PodWorkerOptions {
   id: PodId;
@@ -120,8 +120,8 @@ export class PodWorker implements PodSyncStatus {
   }
 
   /** True once volumes and cgroup of the terminated pod are removed. */
-  get released(): boolean {
-    return this.#state.phase === "terminated" && this.#state.released;
+  get resourcesReclaimed(): boolean {
+    return this.#state.phase === "terminated" && this.#state.resourcesReclaimed;
   }
 
   get removed(): boolean {
@@ -291,7 +291,7 @@ export class PodWorker implements PodSyncStatus {
         const { graceSeconds } = state;
         if (this.#finishedReason !== undefined)
           this.#setFailure({ phase: "Failed", reason: "SandboxLost", message: this.#finishedReason });
-        this.#enter({ phase: "terminated", graceSeconds, released: false });
+        this.#enter({ phase: "terminated", graceSeconds, resourcesReclaimed: false });
         this.wake();
         return;
       }
@@ -364,10 +364,10 @@ export class PodWorker implements PodSyncStatus {
 
   async #cleanUp(state: PhaseState & { phase: "terminated" }, signal: AbortSignal): Promise<void> {
     const { syncer } = this.#o;
-    if (!state.released) {
+    if (!state.resourcesReclaimed) {
       this.#report.blockedOn("removing its volumes and its cgroup", { kind: "unmount" });
       await syncer.release(this.id.uid, signal);
-      state.released = true;
+      state.resourcesReclaimed = true;
     } else if (!this.#removed) {
       // A slow runtime may have started something after the pod had terminated.
       await this.#stop(state.graceSeconds, signal);
@@ -443,7 +443,7 @@ export class PodWorker implements PodSyncStatus {
   }
 }
 
-/** Undefined for a sync of a pod that was already released. */
+/** Undefined for a sync of a pod whose resources were already reclaimed. */
 function syncKind(state: PhaseState, specChanged: boolean): SyncKind | undefined {
   switch (state.phase) {
     case "syncing":
@@ -452,7 +452,7 @@ function syncKind(state: PhaseState, specChanged: boolean): SyncKind | undefined
     case "terminating":
       return "kill";
     case "terminated":
-      return state.released ? undefined : "terminated";
+      return state.resourcesReclaimed ? undefined : "terminated";
     default:
       return state satisfies never;
   }

@@ -116,7 +116,7 @@ describe("syncs", () => {
     });
   });
 
-  it("are not measured after the pod was released", async () => {
+  it("are not measured after the resources of the pod were reclaimed", async () => {
     const { clock, workers, syncs } = setUp();
     workers.update(aPod());
     await clock.advance(1000);

@@ -3,8 +3,8 @@ import { type Health, healthy } from "../../../lib/base/component.ts";
 import { KubeletError } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { whenAborted } from "../../../lib/base/when-aborted.ts";
-import { ListWatch } from "../../../lib/clients/kube/list-watch.ts";
-import { withoutManagedFields } from "../../../lib/clients/kube/list-watch-objects.ts";
+import { Reflector } from "../../../lib/clients/kube/reflector.ts";
+import { withoutManagedFields } from "../../../lib/clients/kube/reflector-objects.ts";
 import type { ObjectReader } from "../../../lib/clients/kube/store.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 import type { RawObject } from "../../../lib/clients/kube/watch-stream.ts";
@@ -29,7 +29,7 @@ export interface ApiSourceOptions {
 export class ApiSource implements PodSource {
   readonly name = "api";
   readonly #o: ApiSourceOptions;
-  readonly #watch: ListWatch<Pod>;
+  readonly #watch: Reflector<Pod>;
   #run: Promise<void> = Promise.resolve();
   #emit: (() => void) | undefined;
   #isEmitPending = false;
@@ -37,7 +37,7 @@ export class ApiSource implements PodSource {
   constructor(options: ApiSourceOptions) {
     const { transport, nodeName, clock, logger, onPod } = options;
     this.#o = options;
-    this.#watch = new ListWatch<Pod>({
+    this.#watch = new Reflector<Pod>({
       name: "pods",
       path: "/api/v1/pods",
       fieldSelector: `spec.nodeName=${nodeName}`,

@@ -62,18 +62,18 @@ test("the API gets the current status, once", async (t) => {
   assert.ok(statuses.isWritten(uid));
 });
 
-test("a pod is deleted in the API only when its worker is terminated and it was released", async (t) => {
+test("a pod is deleted in the API only when its worker is terminated and its resources are reclaimed", async (t) => {
   const pod = fakePod({ status: { phase: "Succeeded" } });
   pod.metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
   const { api, node, sync, statuses, uid } = await setUp(t, pod);
   node.watched = api.put(pod);
   node.status = { phase: "Succeeded" };
-  statuses.released(uid);
+  statuses.resourcesReclaimed(uid);
   statuses.phaseChanged(uid, "terminating");
   node.worker = { pod, phase: "terminated" };
   await sync();
   assert.ok(!api.requests.includes(remove), "a release before the pod started again does not count");
-  statuses.released(uid);
+  statuses.resourcesReclaimed(uid);
   await sync();
   assert.ok(api.requests.includes(remove));
 });

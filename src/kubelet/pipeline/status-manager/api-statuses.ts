@@ -3,7 +3,7 @@ import { isStatic, type Pod, type PodStatus, type PodUid } from "../../../lib/mo
 import { isMirror } from "../../state/desired-pods.ts";
 import type { WorkerPhase } from "../../state/pod-sync-status.ts";
 import { ApiStatusWriter, type ApiStatusWriterOptions } from "./api-writer.ts";
-import { isFinal } from "./phase.ts";
+import { isTerminalPhase } from "./phase.ts";
 
 export interface ApiStatusesOptions
   extends Pick<ApiStatusWriterOptions, "api" | "clock" | "logger" | "metrics"> {
@@ -24,7 +24,7 @@ export class ApiStatuses {
   readonly #o: ApiStatusesOptions;
   readonly #writer: ApiStatusWriter;
   /** Pods whose volumes and cgroup are removed. */
-  readonly #released = new Set<PodUid>();
+  readonly #reclaimed = new Set<PodUid>();
   /** Pods that are or were in the runtime. */
   readonly #ran = new Set<PodUid>();
 
@@ -38,7 +38,7 @@ export class ApiStatuses {
         return found && isStatic(pod) && !mayWriteMirror(pod, found) ? undefined : found;
       },
       couldHaveRunningContainers: (uid) => (worker(uid)?.phase ?? "terminated") !== "terminated",
-      isReleased: (uid) => this.#released.has(uid),
+      resourcesReclaimed: (uid) => this.#reclaimed.has(uid),
     });
   }
 
@@ -55,16 +55,16 @@ export class ApiStatuses {
   }
 
   phaseChanged(uid: PodUid, phase: WorkerPhase): void {
-    if (phase !== "terminated") this.#released.delete(uid);
+    if (phase !== "terminated") this.#reclaimed.delete(uid);
   }
 
   /** Volumes and cgroup of the pod are removed. */
-  released(uid: PodUid): void {
-    this.#released.add(uid);
+  resourcesReclaimed(uid: PodUid): void {
+    this.#reclaimed.add(uid);
   }
 
   forget(uid: PodUid): void {
-    this.#released.delete(uid);
+    this.#reclaimed.delete(uid);
     this.#ran.delete(uid);
     this.#writer.forget(uid);
   }
@@ -84,6 +84,6 @@ export class ApiStatuses {
     if (this.#o.isInRuntime(uid)) this.#ran.add(uid);
     const inApi = isStatic(pod) ? undefined : this.#o.apiPod(pod)?.status;
     // If a pod terminated before this agent observed it, the status in the API is more accurate.
-    this.#writer.set(pod, inApi && isFinal(inApi.phase) && !this.#ran.has(uid) ? inApi : status);
+    this.#writer.set(pod, inApi && isTerminalPhase(inApi.phase) && !this.#ran.has(uid) ? inApi : status);
   }
 }

@@ -46,14 +46,14 @@ const cases: Case[] = [
     merged: { conditions: [is("Ready")] },
   },
   {
-    rule: "a final phase is written only when no container can be running",
+    rule: "a terminal phase is written only when no container can be running",
     api: { phase: "Running", conditions: [] },
     own: { phase: "Failed", reason: "Evicted", message: "m", conditions: [is("DisruptionTarget")] },
     couldHaveRunningContainers: true,
     merged: { phase: "Running", conditions: [] },
   },
   {
-    rule: "DisruptionTarget is written with the final phase, with the current time",
+    rule: "DisruptionTarget is written with the terminal phase, with the current time",
     api: { phase: "Running", conditions: [] },
     own: { phase: "Failed", reason: "Evicted", message: "m", conditions: [is("DisruptionTarget")] },
     merged: {
@@ -76,7 +76,7 @@ const cases: Case[] = [
     },
   },
   {
-    rule: "a final phase of another client is kept, and the pod is not ready",
+    rule: "a terminal phase of another client is kept, and the pod is not ready",
     api: { phase: "Failed", reason: "NodeLost", conditions: [is("Ready")] },
     own: { phase: "Running", conditions: [is("Ready"), is("ContainersReady"), is("Initialized")] },
     couldHaveRunningContainers: true,

@@ -3,7 +3,7 @@ import type { PodCondition, PodStatus } from "../../../lib/model/pod.ts";
 import { core } from "../../../lib/schema/types/core/core.ts";
 import { isoSeconds } from "./api-types.ts";
 import { kubeletConditions } from "./conditions.ts";
-import { isFinal } from "./phase.ts";
+import { isTerminalPhase } from "./phase.ts";
 
 const disruption = "DisruptionTarget";
 
@@ -16,7 +16,7 @@ const externalFields = [
 const isUnknown = (field: string) => !core.struct("PodStatus")!.fields.has(field);
 
 export interface MergeInfo {
-  /** A container of the pod could still run: until none can, a final phase is not written. */
+  /** A container of the pod could still run: until none can, a terminal phase is not written. */
   couldHaveRunningContainers: boolean;
   /** The pod in the API is the mirror of a static pod, which may run again after a restart of the kubelet. */
   isMirror?: boolean;
@@ -29,21 +29,21 @@ export function mergeStatus(
   own: PodStatus,
   { couldHaveRunningContainers, isMirror = false, now }: MergeInfo,
 ): PodStatus {
-  const terminates = !isFinal(api.phase) && isFinal(own.phase);
+  const terminates = !isTerminalPhase(api.phase) && isTerminalPhase(own.phase);
   const merged: PodStatus = {
     ...own,
     conditions: mergeConditions(api, own, terminates && !couldHaveRunningContainers, now),
   };
   for (const field of [...externalFields, ...Object.keys(api).filter(isUnknown)])
     copyField(field, api, merged);
-  // Other clients may fail a pod too (pod garbage collection does): a final phase is kept.
+  // Other clients may fail a pod too (pod garbage collection does): a terminal phase is kept.
   const keepsPhase =
     (terminates && couldHaveRunningContainers) ||
-    (isFinal(api.phase) && api.phase !== own.phase && !isMirror);
+    (isTerminalPhase(api.phase) && api.phase !== own.phase && !isMirror);
   if (keepsPhase) for (const field of ["phase", "reason", "message"]) copyField(field, api, merged);
   if ((api.observedGeneration ?? 0) > (own.observedGeneration ?? 0))
     copyField("observedGeneration", api, merged);
-  if (isFinal(merged.phase)) merged.conditions = notReady(api, merged, now);
+  if (isTerminalPhase(merged.phase)) merged.conditions = notReady(api, merged, now);
   return merged;
 }
 

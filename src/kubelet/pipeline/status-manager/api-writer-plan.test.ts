@@ -9,73 +9,85 @@ const deletionTimestamp = "2026-01-01T00:00:00Z";
 const inApi = (phase: string, metadata: Partial<Pod["metadata"]> = {}) =>
   fakePod({ metadata, status: { phase } });
 
-const cases: { rule: string; api: Pod | undefined; own: string; isReleased: boolean; step: string }[] = [
-  { rule: "an unknown pod is read first", api: undefined, own: "Running", isReleased: false, step: "get" },
+const cases: {
+  rule: string;
+  api: Pod | undefined;
+  own: string;
+  resourcesReclaimed: boolean;
+  step: string;
+}[] = [
+  {
+    rule: "an unknown pod is read first",
+    api: undefined,
+    own: "Running",
+    resourcesReclaimed: false,
+    step: "get",
+  },
   {
     rule: "a difference is written",
     api: inApi("Pending"),
     own: "Running",
-    isReleased: false,
+    resourcesReclaimed: false,
     step: "patch",
   },
   {
     rule: "an equal status is not written",
     api: inApi("Running"),
     own: "Running",
-    isReleased: false,
+    resourcesReclaimed: false,
     step: "none",
   },
   {
     rule: "the final status is written before the pod is deleted",
     api: inApi("Running", { deletionTimestamp }),
     own: "Failed",
-    isReleased: true,
+    resourcesReclaimed: true,
     step: "patch",
   },
   {
     rule: "a pod whose final status was written is deleted",
     api: inApi("Failed", { deletionTimestamp }),
     own: "Failed",
-    isReleased: true,
+    resourcesReclaimed: true,
     step: "delete",
   },
   {
     rule: "a pod with resources on the node is not deleted",
     api: inApi("Failed", { deletionTimestamp }),
     own: "Failed",
-    isReleased: false,
+    resourcesReclaimed: false,
     step: "none",
   },
   {
     rule: "a pod that has not terminated is not deleted",
     api: inApi("Running", { deletionTimestamp }),
     own: "Running",
-    isReleased: true,
+    resourcesReclaimed: true,
     step: "none",
   },
   {
     rule: "a pod without a deletion timestamp is not deleted",
     api: inApi("Failed"),
     own: "Failed",
-    isReleased: true,
+    resourcesReclaimed: true,
     step: "none",
   },
   {
     rule: "a mirror pod is not deleted",
     api: inApi("Failed", { deletionTimestamp, annotations: { [annotationMirror]: "h" } }),
     own: "Failed",
-    isReleased: true,
+    resourcesReclaimed: true,
     step: "none",
   },
 ];
 
-for (const { rule, api, own, isReleased, step } of cases)
+for (const { rule, api, own, resourcesReclaimed, step } of cases)
   test(`write plan: ${rule}`, () => {
     const info = {
       api,
       own: { phase: own },
       couldHaveRunningContainers: false,
-      isReleased,
+      resourcesReclaimed,
       now: wallTime(0),
       ignoredPatch: undefined,
     };

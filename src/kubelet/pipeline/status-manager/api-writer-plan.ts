@@ -3,7 +3,7 @@ import type { Pod, PodStatus } from "../../../lib/model/pod.ts";
 import { isMirror } from "../../state/desired-pods.ts";
 import { mergeStatus } from "./api-writer-merge.ts";
 import { type StatusPatch, statusPatch } from "./api-writer-patch.ts";
-import { isFinal } from "./phase.ts";
+import { isTerminalPhase } from "./phase.ts";
 
 export type WriteStep =
   | { kind: "get" }
@@ -17,7 +17,7 @@ export interface WriteInfo {
   own: PodStatus;
   couldHaveRunningContainers: boolean;
   /** No container, volume or cgroup of the pod is left on the node. */
-  isReleased: boolean;
+  resourcesReclaimed: boolean;
   now: WallTime;
   /** The part of the last patch that the API server accepted and ignored (an unknown field). */
   ignoredPatch: string | undefined;
@@ -28,7 +28,7 @@ export function planWrite({
   api,
   own,
   couldHaveRunningContainers,
-  isReleased,
+  resourcesReclaimed,
   now,
   ignoredPatch,
 }: WriteInfo): WriteStep {
@@ -38,7 +38,9 @@ export function planWrite({
   if (patch && JSON.stringify(patch.status) !== ignoredPatch) return { kind: "patch", patch };
   // Watchers see the final status before the pod is gone. Mirror pods are not deleted when their containers have terminated.
   const toDelete = api.metadata.deletionTimestamp !== undefined && !isMirror(api);
-  return toDelete && isFinal(api.status?.phase) && isReleased ? { kind: "delete" } : { kind: "none" };
+  return toDelete && isTerminalPhase(api.status?.phase) && resourcesReclaimed
+    ? { kind: "delete" }
+    : { kind: "none" };
 }
 
 /** The newer of two versions of the same pod; the first if they cannot be compared. */

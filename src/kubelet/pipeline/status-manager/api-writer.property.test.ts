@@ -9,7 +9,7 @@ import { ApiStatusWriter } from "./api-writer.ts";
 import { mergeStatus } from "./api-writer-merge.ts";
 import { statusPatch } from "./api-writer-patch.ts";
 import { FakePodApi, type Fault } from "./fake-pod-api.ts";
-import { isFinal } from "./phase.ts";
+import { isTerminalPhase } from "./phase.ts";
 
 const names = ["a", "b"];
 
@@ -37,7 +37,7 @@ interface LocalPod {
   pod: Pod;
   status: PodStatus;
   couldHaveRunningContainers: boolean;
-  isReleased: boolean;
+  resourcesReclaimed: boolean;
 }
 
 test("with any faults and changes of other clients: the API ends up with our statuses, none reverted, none of another UID", async () => {
@@ -68,10 +68,10 @@ test("with any faults and changes of other clients: the API ends up with our sta
           const own = onNode.get(after.metadata.uid);
           const [was, is] = [before.status?.phase, after.status?.phase];
           must(own !== undefined, "only pods of this node are written");
-          must(!isFinal(was) || is === was, "a final phase is kept");
+          must(!isTerminalPhase(was) || is === was, "a terminal phase is kept");
           must(
-            isFinal(was) || !isFinal(is) || own?.couldHaveRunningContainers === false,
-            "no final phase while containers could run",
+            isTerminalPhase(was) || !isTerminalPhase(is) || own?.couldHaveRunningContainers === false,
+            "no terminal phase while containers could run",
           );
           must(numberOf(after) >= numberOf(before), "no older status after a newer one");
           must(gates(after) === gates(before), "conditions of other clients are kept");
@@ -82,8 +82,11 @@ test("with any faults and changes of other clients: the API ends up with our sta
             pod.metadata.deletionTimestamp !== undefined,
             "only pods with a deletion timestamp are deleted",
           );
-          must(isFinal(pod.status?.phase), "a deleted pod has terminated");
-          must(onNode.get(pod.metadata.uid)?.isReleased === true, "a deleted pod is released");
+          must(isTerminalPhase(pod.status?.phase), "a deleted pod has terminated");
+          must(
+            onNode.get(pod.metadata.uid)?.resourcesReclaimed === true,
+            "the resources of a deleted pod are reclaimed",
+          );
         };
         const writer = new ApiStatusWriter({
           api,
@@ -91,7 +94,7 @@ test("with any faults and changes of other clients: the API ends up with our sta
           logger: silentLogger,
           apiPod: (pod) => watched.get(pod.metadata.uid),
           couldHaveRunningContainers: (uid) => onNode.get(uid)?.couldHaveRunningContainers ?? false,
-          isReleased: (uid) => onNode.get(uid)?.isReleased ?? false,
+          resourcesReclaimed: (uid) => onNode.get(uid)?.resourcesReclaimed ?? false,
           random: () => 0.5,
         });
         await writer.start(stop.signal);
@@ -103,7 +106,7 @@ test("with any faults and changes of other clients: the API ends up with our sta
             pod,
             status: { phase: "Pending" },
             couldHaveRunningContainers: true,
-            isReleased: false,
+            resourcesReclaimed: false,
           });
         };
         const setStatus = (own: LocalPod, status: PodStatus) => {
@@ -128,18 +131,18 @@ test("with any faults and changes of other clients: the API ends up with our sta
           const own = currentOf(e.name);
           switch (e.kind) {
             case "status":
-              if (own && !isFinal(own.status.phase)) setStatus(own, statusNumber(++count, "Running"));
+              if (own && !isTerminalPhase(own.status.phase)) setStatus(own, statusNumber(++count, "Running"));
               break;
             case "progress":
               // More than once: a pod whose init containers run again is pending again.
               if (own && !isFinal(own.status.phase)) setStatus(own, progressNumber(++count));
               break;
             case "end":
-              if (own && !isFinal(own.status.phase)) setStatus(own, statusNumber(++count, "Failed"));
+              if (own && !isTerminalPhase(own.status.phase)) setStatus(own, statusNumber(++count, "Failed"));
               break;
             case "clear":
-              if (!own || !isFinal(own.status.phase)) break;
-              own.isReleased = !own.couldHaveRunningContainers;
+              if (!own || !isTerminalPhase(own.status.phase)) break;
+              own.resourcesReclaimed = !own.couldHaveRunningContainers;
               own.couldHaveRunningContainers = false;
               writer.wake(own.pod.metadata.uid);
               break;
@@ -155,7 +158,7 @@ test("with any faults and changes of other clients: the API ends up with our sta
                 });
               break;
             case "lost":
-              if (pod && !isFinal(pod.status?.phase))
+              if (pod && !isTerminalPhase(pod.status?.phase))
                 api.change(pod, (p) => {
                   p.status = { ...p.status, phase: "Failed", reason: "NodeLost" };
                 });
@@ -191,7 +194,7 @@ test("with any faults and changes of other clients: the API ends up with our sta
           assert.equal(statusPatch(pod, merged), undefined, "the API has our status");
           assert.ok(writer.isWritten(own.pod.metadata.uid));
           assert.ok(
-            !(pod.metadata.deletionTimestamp && isFinal(own.status.phase) && own.isReleased),
+            !(pod.metadata.deletionTimestamp && isTerminalPhase(own.status.phase) && own.resourcesReclaimed),
             "deleted pods that have terminated are gone",
           );
         }

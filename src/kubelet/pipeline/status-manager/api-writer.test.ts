@@ -37,7 +37,7 @@ async function setUp(t: { after(fn: () => void): void }) {
     logger,
     apiPod: (pod) => watched.get(isStatic(pod) ? "mirror" : pod.metadata.uid),
     couldHaveRunningContainers: (uid) => couldHaveRunningContainers.has(uid),
-    isReleased: (uid) => cleared.has(uid),
+    resourcesReclaimed: (uid) => cleared.has(uid),
     metrics: createApiWriterMetrics(metrics),
     random: () => 0,
   });
@@ -350,7 +350,7 @@ test("a rejected status is sent again every 10 s, not immediately", async (t) =>
   assert.equal(api.status(pod)?.phase, "Running");
 });
 
-test("a pod is deleted only when it has a deletion timestamp, is final in the API, and is released", async (t) => {
+test("a pod is deleted only when it has a deletion timestamp, is terminal in the API, and its resources are reclaimed", async (t) => {
   const { clock, api, writer, watch, couldHaveRunningContainers, cleared } = await setUp(t);
   const deleted: (number | undefined)[] = [];
   api.onDelete = (_pod, { gracePeriodSeconds }) => deleted.push(gracePeriodSeconds);

@@ -22,7 +22,7 @@ export interface ApiStatusWriterOptions {
   /** A container of the pod could still run. */
   couldHaveRunningContainers: (uid: PodUid) => boolean;
   /** Containers, volumes and cgroups of the pod are gone: it may be deleted. */
-  isReleased: (uid: PodUid) => boolean;
+  resourcesReclaimed: (uid: PodUid) => boolean;
   metrics?: ApiWriterMetrics;
   /** From 0 to 1, for the jitter of retries. */
   random?: () => number;
@@ -128,7 +128,7 @@ export class ApiStatusWriter implements Component {
     this.#wake(entry);
   }
 
-  /** Something relevant changed: the pod in the API, its mirror, whether it could run, whether it is released. */
+  /** Something relevant changed: the pod in the API, its mirror, whether it could run, whether its resources are reclaimed. */
   wake(uid: PodUid): void {
     const entry = this.#entries.get(uid);
     if (entry) this.#wake(entry);
@@ -193,7 +193,7 @@ export class ApiStatusWriter implements Component {
 
   /** Runs until the API has the desired status. */
   async #sync(entry: Entry, signal: AbortSignal): Promise<void> {
-    const { apiPod, couldHaveRunningContainers, isReleased, clock } = this.#o;
+    const { apiPod, couldHaveRunningContainers, resourcesReclaimed, clock } = this.#o;
     const { uid: ownUid } = entry.pod.metadata;
     let sent: { version: number; couldHaveRunningContainers: boolean } | undefined;
     // How long this status waits is decided again.
@@ -214,7 +214,7 @@ export class ApiStatusWriter implements Component {
       const input: WriteInfo = {
         ...info,
         api: entry.mustGet ? undefined : newerOf(entry.received, watched),
-        isReleased: isReleased(ownUid),
+        resourcesReclaimed: resourcesReclaimed(ownUid),
         ignoredPatch: entry.ignoredPatch,
       };
       const step: WriteStep = isSettled(entry.settled, input) ? { kind: "none" } : planWrite(input);
@@ -268,7 +268,7 @@ export class ApiStatusWriter implements Component {
     api: Pod,
     info: Pick<WriteInfo, "own" | "couldHaveRunningContainers" | "now">,
   ): string | undefined {
-    const step = planWrite({ ...info, api, isReleased: false, ignoredPatch: undefined });
+    const step = planWrite({ ...info, api, resourcesReclaimed: false, ignoredPatch: undefined });
     if (step.kind !== "patch") return undefined;
     const names = Object.keys(step.patch.status).filter((name) => !name.startsWith("$"));
     const fields = names.filter((name) => !this.#ignoredFields.has(name)).join(",");
@@ -373,7 +373,7 @@ function isSettled(settled: Entry["settled"], input: WriteInfo): boolean {
     settled.api === input.api &&
     settled.own === input.own &&
     settled.couldHaveRunningContainers === input.couldHaveRunningContainers &&
-    settled.isReleased === input.isReleased &&
+    settled.resourcesReclaimed === input.resourcesReclaimed &&
     settled.ignoredPatch === input.ignoredPatch
   );
 }

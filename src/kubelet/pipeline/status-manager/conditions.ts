@@ -2,7 +2,7 @@ import type { Container, Pod, PodCondition } from "../../../lib/model/pod.ts";
 import { isSidecar } from "../../../lib/model/restart-policy.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import { type ApiContainerStatus, type ApiPodStatus, isoSeconds, noTime } from "./api-types.ts";
-import { isFinal, type PodPhase } from "./phase.ts";
+import { isTerminalPhase, type PodPhase } from "./phase.ts";
 import { areContainersRemoved, conditionRestartingAll, couldRestartAll } from "./restart-all.ts";
 import type { StatusInput } from "./status-input.ts";
 
@@ -61,7 +61,7 @@ function resizeConditions(
   { resizes = [], workerPhase }: StatusInput,
   { phase }: ConditionInfo,
 ): PodCondition[] {
-  if (workerPhase === "terminated" || isFinal(phase)) return [];
+  if (workerPhase === "terminated" || isTerminalPhase(phase)) return [];
   return resizes.map(({ type, reason, message, generation, since, at }) => ({
     type,
     ...(generation > 0 ? { observedGeneration: generation } : {}),

@@ -1,5 +1,5 @@
 import type { Container, ContainerState, VolumeMount } from "../../../lib/model/pod.ts";
-import { type ContainerRole, effectiveExitCode, restartDecision } from "../../../lib/model/restart-policy.ts";
+import { type ContainerType, effectiveExitCode, restartDecision } from "../../../lib/model/restart-policy.ts";
 import { newestContainer, type ObservedContainer } from "../../state/observed-pods.ts";
 import type { ApiContainerStatus, Terminated } from "./api-types.ts";
 import {
@@ -18,7 +18,7 @@ import type { StatusInput } from "./status-input.ts";
 /** The status of one container, from the runtime, its previous status, its worker and its probes. */
 export function containerStatus(
   container: Container,
-  role: ContainerRole,
+  containerType: ContainerType,
   previous: ApiContainerStatus | undefined,
   input: StatusInput,
   restartingAll: boolean,
@@ -27,11 +27,11 @@ export function containerStatus(
   const last = newestContainer(input.observed, container.name);
   let status = last
     ? fromRuntime(container, last, previous, input, o, restartingAll)
-    : fromPreviousStatus(container, role, previous, input, o, restartingAll);
+    : fromPreviousStatus(container, containerType, previous, input, o, restartingAll);
   const why =
     input.waiting.get(container.name) ??
     (isReplaced(last, input) ? { reason: o.startingReason, message: undefined } : undefined);
-  if (why && willRun(container, role, last, status, input)) {
+  if (why && willRun(container, containerType, last, status, input)) {
     // The container waits for its next start: its termination becomes the last state.
     status = {
       ...(last ? status : waitingStatus(container, previous, input, o)),
@@ -40,12 +40,12 @@ export function containerStatus(
       restartCount: status.restartCount,
     };
   }
-  const { started, ready } = startedAndReady(container, role, status, previous, input.probe);
+  const { started, ready } = startedAndReady(container, containerType, status, previous, input.probe);
   return {
     ...status,
     ready,
     ...(started === undefined ? {} : { started }),
-    ...(role === "regular" ? resourceHealth(container, previous, input) : {}),
+    ...(containerType === "regular" ? resourceHealth(container, previous, input) : {}),
   };
 }
 
@@ -78,18 +78,18 @@ export function isReplaced(last: ObservedContainer | undefined, { replaced }: St
 /** True if the container is to be started: then its waiting reason is reported. */
 function willRun(
   container: Container,
-  role: ContainerRole,
+  containerType: ContainerType,
   last: ObservedContainer | undefined,
   status: ApiContainerStatus,
   input: StatusInput,
 ): boolean {
   const { pod, workerPhase, gates } = input;
   if (pod.metadata.deletionTimestamp || workerPhase !== "syncing") return false;
-  if (!last) return role !== "init" || !status.state?.terminated;
+  if (!last) return containerType !== "init" || !status.state?.terminated;
   if (last.state === "running") return false;
   if (last.state !== "exited") return true;
-  if (isReplaced(last, input)) return role !== "init" || !isDoneInSandbox(last, input);
-  return restartDecision(pod, container, role, last.exitCode, gates.restart) !== "no";
+  if (isReplaced(last, input)) return containerType !== "init" || !isDoneInSandbox(last, input);
+  return restartDecision(pod, container, containerType, last.exitCode, gates.restart) !== "no";
 }
 
 /** True if an init container has completed in the current sandbox, even if it was to be replaced. */
@@ -213,7 +213,7 @@ function waitingStatus(
 /** The runtime has no container of that name: not yet, or no longer. */
 function fromPreviousStatus(
   container: Container,
-  role: ContainerRole,
+  containerType: ContainerType,
   previous: ApiContainerStatus | undefined,
   input: StatusInput,
   o: StateOptions,
@@ -237,7 +237,7 @@ function fromPreviousStatus(
     const regular = newestContainer(observed, c.name);
     return regular !== undefined && regular.state !== "unknown";
   });
-  if (role === "init" && isInitialized && !restartingAll)
+  if (containerType === "init" && isInitialized && !restartingAll)
     return { ...status, state: { terminated: completedInit() } };
   if (previous?.state?.running && !status.lastState?.terminated) {
     status.lastState = { terminated: lostWhileRunning() };

@@ -273,7 +273,7 @@ const memory: [
   ],
   ["Failed is final", two("Never"), undefined, { previous: { phase: "Failed" } }, "Failed"],
   [
-    "a final phase in the API is kept",
+    "a terminal phase in the API is kept",
     { ...fromApi("Always"), status: { phase: "Failed" } },
     both(run("a"), run("b")),
     {},

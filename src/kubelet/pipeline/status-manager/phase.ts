@@ -1,6 +1,6 @@
 import { type Container, isStatic, type Pod } from "../../../lib/model/pod.ts";
 import {
-  type ContainerRole,
+  type ContainerType,
   defaultRestartLimiters,
   isSidecar,
   type RestartLimiters,
@@ -11,7 +11,7 @@ import { reasonRestartingAll } from "./container-state.ts";
 
 export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed";
 
-export function isFinal(phase: string | undefined): phase is "Succeeded" | "Failed" {
+export function isTerminalPhase(phase: string | undefined): phase is "Succeeded" | "Failed" {
   return phase === "Succeeded" || phase === "Failed";
 }
 
@@ -84,14 +84,14 @@ function initStage(pod: Pod, container: Container, info: PhaseInfo): "pending" |
 function restartable(
   pod: Pod,
   container: Container,
-  role: ContainerRole,
+  containerType: ContainerType,
   end: Terminated,
   { gates = defaultRestartLimiters, replaced, restartingAll }: PhaseInfo,
 ): boolean {
   if (restartingAll) return true;
   if (replaced?.(container.name, end.containerID)) return true;
   if (gates.restartAll && end.reason === reasonRestartingAll) return true;
-  return restartDecision(pod, container, role, end.exitCode, gates) !== "no";
+  return restartDecision(pod, container, containerType, end.exitCode, gates) !== "no";
 }
 
 function byName(

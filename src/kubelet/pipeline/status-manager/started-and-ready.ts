@@ -1,6 +1,6 @@
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { Container } from "../../../lib/model/pod.ts";
-import type { ContainerRole } from "../../../lib/model/restart-policy.ts";
+import type { ContainerType } from "../../../lib/model/restart-policy.ts";
 import type { ApiContainerStatus } from "./api-types.ts";
 import type { StatusInput } from "./status-input.ts";
 
@@ -10,18 +10,18 @@ import type { StatusInput } from "./status-input.ts";
  */
 export function startedAndReady(
   container: Container,
-  role: ContainerRole,
+  containerType: ContainerType,
   status: ApiContainerStatus,
   previous: ApiContainerStatus | undefined,
   probe: StatusInput["probe"],
 ): { started?: boolean; ready: boolean } {
   // Ephemeral containers have no probes.
-  if (role === "ephemeral") return { ready: false };
+  if (containerType === "ephemeral") return { ready: false };
   const sameContainer =
     previous?.containerID && previous.containerID === status.containerID ? previous : undefined;
   const id = bareId(status.containerID);
   const started = isStarted(container, status, sameContainer, id && probe("startup", id));
-  if (role === "init") return { started, ready: status.state?.terminated?.exitCode === 0 };
+  if (containerType === "init") return { started, ready: status.state?.terminated?.exitCode === 0 };
   return { started, ready: started && isReady(container, sameContainer, id && probe("readiness", id)) };
 }
 

@@ -13,7 +13,7 @@ import type { ObservedContainer } from "../../state/observed-pods.ts";
 import type { ProbeOutcome } from "../../state/probe-results.ts";
 import type { ApiPodStatus } from "./api-types.ts";
 import { at, statusOf } from "./fake-input.ts";
-import { isFinal } from "./phase.ts";
+import { isTerminalPhase } from "./phase.ts";
 import type { StatusInput } from "./status-input.ts";
 
 /** The containers of one name in the runtime: none, or one in some state and perhaps an older one. */
@@ -59,7 +59,7 @@ const pods = fc.record({
 
 const workerPhases = ["syncing", "terminating", "terminated"] as const;
 
-test("in any history, final phases are kept, restart counts never decrease, lastTransitionTime changes only with its condition, and the same input results in the same status", () => {
+test("in any history, terminal phases are kept, restart counts never decrease, lastTransitionTime changes only with its condition, and the same input results in the same status", () => {
   fc.assert(
     fc.property(
       pods,
@@ -96,7 +96,7 @@ test("in any history, final phases are kept, restart counts never decrease, last
           );
           const now = statusOf(pod, observed, input);
           check(previous, now);
-          if (workerPhase === "terminated" && !options.isStatic) assert.ok(isFinal(now.phase));
+          if (workerPhase === "terminated" && !options.isStatic) assert.ok(isTerminalPhase(now.phase));
           assert.deepEqual(
             statusOf(pod, observed, { ...input, previous: now, now: wallTime(at + 99_000) }),
             now,
@@ -110,7 +110,7 @@ test("in any history, final phases are kept, restart counts never decrease, last
 });
 
 function check(previous: ApiPodStatus | undefined, now: ApiPodStatus): void {
-  if (isFinal(previous?.phase)) assert.equal(now.phase, previous?.phase);
+  if (isTerminalPhase(previous?.phase)) assert.equal(now.phase, previous?.phase);
   for (const status of [...(now.initContainerStatuses ?? []), ...(now.containerStatuses ?? [])]) {
     assert.equal(Object.keys(status.state ?? {}).length, 1, "a container is in one state");
     if (status.ready && status.name !== "i")
@@ -121,7 +121,7 @@ function check(previous: ApiPodStatus | undefined, now: ApiPodStatus): void {
     assert.ok(status.restartCount >= (old?.restartCount ?? 0), "the restart count never decreases");
   }
   const isReady = now.conditions?.find((c) => c.type === "Ready")?.status === "True";
-  if (isReady) assert.ok(!isFinal(now.phase) && now.containerStatuses?.every((c) => c.ready));
+  if (isReady) assert.ok(!isTerminalPhase(now.phase) && now.containerStatuses?.every((c) => c.ready));
   for (const condition of now.conditions ?? []) {
     const old = previous?.conditions?.find((c) => c.type === condition.type);
     if (old?.status === condition.status) assert.equal(condition.lastTransitionTime, old.lastTransitionTime);

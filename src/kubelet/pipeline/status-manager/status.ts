@@ -1,11 +1,11 @@
 import { type Container, isStatic } from "../../../lib/model/pod.ts";
 import { podQos } from "../../../lib/model/qos.ts";
-import { type ContainerRole, isSidecar } from "../../../lib/model/restart-policy.ts";
+import { type ContainerType, isSidecar } from "../../../lib/model/restart-policy.ts";
 import { addresses } from "./addresses.ts";
 import { type ApiContainerStatus, type ApiPodStatus, isoSeconds } from "./api-types.ts";
 import { podConditions } from "./conditions.ts";
 import { containerStatus, isReplaced } from "./container-status.ts";
-import { isFinal, type PodPhase, podPhase } from "./phase.ts";
+import { isTerminalPhase, type PodPhase, podPhase } from "./phase.ts";
 import { podResources } from "./resources.ts";
 import { isRestartingAll } from "./restart-all.ts";
 import type { StatusInput } from "./status-input.ts";
@@ -16,16 +16,20 @@ export function podStatus(input: StatusInput): ApiPodStatus {
   const { pod, observed, previous, gates } = input;
   if (input.rejected && input.failure) return rejectedStatus(input);
   const isTerminated =
-    input.workerPhase !== "syncing" || input.failure !== undefined || isFinal(previous?.phase);
+    input.workerPhase !== "syncing" || input.failure !== undefined || isTerminalPhase(previous?.phase);
   return fullStatus(input, !isTerminated && isRestartingAll(pod, observed, previous, gates));
 }
 
 function fullStatus(input: StatusInput, restartingAll: boolean): ApiPodStatus {
   const { pod, previous } = input;
-  const statusOf = (container: Container, role: ContainerRole, old: ApiContainerStatus[] | undefined) =>
+  const statusOf = (
+    container: Container,
+    containerType: ContainerType,
+    old: ApiContainerStatus[] | undefined,
+  ) =>
     containerStatus(
       container,
-      role,
+      containerType,
       old?.find((s) => s.name === container.name),
       input,
       restartingAll,
@@ -74,7 +78,7 @@ function generationOf({ pod, previous }: StatusInput): { observedGeneration?: nu
 }
 
 /**
- * The phase with its reason. A final phase is kept, with its reason; a failure takes precedence over the states of the containers.
+ * The phase with its reason. A terminal phase is kept, with its reason; a failure takes precedence over the states of the containers.
  */
 function phaseWithReason(
   input: StatusInput,
@@ -83,12 +87,13 @@ function phaseWithReason(
   restartingAll: boolean,
 ): { phase: PodPhase; reason?: string; message?: string } {
   const { pod, previous, failure, workerPhase, gates } = input;
-  const old = [isStatic(pod) ? undefined : pod.status, previous].find((s) => isFinal(s?.phase)) ?? previous;
+  const old =
+    [isStatic(pod) ? undefined : pod.status, previous].find((s) => isTerminalPhase(s?.phase)) ?? previous;
   const reasons = (from: { reason?: string; message?: string } | undefined) => ({
     ...(from?.reason ? { reason: from.reason } : {}),
     ...(from?.message ? { message: from.message } : {}),
   });
-  if (old && isFinal(old.phase)) return { phase: old.phase, ...reasons(old) };
+  if (old && isTerminalPhase(old.phase)) return { phase: old.phase, ...reasons(old) };
   if (failure) return { phase: failure.phase, ...reasons(failure) };
   const found = podPhase(pod, {
     containers,
@@ -104,7 +109,7 @@ function phaseWithReason(
     gates: gates.restart,
   });
   // A pod that was terminated before it succeeded has failed.
-  const isTerminated = workerPhase === "terminated" && !isStatic(pod) && !isFinal(found);
+  const isTerminated = workerPhase === "terminated" && !isStatic(pod) && !isTerminalPhase(found);
   // Only init containers that run again, in a new sandbox, take a pod from Running to Pending.
   const keepsRunning = found === "Pending" && old?.phase === "Running" && !pod.spec.initContainers?.length;
   const phase = isTerminated ? "Failed" : keepsRunning ? "Running" : found;

@@ -1,5 +1,5 @@
 import type { Container, Pod } from "../../../lib/model/pod.ts";
-import { type ContainerRole, isSidecar, restartDecision } from "../../../lib/model/restart-policy.ts";
+import { type ContainerType, isSidecar, restartDecision } from "../../../lib/model/restart-policy.ts";
 import type { ApiContainerStatus, ApiPodStatus } from "./api-types.ts";
 import { couldRestartAll } from "./restart-all.ts";
 import type { StatusGates } from "./status-input.ts";
@@ -15,13 +15,14 @@ export function invalidTransition(
   if (!previous || policy === "Always" || couldRestartAll(pod, gates)) return undefined;
   const restarted = (
     containers: readonly Container[],
-    role: ContainerRole,
+    containerType: ContainerType,
     old: readonly ApiContainerStatus[] = [],
     now: readonly ApiContainerStatus[] = [],
   ) =>
     containers.find((container) => {
       const end = old.find((s) => s.name === container.name)?.state?.terminated;
-      if (!end || restartDecision(pod, container, role, end.exitCode, gates.restart) !== "no") return false;
+      if (!end || restartDecision(pod, container, containerType, end.exitCode, gates.restart) !== "no")
+        return false;
       const status = now.find((s) => s.name === container.name);
       return status !== undefined && !status.state?.terminated;
     });

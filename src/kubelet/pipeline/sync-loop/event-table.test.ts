@@ -27,7 +27,7 @@ const expected: Record<EventKind, string> = {
   "pod-rejected": "workers",
   "pod-evicted": "workers",
   "pod-shutdown": "workers",
-  "pod-released": "statusWriter podsApi",
+  "pod-resources-reclaimed": "statusWriter podsApi",
   "worker-gone":
     "logFollowers explanations probes status allocation exclusiveResources evictedPods startupLatency statusWriter mirrors podsApi overview console volumes",
   "status-changed": "overview console podsApi workers statusWriter",
@@ -79,7 +79,7 @@ const anEvent: { [K in EventKind]: KubeletEvent & { kind: K } } = {
   "pod-rejected": { kind: "pod-rejected", uid, failure },
   "pod-evicted": { kind: "pod-evicted", uid, failure },
   "pod-shutdown": { kind: "pod-shutdown", uid, failure, graceSeconds: 5 },
-  "pod-released": { kind: "pod-released", uid },
+  "pod-resources-reclaimed": { kind: "pod-resources-reclaimed", uid },
   "worker-gone": { kind: "worker-gone", uid, worker: {} as never },
   "status-changed": { kind: "status-changed", uid },
   "volumes-in-use": { kind: "volumes-in-use" },
@@ -163,20 +163,20 @@ test("a handler that is not in the table is an error, and so is a row without it
   );
 });
 
-test("a pod is released before its status is written and it may be deleted", async () => {
+test("the resources of a pod are reclaimed before its status is written and it may be deleted", async () => {
   const calls: string[] = [];
   const recorded = recording([]);
   const { loop, stop } = await started({
     ...recorded,
     statusWriter: {
       ...recorded.statusWriter,
-      "pod-released": () => calls.push("released"),
+      "pod-resources-reclaimed": () => calls.push("reclaimed"),
       "worker-changed": () => calls.push("written"),
     } as EventHandlers["statusWriter"],
   });
-  loop.post({ kind: "pod-released", uid: uid as PodUid });
+  loop.post({ kind: "pod-resources-reclaimed", uid: uid as PodUid });
   loop.post({ kind: "worker-changed", uid });
   await settle(1);
   stop.abort();
-  assert.deepEqual(calls, ["released", "written"]);
+  assert.deepEqual(calls, ["reclaimed", "written"]);
 });

@@ -37,7 +37,7 @@ export const eventTable = {
   "pod-evicted": ["workers"],
   "pod-shutdown": ["workers"],
   // A pod is deleted in the API only after this.
-  "pod-released": ["statusWriter", "podsApi"],
+  "pod-resources-reclaimed": ["statusWriter", "podsApi"],
   // The explanation comes before probes and status are deleted: it is built from them.
   "worker-gone": [
     "logFollowers",

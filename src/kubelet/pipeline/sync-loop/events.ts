@@ -64,7 +64,7 @@ export type KubeletEvent =
       readonly graceSeconds: number;
     }
   /** Volumes and cgroup of a terminated pod are removed. */
-  | { readonly kind: "pod-released"; readonly uid: PodUid }
+  | { readonly kind: "pod-resources-reclaimed"; readonly uid: PodUid }
   | { readonly kind: "worker-gone"; readonly uid: PodUid; readonly worker: PodSyncStatus }
   | { readonly kind: "status-changed"; readonly uid: PodUid }
   // Volumes

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import type { Fields, Logger } from "../../../lib/base/logger.ts";
-import { ListWatch } from "../../../lib/clients/kube/list-watch.ts";
+import { Reflector } from "../../../lib/clients/kube/reflector.ts";
 import type { Change } from "../../../lib/clients/kube/store.ts";
 import { malformedWatchEvent } from "../../../lib/clients/kube/watch-stream.ts";
 import { type ApiObject, collectionPath, toApiObject } from "./api-object.ts";
@@ -10,7 +10,7 @@ import type { ObjectApi } from "./uncached-objects.ts";
 /** Watches one object by its name: nodes are not authorized to watch Secrets and ConfigMaps otherwise. */
 export class ObjectWatch {
   readonly #ref: ObjectRef;
-  readonly #list: ListWatch<ApiObject>;
+  readonly #list: Reflector<ApiObject>;
   readonly #stop = new AbortController();
 
   constructor(
@@ -18,7 +18,7 @@ export class ObjectWatch {
     o: { api: ObjectApi; clock: Clock; logger: Logger; onChange: (change: Change<ApiObject>) => void },
   ) {
     this.#ref = ref;
-    this.#list = new ListWatch<ApiObject>({
+    this.#list = new Reflector<ApiObject>({
       name: refKey(ref),
       path: collectionPath(ref),
       fieldSelector: `metadata.name=${ref.name}`,

@@ -1,12 +1,16 @@
-import type { CgroupDriver, CgroupResources, RemoveOptions } from "../../../lib/host/cgroups/driver.ts";
-import { type CgroupName, type CgroupNaming, childName, parseName, toPath } from "./names.ts";
+import type {
+  CgroupFilesystem,
+  CgroupResources,
+  RemoveOptions,
+} from "../../../lib/host/cgroups/cgroup-filesystem.ts";
+import { type CgroupDriver, type CgroupName, childName, parseName, toPath } from "./names.ts";
 
 /**
  * Cgroups by name, independent of how the node's cgroup driver (cgroupfs or systemd) names and creates them. The
- * operations are those of CgroupDriver.
+ * operations are those of CgroupFilesystem.
  */
 export interface CgroupManager {
-  readonly naming: CgroupNaming;
+  readonly driver: CgroupDriver;
   readonly version: 1 | 2;
   /** The path below the cgroup mounts, which is also what the runtime expects as cgroup parent. */
   pathOf(name: CgroupName): string;
@@ -28,14 +32,14 @@ export interface CgroupManager {
 
 /** The operations that all drivers have in common: a cgroup is a directory at the path of its name. */
 export abstract class DirectoryCgroups implements CgroupManager {
-  readonly naming: CgroupNaming;
+  readonly driver: CgroupDriver;
   readonly version: 1 | 2;
-  protected readonly driver: CgroupDriver;
+  protected readonly filesystem: CgroupFilesystem;
 
-  protected constructor(driver: CgroupDriver, naming: CgroupNaming) {
+  protected constructor(filesystem: CgroupFilesystem, driver: CgroupDriver) {
+    this.filesystem = filesystem;
     this.driver = driver;
-    this.naming = naming;
-    this.version = driver.version;
+    this.version = filesystem.version;
   }
 
   abstract create(name: CgroupName, resources: CgroupResources): Promise<void>;
@@ -43,55 +47,55 @@ export abstract class DirectoryCgroups implements CgroupManager {
   abstract remove(name: CgroupName, options?: RemoveOptions): Promise<void>;
 
   pathOf(name: CgroupName): string {
-    return toPath(name, this.naming);
+    return toPath(name, this.driver);
   }
 
   nameOf(path: string): CgroupName {
-    return parseName(path, this.naming);
+    return parseName(path, this.driver);
   }
 
   exists(name: CgroupName): Promise<boolean> {
-    return this.driver.exists(this.pathOf(name));
+    return this.filesystem.exists(this.pathOf(name));
   }
 
   missingControllers(name: CgroupName): Promise<string[] | undefined> {
-    return this.driver.missingControllers(this.pathOf(name));
+    return this.filesystem.missingControllers(this.pathOf(name));
   }
 
   pids(name: CgroupName): Promise<number[]> {
-    return this.driver.pids(this.pathOf(name));
+    return this.filesystem.pids(this.pathOf(name));
   }
 
   entries(name: CgroupName): Promise<string[]> {
-    return this.driver.children(this.pathOf(name));
+    return this.filesystem.children(this.pathOf(name));
   }
 
   removeEntry(name: CgroupName, entry: string): Promise<void> {
-    return this.driver.remove(`${this.pathOf(name)}/${entry}`);
+    return this.filesystem.remove(`${this.pathOf(name)}/${entry}`);
   }
 
   async children(name: CgroupName): Promise<CgroupName[]> {
-    const dirs = await this.driver.children(this.pathOf(name));
-    const children = dirs.map((dir) => childName(name, dir, this.naming));
+    const dirs = await this.filesystem.children(this.pathOf(name));
+    const children = dirs.map((dir) => childName(name, dir, this.driver));
     return children.filter((child) => child !== undefined);
   }
 }
 
 /** The cgroupfs driver: directories, and nothing else. */
 export class CgroupfsManager extends DirectoryCgroups {
-  constructor(driver: CgroupDriver) {
-    super(driver, "cgroupfs");
+  constructor(filesystem: CgroupFilesystem) {
+    super(filesystem, "cgroupfs");
   }
 
   create(name: CgroupName, resources: CgroupResources): Promise<void> {
-    return this.driver.create(this.pathOf(name), resources);
+    return this.filesystem.create(this.pathOf(name), resources);
   }
 
   update(name: CgroupName, resources: CgroupResources): Promise<void> {
-    return this.driver.update(this.pathOf(name), resources);
+    return this.filesystem.update(this.pathOf(name), resources);
   }
 
   remove(name: CgroupName, options?: RemoveOptions): Promise<void> {
-    return this.driver.remove(this.pathOf(name), options);
+    return this.filesystem.remove(this.pathOf(name), options);
   }
 }

@@ -23,7 +23,7 @@ export function timedCgroups(
     }
   };
   return {
-    naming: manager.naming,
+    driver: manager.driver,
     version: manager.version,
     pathOf: (name) => manager.pathOf(name),
     nameOf: (path) => manager.nameOf(path),

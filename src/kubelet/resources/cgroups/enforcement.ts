@@ -1,4 +1,4 @@
-import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import type { CgroupResources } from "../../../lib/host/cgroups/cgroup-filesystem.ts";
 import {
   amountsOf,
   milliCpuToShares,

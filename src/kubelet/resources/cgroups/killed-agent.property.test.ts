@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { silentLogger } from "../../../lib/base/logger.ts";
-import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import type { CgroupResources } from "../../../lib/host/cgroups/cgroup-filesystem.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import { CgroupfsManager } from "./cgroup-manager.ts";
-import { FakeCgroupDriver } from "./fake-cgroup-driver.ts";
+import { FakeCgroupFilesystem } from "./fake-cgroup-filesystem.ts";
 import { type LimitSettings, podCgroupLimits } from "./limits.ts";
 import { createPodCgroups } from "./pod-cgroups.ts";
 
@@ -31,7 +31,7 @@ const pods = uids.map(
 );
 
 /** Cgroups outlive an agent, which may be killed before any change, and between any two limits. */
-class Kernel extends FakeCgroupDriver {
+class Kernel extends FakeCgroupFilesystem {
   /** Changes until the agent is killed. */
   left = Infinity;
 
@@ -98,9 +98,9 @@ test("after any kills, desired pods have all of their limits, and no other pod h
     }),
   ));
 
-function start(driver: Kernel) {
+function start(filesystem: Kernel) {
   return createPodCgroups({
-    manager: new CgroupfsManager(driver),
+    manager: new CgroupfsManager(filesystem),
     cgroupsPerQos: true,
     cgroupRoot: "/",
     limits,

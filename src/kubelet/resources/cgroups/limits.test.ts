@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import type { CgroupResources } from "../../../lib/host/cgroups/cgroup-filesystem.ts";
 import { type FakeContainer, fakeContainer, fakePod } from "../../../lib/model/fake-pod.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
-import { type LimitSettings, podCgroupLimits, tierLimits } from "./limits.ts";
+import { type LimitSettings, podCgroupLimits, qosCgroupLimits } from "./limits.ts";
 
 const settings: LimitSettings = {
   cpuCfsQuota: true,
@@ -124,21 +124,21 @@ describe("podCgroupLimits", () => {
   });
 });
 
-describe("tierLimits", () => {
+describe("qosCgroupLimits", () => {
   it("Burstable has the CPU that its pods request, BestEffort the minimum", () => {
-    const limits = tierLimits([pod(burstable), pod(burstable), pod(guaranteed), pod({})], {
+    const limits = qosCgroupLimits([pod(burstable), pod(burstable), pod(guaranteed), pod({})], {
       ...settings,
       hugepageSizes: ["2MB"],
     });
     assert.equal(limits.burstable.cpuShares, 102n);
     assert.equal(limits.bestEffort.cpuShares, 2n);
     assert.equal(limits.root.cpuShares, undefined);
-    for (const tier of Object.values(limits)) assert.equal(tier.hugepages.get("2MB"), 1n << 62n);
+    for (const cgroup of Object.values(limits)) assert.equal(cgroup.hugepages.get("2MB"), 1n << 62n);
   });
   it("Burstable has the minimum if it has no pods", () =>
-    assert.equal(tierLimits([], settings).burstable.cpuShares, 2n));
-  it("MemoryQoS protects the memory that the pods of a tier request, and in the root that of both tiers", () => {
-    const limits = tierLimits([pod(burstable), pod(guaranteed)], {
+    assert.equal(qosCgroupLimits([], settings).burstable.cpuShares, 2n));
+  it("MemoryQoS protects the memory that the pods of a QoS class request, and in the root that of both classes", () => {
+    const limits = qosCgroupLimits([pod(burstable), pod(guaranteed)], {
       ...settings,
       memoryQos: true,
       memoryReservationPolicy: "TieredReservation",

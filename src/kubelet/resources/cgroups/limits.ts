@@ -1,4 +1,4 @@
-import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import type { CgroupResources } from "../../../lib/host/cgroups/cgroup-filesystem.ts";
 import { podExclusiveCpus } from "../../../lib/model/exclusive-cpus.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { podQos } from "../../../lib/model/qos.ts";
@@ -79,14 +79,14 @@ function memoryProtection(
   return { unified: { [guaranteed ? "memory.min" : "memory.low"]: String(request) } };
 }
 
-export interface TierLimits {
+export interface QosCgroupLimits {
   readonly root: CgroupResources;
   readonly burstable: CgroupResources;
   readonly bestEffort: CgroupResources;
 }
 
-/** The QoS tiers share the CPU by the requests of their pods; BestEffort gets the minimum. */
-export function tierLimits(pods: readonly Pod[], settings: LimitSettings): TierLimits {
+/** The QoS cgroups share the CPU by the requests of their pods; BestEffort gets the minimum. */
+export function qosCgroupLimits(pods: readonly Pod[], settings: LimitSettings): QosCgroupLimits {
   const podLevel = settings.podLevelResources;
   const cpu = pods
     .filter((pod) => podQos(pod, { podLevel }) === "Burstable")

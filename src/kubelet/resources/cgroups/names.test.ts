@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import {
-  type CgroupNaming,
+  type CgroupDriver,
   childName,
   parseName,
   parseRoot,
@@ -24,7 +24,7 @@ describe("cgroup names", () => {
       "/kubepods/pod3fdc9486-faef-4296",
     ],
     [
-      "Burstable has a tier",
+      "Burstable has its own cgroup",
       toPath(podName(root, "Burstable", uid), "cgroupfs"),
       "/kubepods/burstable/pod3fdc9486-faef-4296",
     ],
@@ -42,11 +42,11 @@ describe("cgroup names", () => {
   ];
   for (const [rule, path, want] of rows) it(rule, () => assert.equal(path, want));
 
-  const naming = fc.constantFrom<CgroupNaming>("cgroupfs", "systemd");
-  it("a directory yields the pod UID, in both namings", () => {
+  const driver = fc.constantFrom<CgroupDriver>("cgroupfs", "systemd");
+  it("a directory yields the pod UID, with both drivers", () => {
     const anyUid = fc.uuid().map((text) => text as PodUid);
     fc.assert(
-      fc.property(anyUid, naming, (some, way) => {
+      fc.property(anyUid, driver, (some, way) => {
         const name = podName(root, "Burstable", some);
         const dir = toPath(name, way).split("/").at(-1)!;
         const child = childName(qosName(root, "Burstable"), dir, way);
@@ -55,10 +55,10 @@ describe("cgroup names", () => {
       }),
     );
   });
-  it("a path yields its name, in both namings", () => {
+  it("a path yields its name, with both drivers", () => {
     const part = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}[a-z0-9]$/);
     fc.assert(
-      fc.property(fc.array(part, { maxLength: 4 }), naming, (name, way) => {
+      fc.property(fc.array(part, { maxLength: 4 }), driver, (name, way) => {
         assert.deepEqual(parseName(toPath(name, way), way), name);
       }),
     );

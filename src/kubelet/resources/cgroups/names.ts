@@ -2,7 +2,7 @@ import { KubeletError } from "../../../lib/base/errors.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import type { QosClass } from "../../../lib/model/qos.ts";
 
-export type CgroupNaming = "cgroupfs" | "systemd";
+export type CgroupDriver = "cgroupfs" | "systemd";
 
 /** A cgroup by its path elements, independent of the driver: ["kubepods", "burstable", "pod<uid>"]. */
 export type CgroupName = readonly string[];
@@ -28,9 +28,9 @@ export function podName(root: CgroupName, qos: QosClass, uid: PodUid): CgroupNam
 }
 
 /** The path below the cgroup mounts. */
-export function toPath(name: CgroupName, naming: CgroupNaming): string {
+export function toPath(name: CgroupName, driver: CgroupDriver): string {
   if (name.length === 0) return "/";
-  return naming === "systemd" ? toSlices(name) : `/${name.join("/")}`;
+  return driver === "systemd" ? toSlices(name) : `/${name.join("/")}`;
 }
 
 /**
@@ -43,9 +43,9 @@ function toSlices(name: CgroupName): string {
 }
 
 /** The cgroup at a path: with systemd the last slice has the whole name, so its parents may be omitted. */
-export function parseName(path: string, naming: CgroupNaming): CgroupName {
+export function parseName(path: string, driver: CgroupDriver): CgroupName {
   const parts = path.split("/").filter((part) => part !== "");
-  if (naming === "cgroupfs") return parts;
+  if (driver === "cgroupfs") return parts;
   const last = parts.at(-1) ?? "";
   return (last.endsWith(slice) ? last.slice(0, -slice.length) : last)
     .split("-")
@@ -53,11 +53,11 @@ export function parseName(path: string, naming: CgroupNaming): CgroupName {
     .map((part) => part.replaceAll("_", "-"));
 }
 
-/** The cgroup of a direct subdirectory of a parent; undefined for directories that this naming does not produce. */
-export function childName(parent: CgroupName, dir: string, naming: CgroupNaming): CgroupName | undefined {
-  if (naming === "cgroupfs") return [...parent, dir];
+/** The cgroup of a direct subdirectory of a parent; undefined for directories that this driver does not produce. */
+export function childName(parent: CgroupName, dir: string, driver: CgroupDriver): CgroupName | undefined {
+  if (driver === "cgroupfs") return [...parent, dir];
   if (!dir.endsWith(slice)) return undefined;
-  const name = parseName(dir, naming);
+  const name = parseName(dir, driver);
   return name.length > parent.length ? name : undefined;
 }
 

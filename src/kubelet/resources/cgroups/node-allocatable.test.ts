@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { CgroupfsManager } from "./cgroup-manager.ts";
 import type { Enforcement } from "./enforcement.ts";
-import { FakeCgroupDriver } from "./fake-cgroup-driver.ts";
+import { FakeCgroupFilesystem } from "./fake-cgroup-filesystem.ts";
 import { NodeAllocatable, type NodeAllocatableOptions } from "./node-allocatable.ts";
 
 const enforcement: Enforcement = {
@@ -19,12 +19,12 @@ const enforcement: Enforcement = {
 
 async function setUp(t: { after(fn: () => void): void }, over: Partial<NodeAllocatableOptions> = {}) {
   const clock = new FakeClock();
-  const driver = new FakeCgroupDriver();
+  const filesystem = new FakeCgroupFilesystem();
   const events: string[] = [];
   const stop = new AbortController();
   t.after(() => stop.abort());
   const component = new NodeAllocatable({
-    manager: new CgroupfsManager(driver),
+    manager: new CgroupfsManager(filesystem),
     podsCgroup: ["node", "kubepods"],
     enforcement,
     events: {
@@ -34,16 +34,16 @@ async function setUp(t: { after(fn: () => void): void }, over: Partial<NodeAlloc
     clock,
     ...over,
   });
-  await driver.create("/node/kubepods", {});
-  return { clock, driver, events, component, start: () => component.start(stop.signal) };
+  await filesystem.create("/node/kubepods", {});
+  return { clock, filesystem, events, component, start: () => component.start(stop.signal) };
 }
 
 test("pods and daemons are limited, and events report it", async (t) => {
-  const { driver, events, start } = await setUp(t);
-  await driver.create("/kube.slice/daemons", {});
+  const { filesystem, events, start } = await setUp(t);
+  await filesystem.create("/kube.slice/daemons", {});
   await start();
-  assert.equal(driver.cgroups.get("/node/kubepods")?.memory, 7n << 30n);
-  assert.equal(driver.cgroups.get("/kube.slice/daemons")?.memory, 1n << 30n);
+  assert.equal(filesystem.cgroups.get("/node/kubepods")?.memory, 7n << 30n);
+  assert.equal(filesystem.cgroups.get("/kube.slice/daemons")?.memory, 1n << 30n);
   assert.deepEqual(events, [
     "NodeAllocatableEnforced: Updated Node Allocatable limit across pods",
     "NodeAllocatableEnforced: Updated limits on kube reserved cgroup /kube.slice/daemons",
@@ -51,27 +51,27 @@ test("pods and daemons are limited, and events report it", async (t) => {
 });
 
 test("a cgroup of daemons that does not exist, or lacks a controller, fails startup and is named", async (t) => {
-  const { driver, events, start } = await setUp(t);
+  const { filesystem, events, start } = await setUp(t);
   const missing = `Failed to enforce Kube Reserved Cgroup Limits on "/kube.slice/daemons": cgroup ["kube.slice" "daemons"] doesn't exist`;
   await assert.rejects(start(), { code: "InvalidCgroup", message: missing });
   assert.equal(events.at(-1), `FailedNodeAllocatableEnforcement: ${missing}`);
-  await driver.create("/kube.slice/daemons", {});
-  driver.without = ["memory", "pids"];
+  await filesystem.create("/kube.slice/daemons", {});
+  filesystem.without = ["memory", "pids"];
   await assert.rejects(start(), /daemons"\] has some missing controllers: memory, pids \(/);
 });
 
 test("pods that use more than the limit are limited as soon as they use less", async (t) => {
-  const { clock, driver, events, start, component } = await setUp(t, {
+  const { clock, filesystem, events, start, component } = await setUp(t, {
     enforcement: { ...enforcement, levels: ["pods"] },
   });
-  driver.updateError = new Error("EBUSY");
+  filesystem.updateError = new Error("EBUSY");
   await start();
   await clock.advance(60_000);
-  driver.updateError = undefined;
-  assert.equal(driver.cgroups.get("/node/kubepods")?.memory, undefined);
+  filesystem.updateError = undefined;
+  assert.equal(filesystem.cgroups.get("/node/kubepods")?.memory, undefined);
   await clock.advance(60_000);
   await component.done;
-  assert.equal(driver.cgroups.get("/node/kubepods")?.memory, 7n << 30n);
+  assert.equal(filesystem.cgroups.get("/node/kubepods")?.memory, 7n << 30n);
   const busy = `FailedNodeAllocatableEnforcement: Failed to update Node Allocatable Limits ["node" "kubepods"]: EBUSY`;
   assert.deepEqual(events, [
     busy,
@@ -81,9 +81,9 @@ test("pods that use more than the limit are limited as soon as they use less", a
 });
 
 test("only the reservations are enforced if there is no cgroup of all pods", async (t) => {
-  const { driver, events, start } = await setUp(t, { podsCgroup: undefined });
-  await driver.create("/kube.slice/daemons", {});
+  const { filesystem, events, start } = await setUp(t, { podsCgroup: undefined });
+  await filesystem.create("/kube.slice/daemons", {});
   await start();
-  assert.equal(driver.cgroups.get("/node/kubepods")?.memory, undefined);
+  assert.equal(filesystem.cgroups.get("/node/kubepods")?.memory, undefined);
   assert.equal(events.length, 1);
 });

@@ -3,7 +3,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { silentLogger } from "../../../lib/base/logger.ts";
-import { cgroupDriver, detectLayout, readHugepageSizes } from "../../../lib/host/cgroups/cgroup-driver.ts";
+import {
+  cgroupFilesystem,
+  detectLayout,
+  readHugepageSizes,
+} from "../../../lib/host/cgroups/mounted-cgroups.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import { CgroupfsManager } from "./cgroup-manager.ts";
 import { createPodCgroups } from "./pod-cgroups.ts";
@@ -13,10 +17,10 @@ const skip = process.getuid?.() === 0 ? false : "only root may create cgroups";
 /** On real cgroups, below one of this test. */
 describe("pod cgroups on this host", { skip }, async () => {
   const layout = await detectLayout();
-  const driver = cgroupDriver(layout);
+  const filesystem = cgroupFilesystem(layout);
   const cgroupRoot = `/kubelet-ts-test-pods-${process.pid}`;
   const cgroups = createPodCgroups({
-    manager: new CgroupfsManager(driver),
+    manager: new CgroupfsManager(filesystem),
     cgroupsPerQos: true,
     cgroupRoot,
     limits: {
@@ -39,10 +43,10 @@ describe("pod cgroups on this host", { skip }, async () => {
     const mount = layout.version === 1 ? layout.mounts.get(controller)! : layout.root;
     return readFileSync(join(mount, cgroups.parentFor(pod), file), "utf8").trim();
   };
-  after(() => driver.remove(cgroupRoot));
+  after(() => filesystem.remove(cgroupRoot));
 
   it("are created, found again after a restart, and removed", async () => {
-    await driver.create(cgroupRoot, {});
+    await filesystem.create(cgroupRoot, {});
     await cgroups.start();
     await cgroups.ensure(pod);
     await cgroups.updateQos([pod]);

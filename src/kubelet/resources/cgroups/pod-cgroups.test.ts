@@ -4,7 +4,7 @@ import { type Logger, silentLogger } from "../../../lib/base/logger.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import { CgroupfsManager } from "./cgroup-manager.ts";
-import { FakeCgroupDriver } from "./fake-cgroup-driver.ts";
+import { FakeCgroupFilesystem } from "./fake-cgroup-filesystem.ts";
 import { createPodCgroups, type PodCgroupsOptions } from "./pod-cgroups.ts";
 
 const uid = "u-1" as PodUid;
@@ -15,9 +15,9 @@ const burstable = fakePod({
 const bestEffort = fakePod({ metadata: { uid: "u-2" as PodUid } });
 
 function setUp(over: Partial<PodCgroupsOptions> = {}) {
-  const driver = new FakeCgroupDriver();
+  const filesystem = new FakeCgroupFilesystem();
   const cgroups = createPodCgroups({
-    manager: new CgroupfsManager(driver),
+    manager: new CgroupfsManager(filesystem),
     cgroupsPerQos: true,
     cgroupRoot: "/",
     limits: {
@@ -32,49 +32,49 @@ function setUp(over: Partial<PodCgroupsOptions> = {}) {
     logger: silentLogger,
     ...over,
   });
-  return { driver, cgroups };
+  return { filesystem, cgroups };
 }
 
 describe("pod cgroups", () => {
-  it("start with a root and two tiers", async () => {
-    const { driver, cgroups } = setUp();
+  it("start with a root and two QoS cgroups", async () => {
+    const { filesystem, cgroups } = setUp();
     await cgroups.start();
     assert.deepEqual(
-      [...driver.cgroups.keys()],
+      [...filesystem.cgroups.keys()],
       ["/kubepods", "/kubepods/burstable", "/kubepods/besteffort"],
     );
-    assert.equal(driver.cgroups.get("/kubepods/besteffort")?.cpuShares, 2n);
+    assert.equal(filesystem.cgroups.get("/kubepods/besteffort")?.cpuShares, 2n);
   });
-  it("keep the CPU shares of the Burstable tier across a restart", async () => {
-    const { driver, cgroups } = setUp();
-    await driver.create("/kubepods/burstable", { cpuShares: 4000n });
+  it("keep the CPU shares of the Burstable cgroup across a restart", async () => {
+    const { filesystem, cgroups } = setUp();
+    await filesystem.create("/kubepods/burstable", { cpuShares: 4000n });
     await cgroups.start();
-    assert.equal(driver.cgroups.get("/kubepods/burstable")?.cpuShares, 4000n);
+    assert.equal(filesystem.cgroups.get("/kubepods/burstable")?.cpuShares, 4000n);
   });
-  it("are created below their tier with their limits, once", async () => {
-    const { driver, cgroups } = setUp();
+  it("are created below their QoS cgroup with their limits, once", async () => {
+    const { filesystem, cgroups } = setUp();
     await cgroups.start();
     assert.equal(cgroups.parentFor(burstable), "/kubepods/burstable/podu-1");
     assert.equal(await cgroups.exists(burstable), false);
     await cgroups.ensure(burstable);
     assert.equal(await cgroups.exists(burstable), true);
-    assert.equal(driver.cgroups.get("/kubepods/burstable/podu-1")?.cpuShares, 512n);
-    await driver.update("/kubepods/burstable/podu-1", { cpuShares: 9n });
+    assert.equal(filesystem.cgroups.get("/kubepods/burstable/podu-1")?.cpuShares, 512n);
+    await filesystem.update("/kubepods/burstable/podu-1", { cpuShares: 9n });
     await cgroups.ensure(burstable);
-    assert.equal(driver.cgroups.get("/kubepods/burstable/podu-1")?.cpuShares, 9n);
+    assert.equal(filesystem.cgroups.get("/kubepods/burstable/podu-1")?.cpuShares, 9n);
   });
   it("of a previous agent get their limits once: it may have been killed before it had set all of them", async () => {
-    const { driver, cgroups } = setUp();
-    await driver.create("/kubepods/burstable/podu-1", {});
+    const { filesystem, cgroups } = setUp();
+    await filesystem.create("/kubepods/burstable/podu-1", {});
     await cgroups.ensure(burstable);
-    assert.equal(driver.cgroups.get("/kubepods/burstable/podu-1")?.cpuShares, 512n);
+    assert.equal(filesystem.cgroups.get("/kubepods/burstable/podu-1")?.cpuShares, 512n);
   });
   it("of pods that only wait for their volumes get the minimum CPU shares", async () => {
-    const { driver, cgroups } = setUp();
+    const { filesystem, cgroups } = setUp();
     await cgroups.ensure(burstable);
     await cgroups.reduceCpu(uid);
-    assert.equal(driver.cgroups.get("/kubepods/burstable/podu-1")?.cpuShares, 2n);
-    assert.equal(driver.cgroups.size, 1);
+    assert.equal(filesystem.cgroups.get("/kubepods/burstable/podu-1")?.cpuShares, 2n);
+    assert.equal(filesystem.cgroups.size, 1);
   });
   it("are created without a limit that the kernel rejects, and it is logged", async () => {
     const lines: string[] = [];
@@ -82,28 +82,28 @@ describe("pod cgroups", () => {
       ...silentLogger,
       error: (message, fields) => lines.push(`${message}: ${fields?.err}`),
     };
-    const { driver, cgroups } = setUp({ logger });
-    driver.updateError = new Error("EINVAL");
+    const { filesystem, cgroups } = setUp({ logger });
+    filesystem.updateError = new Error("EINVAL");
     await cgroups.ensure(burstable);
     assert.equal(await cgroups.exists(burstable), true);
     assert.deepEqual(lines, ["Failed to set limit of pod cgroup: EINVAL"]);
   });
-  it("are listed and removed by UID, in any tier", async () => {
-    const { driver, cgroups } = setUp();
+  it("are listed and removed by UID, in any QoS cgroup", async () => {
+    const { filesystem, cgroups } = setUp();
     await cgroups.start();
     await cgroups.ensure(burstable);
     await cgroups.ensure(bestEffort);
-    await driver.create("/kubepods/podu-1/container", {});
+    await filesystem.create("/kubepods/podu-1/container", {});
     assert.deepEqual(new Set(await cgroups.list()), new Set(["u-1", "u-2"]));
     await cgroups.remove(uid);
     assert.deepEqual(await cgroups.list(), ["u-2"]);
     assert.deepEqual(
-      [...driver.cgroups.keys()].filter((name) => name.includes("podu-1")),
+      [...filesystem.cgroups.keys()].filter((name) => name.includes("podu-1")),
       [],
     );
   });
   it("lose containers that the runtime does not know, with either driver's names, and nothing else", async () => {
-    const { driver, cgroups } = setUp();
+    const { filesystem, cgroups } = setUp();
     await cgroups.ensure(burstable);
     const [known, stray, other] = ["a", "b", "c"].map((digit) => digit.repeat(64)) as [
       string,
@@ -112,49 +112,49 @@ describe("pod cgroups", () => {
     ];
     const base = "/kubepods/burstable/podu-1";
     for (const name of [known, stray, `cri-containerd-${other}.scope`, "own"])
-      await driver.create(`${base}/${name}`, {});
+      await filesystem.create(`${base}/${name}`, {});
     assert.deepEqual(await cgroups.removeUnknown(burstable, new Set([known])), [
       stray,
       `cri-containerd-${other}.scope`,
     ]);
-    assert.deepEqual(await driver.children(base), [known, "own"]);
+    assert.deepEqual(await filesystem.children(base), [known, "own"]);
     assert.deepEqual(await cgroups.removeUnknown(burstable, new Set([known])), []);
   });
-  it("share the CPU between the tiers by the requests of the running pods", async () => {
-    const { driver, cgroups } = setUp();
+  it("share the CPU between the QoS cgroups by the requests of the running pods", async () => {
+    const { filesystem, cgroups } = setUp();
     await cgroups.start();
     await cgroups.updateQos([burstable, bestEffort, burstable]);
-    assert.equal(driver.cgroups.get("/kubepods/burstable")?.cpuShares, 1024n);
+    assert.equal(filesystem.cgroups.get("/kubepods/burstable")?.cpuShares, 1024n);
     await cgroups.updateQos([]);
-    assert.equal(driver.cgroups.get("/kubepods/burstable")?.cpuShares, 2n);
+    assert.equal(filesystem.cgroups.get("/kubepods/burstable")?.cpuShares, 2n);
   });
   it("are below cgroupRoot, which must exist with the controllers that pods need", async () => {
-    const { driver, cgroups } = setUp({ cgroupRoot: "/node" });
+    const { filesystem, cgroups } = setUp({ cgroupRoot: "/node" });
     await assert.rejects(cgroups.start(), /cgroupRoot: "\/node" doesn't exist/);
-    await driver.create("/node", {});
-    driver.without = ["cpuset", "hugetlb"];
+    await filesystem.create("/node", {});
+    filesystem.without = ["cpuset", "hugetlb"];
     await assert.rejects(
       cgroups.start(),
       /cgroupRoot: "\/node" has some missing controllers: cpuset, hugetlb/,
     );
-    driver.without = [];
+    filesystem.without = [];
     await cgroups.start();
     assert.equal(cgroups.parentFor(bestEffort), "/node/kubepods/besteffort/podu-2");
   });
   it("fail to start if the kubepods cgroup does not have the controllers that pods need", async () => {
-    const { driver, cgroups } = setUp();
-    driver.without = ["memory"];
+    const { filesystem, cgroups } = setUp();
+    filesystem.without = ["memory"];
     await assert.rejects(cgroups.start(), /cgroup "\/kubepods" has some missing controllers: memory \(/);
   });
   it("are not created with cgroupsPerQOS off", async () => {
-    const { driver, cgroups } = setUp({ cgroupsPerQos: false, cgroupRoot: "/custom" });
+    const { filesystem, cgroups } = setUp({ cgroupsPerQos: false, cgroupRoot: "/custom" });
     await cgroups.start();
     await cgroups.ensure(burstable);
     await cgroups.updateQos([burstable]);
     await cgroups.remove(uid);
     assert.equal(cgroups.parentFor(burstable), "/custom");
     assert.deepEqual(
-      [await cgroups.exists(burstable), await cgroups.list(), driver.cgroups.size],
+      [await cgroups.exists(burstable), await cgroups.list(), filesystem.cgroups.size],
       [true, [], 0],
     );
   });

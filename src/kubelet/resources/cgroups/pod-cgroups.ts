@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import type { CgroupResources } from "../../../lib/host/cgroups/cgroup-filesystem.ts";
 import { containerIdIn } from "../../../lib/model/oom-kill.ts";
 import { type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import { podQos, type QosClass } from "../../../lib/model/qos.ts";
 import { minCpuShares } from "../../../lib/model/resources.ts";
 import type { CgroupManager } from "./cgroup-manager.ts";
 import { checkCgroup } from "./check-cgroup.ts";
-import { type LimitSettings, podCgroupLimits, tierLimits } from "./limits.ts";
+import { type LimitSettings, podCgroupLimits, qosCgroupLimits } from "./limits.ts";
 import { type CgroupName, parseRoot, podName, qosName, uidOf } from "./names.ts";
 
-/** The cgroups of pods: one for each, in the tier of its QoS class. */
+/** The cgroups of pods: one for each, in the cgroup of its QoS class. */
 export interface PodCgroups {
   /** Creates the parent cgroups of the pods. */
   start(): Promise<void>;
@@ -23,7 +23,7 @@ export interface PodCgroups {
    */
   ensure(pod: Pod): Promise<void>;
   exists(pod: Pod): Promise<boolean>;
-  /** Kills remaining processes in the pod's cgroup, in any tier, and removes it. */
+  /** Kills remaining processes in the pod's cgroup, in any QoS cgroup, and removes it. */
   remove(uid: PodUid, signal?: AbortSignal): Promise<void>;
   /** Limits whatever is still running in the pod's cgroup to the minimum CPU. */
   reduceCpu(uid: PodUid): Promise<void>;
@@ -39,7 +39,7 @@ export interface PodCgroups {
   /** Pods that have a cgroup, desired or not. */
   list(): Promise<PodUid[]>;
   /**
-   * Sets the limits of the tiers, for the current pods. With `ifChanged`, limits that are the same as in the last call are not written
+   * Sets the limits of the QoS cgroups, for the current pods. With `ifChanged`, limits that are the same as in the last call are not written
    * again.
    */
   updateQos(pods: readonly Pod[], options?: { readonly ifChanged: boolean }): Promise<void>;
@@ -64,11 +64,11 @@ class QosPodCgroups implements PodCgroups {
   readonly #o: PodCgroupsOptions;
   readonly #manager: CgroupManager;
   readonly #base: CgroupName;
-  /** "kubepods": the cgroup of all pods, and the tier of those that are Guaranteed. */
+  /** "kubepods": the cgroup of all pods, and that of those that are Guaranteed. */
   readonly #root: CgroupName;
   /** Pods whose cgroup was created, or completed, by this agent. */
   readonly #complete = new Set<PodUid>();
-  /** The limits of each tier that were last written. */
+  /** The limits of each QoS cgroup that were last written. */
   readonly #written = new Map<QosClass, CgroupResources>();
 
   constructor(options: PodCgroupsOptions) {
@@ -81,11 +81,11 @@ class QosPodCgroups implements PodCgroups {
   async start(): Promise<void> {
     if (this.#base.length > 0)
       await checkCgroup(this.#manager, this.#base, `cgroupRoot: "${this.#o.cgroupRoot}"`);
-    const { root, burstable, bestEffort } = tierLimits([], this.#o.limits);
+    const { root, burstable, bestEffort } = qosCgroupLimits([], this.#o.limits);
     await this.#manager.create(this.#root, {});
     await checkCgroup(this.#manager, this.#root, `cgroup "${this.#manager.pathOf(this.#root)}"`);
     await this.#manager.update(this.#root, root);
-    // The requests of existing Burstable pods are not known at startup: the tier keeps its shares until then.
+    // The requests of existing Burstable pods are not known at startup: the cgroup keeps its shares until then.
     const { cpuShares: _, ...keepShares } = burstable;
     await this.#manager.create(qosName(this.#root, "Burstable"), keepShares);
     await this.#manager.create(qosName(this.#root, "BestEffort"), bestEffort);
@@ -160,7 +160,7 @@ class QosPodCgroups implements PodCgroups {
   }
 
   async updateQos(pods: readonly Pod[], options = { ifChanged: false }): Promise<void> {
-    const { root, burstable, bestEffort } = tierLimits(pods, this.#o.limits);
+    const { root, burstable, bestEffort } = qosCgroupLimits(pods, this.#o.limits);
     const limits = { Guaranteed: root, Burstable: burstable, BestEffort: bestEffort };
     for (const qos of classes) {
       if (options.ifChanged && isDeepStrictEqual(this.#written.get(qos), limits[qos])) continue;

@@ -5,7 +5,7 @@ import { type Logger, silentLogger } from "../../../lib/base/logger.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import { CgroupfsManager } from "./cgroup-manager.ts";
-import { FakeCgroupDriver } from "./fake-cgroup-driver.ts";
+import { FakeCgroupFilesystem } from "./fake-cgroup-filesystem.ts";
 import { createPodCgroups } from "./pod-cgroups.ts";
 import { QosCgroups } from "./qos-cgroups.ts";
 
@@ -17,12 +17,12 @@ const pod = (uid: string, cpu: string): Pod =>
 
 async function setUp(t: { after(fn: () => void): void }) {
   const clock = new FakeClock();
-  const driver = new FakeCgroupDriver();
+  const filesystem = new FakeCgroupFilesystem();
   const state = { pods: [] as Pod[], synced: true, errors: [] as unknown[] };
   const logger: Logger = { ...silentLogger, error: (_, fields) => state.errors.push(fields?.err) };
   const qosCgroups = new QosCgroups({
     cgroups: createPodCgroups({
-      manager: new CgroupfsManager(driver),
+      manager: new CgroupfsManager(filesystem),
       cgroupsPerQos: true,
       cgroupRoot: "/",
       limits: {
@@ -47,10 +47,10 @@ async function setUp(t: { after(fn: () => void): void }) {
   await qosCgroups.start(stop.signal);
   return {
     clock,
-    driver,
+    filesystem,
     state,
     qosCgroups,
-    shares: () => driver.cgroups.get("/kubepods/burstable")?.cpuShares,
+    shares: () => filesystem.cgroups.get("/kubepods/burstable")?.cpuShares,
   };
 }
 
@@ -81,10 +81,10 @@ test("limits that do not change are written every minute only", async (t) => {
   state.pods = [...state.pods, bestEffort];
   await qosCgroups.cgroups.ensure(bestEffort);
   await clock.advance(0);
-  const ofTiers = () => written.filter((path) => !path.includes("/pod"));
-  assert.deepEqual(ofTiers(), []);
+  const ofQosCgroups = () => written.filter((path) => !path.includes("/pod"));
+  assert.deepEqual(ofQosCgroups(), []);
   await clock.advance(60_000);
-  assert.deepEqual(ofTiers(), ["/kubepods", "/kubepods/burstable", "/kubepods/besteffort"]);
+  assert.deepEqual(ofQosCgroups(), ["/kubepods", "/kubepods/burstable", "/kubepods/besteffort"]);
 });
 
 test("limits that could not be written are written again with the next pod", async (t) => {
@@ -106,20 +106,20 @@ test("limits that could not be written are written again with the next pod", asy
 });
 
 test("CPU shares that another process has changed are restored within a minute", async (t) => {
-  const { clock, driver, state, shares } = await setUp(t);
+  const { clock, filesystem, state, shares } = await setUp(t);
   state.pods = [pod("a", "2")];
-  await driver.update("/kubepods/burstable", { cpuShares: 7n });
-  await driver.update("/kubepods/besteffort", { cpuShares: 7n });
+  await filesystem.update("/kubepods/burstable", { cpuShares: 7n });
+  await filesystem.update("/kubepods/besteffort", { cpuShares: 7n });
   await clock.advance(59_000);
   assert.equal(shares(), 7n);
   await clock.advance(1_000);
   assert.equal(shares(), 2048n);
-  assert.equal(driver.cgroups.get("/kubepods/besteffort")?.cpuShares, 2n);
+  assert.equal(filesystem.cgroups.get("/kubepods/besteffort")?.cpuShares, 2n);
 });
 
 test("CPU shares are not updated until the pod sources have synced", async (t) => {
-  const { clock, driver, state, shares } = await setUp(t);
-  await driver.update("/kubepods/burstable", { cpuShares: 4000n });
+  const { clock, filesystem, state, shares } = await setUp(t);
+  await filesystem.update("/kubepods/burstable", { cpuShares: 4000n });
   state.synced = false;
   await clock.advance(120_000);
   assert.equal(shares(), 4000n);
@@ -129,12 +129,12 @@ test("CPU shares are not updated until the pod sources have synced", async (t) =
 });
 
 test("a failed update is logged, and retried a minute later", async (t) => {
-  const { clock, driver, state, shares } = await setUp(t);
+  const { clock, filesystem, state, shares } = await setUp(t);
   state.pods = [pod("a", "1")];
-  driver.updateError = new Error("EINVAL");
+  filesystem.updateError = new Error("EINVAL");
   await clock.advance(60_000);
   assert.deepEqual(state.errors, ["EINVAL"]);
-  driver.updateError = undefined;
+  filesystem.updateError = undefined;
   await clock.advance(60_000);
   assert.equal(shares(), 1024n);
 });

@@ -1,5 +1,9 @@
 import type { UnitProperty } from "../../../lib/clients/systemd/systemd-client.ts";
-import type { CgroupDriver, CgroupResources, RemoveOptions } from "../../../lib/host/cgroups/driver.ts";
+import type {
+  CgroupFilesystem,
+  CgroupResources,
+  RemoveOptions,
+} from "../../../lib/host/cgroups/cgroup-filesystem.ts";
 import { DirectoryCgroups } from "./cgroup-manager.ts";
 import type { CgroupName } from "./names.ts";
 import { sliceProperties, systemdLimits } from "./systemd-properties.ts";
@@ -21,8 +25,8 @@ const rootSlice = "-.slice";
 export class SystemdManager extends DirectoryCgroups {
   readonly #units: SystemdUnits;
 
-  constructor(driver: CgroupDriver, units: SystemdUnits) {
-    super(driver, "systemd");
+  constructor(filesystem: CgroupFilesystem, units: SystemdUnits) {
+    super(filesystem, "systemd");
     this.#units = units;
   }
 
@@ -33,7 +37,7 @@ export class SystemdManager extends DirectoryCgroups {
       sliceProperties(unit, this.#unitOf(name.slice(0, -1)), this.version),
     );
     // systemd delegates only the controllers that its own properties need.
-    await this.driver.create(this.pathOf(name), {});
+    await this.filesystem.create(this.pathOf(name), {});
     await this.update(name, resources);
   }
 
@@ -41,18 +45,18 @@ export class SystemdManager extends DirectoryCgroups {
     const limits = systemdLimits(resources, this.version, await this.#units.version());
     if (limits.properties.length > 0)
       await this.#units.setUnitProperties(this.#unitOf(name), limits.properties);
-    await this.driver.update(this.pathOf(name), limits.resources);
+    await this.filesystem.update(this.pathOf(name), limits.resources);
   }
 
   /** Processes are killed first: systemd would send them SIGTERM and wait for up to 90 s. */
   async remove(name: CgroupName, options?: RemoveOptions): Promise<void> {
     const path = this.pathOf(name);
-    if ((await this.driver.missingControllers(path)) !== undefined) {
-      await this.driver.killAll(path, options);
+    if ((await this.filesystem.missingControllers(path)) !== undefined) {
+      await this.filesystem.killAll(path, options);
       await this.#units.stopUnit(this.#unitOf(name), { signal: options?.signal });
     }
     // systemd leaves the directories of controllers that it does not manage.
-    await this.driver.remove(path, options);
+    await this.filesystem.remove(path, options);
   }
 
   #unitOf(name: CgroupName): string {

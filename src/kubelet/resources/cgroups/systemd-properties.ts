@@ -1,6 +1,6 @@
 import type { Variant } from "../../../lib/clients/dbus/value.ts";
 import type { UnitProperty } from "../../../lib/clients/systemd/systemd-client.ts";
-import type { CgroupResources } from "../../../lib/host/cgroups/driver.ts";
+import type { CgroupResources } from "../../../lib/host/cgroups/cgroup-filesystem.ts";
 import { sharesToWeight } from "../../../lib/host/cgroups/weight.ts";
 
 export interface SystemdLimits {

@@ -11,7 +11,7 @@ import {
   podExclusiveCpus,
 } from "../../../lib/model/exclusive-cpus.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
-import type { ResourceAllocator, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
+import type { HintProvider, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
 import { decodeCheckpoint, encodeCheckpoint } from "./checkpoint.ts";
 import {
   assignedTo,
@@ -44,7 +44,7 @@ export interface CpuManagerOptions {
 }
 
 /** Assigns CPUs to containers that request whole ones in Guaranteed pods. All others share the rest. */
-export class CpuManager implements ResourceAllocator {
+export class CpuManager implements HintProvider {
   readonly name = "cpu";
   readonly #o: CpuManagerOptions;
   readonly #file: CheckpointFile;

@@ -4,7 +4,7 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
 import type { ContainerAllocateResponse } from "../../../lib/gen/deviceplugin/v1beta1/api_pb.js";
 import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
-import type { ResourceAllocator, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
+import type { HintProvider, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
 import type { AllocatedDevices } from "./allocated-devices.ts";
 import { chooseDevices, hasTopology } from "./choose-devices.ts";
 import { devicesByNode, idsOf } from "./device.ts";
@@ -41,7 +41,7 @@ export interface DeviceAllocatorOptions {
 }
 
 /** Allocates devices to containers. One pod at a time decides about a resource. */
-export class DeviceAllocator implements ResourceAllocator {
+export class DeviceAllocator implements HintProvider {
   readonly name = "devices";
   readonly #o: DeviceAllocatorOptions;
   readonly #locks = new ResourceLocks();
@@ -307,20 +307,20 @@ export class DeviceAllocator implements ResourceAllocator {
 
   #mustWait(pod: Pod, resources: readonly string[]): boolean {
     if (resources.some((resource) => this.isAwaited(resource))) return true;
-    return podDeviceRequests(pod).some(({ resource, count }) => this.#isLeaving(pod, resource, count));
+    return podDeviceRequests(pod).some(({ resource, count }) => this.#willBeReleased(pod, resource, count));
   }
 
   /** True if the pod needs devices that are held by pods that are being terminated. */
-  #isLeaving({ metadata: { uid } }: Pod, resource: string, count: number): boolean {
+  #willBeReleased({ metadata: { uid } }: Pod, resource: string, count: number): boolean {
     const { inventory, allocated, isTerminating } = this.#o;
     const owners = allocated.owners(resource);
     const missing = count - allocated.ofPod(uid, resource).size - this.#available(resource).length;
     if (missing <= 0) return false;
-    const leaving = inventory.healthy(resource).filter((id) => {
+    const releasing = inventory.healthy(resource).filter((id) => {
       const owner = owners.get(id);
       return owner !== undefined && owner.uid !== uid && isTerminating(owner.uid);
     });
-    return leaving.length >= missing;
+    return releasing.length >= missing;
   }
 }
 

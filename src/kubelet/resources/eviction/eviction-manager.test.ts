@@ -207,18 +207,18 @@ test("a pod over its limit of local storage is evicted without pressure, one at 
 test("a notification of the kernel starts a measurement before the next is due", async () => {
   let notify = () => {};
   let memory = 500;
-  let alarms: unknown;
+  let thresholds: unknown;
   const pod = { ...podOf("hog", {}), usage: () => ({ memory }) };
   const notifier = {
     set: async (set: unknown, callback: () => void) => {
-      alarms = set;
+      thresholds = set;
       notify = callback;
     },
     close: () => {},
   };
   const { clock, names } = await start([pod], hard, { manager: { notifier } });
   await clock.advance(1000);
-  assert.deepEqual(alarms, [{ cgroup: "machine", usageBytes: 900 }]);
+  assert.deepEqual(thresholds, [{ cgroup: "machine", usageBytes: 900 }]);
   memory = 950;
   await clock.advance(1000);
   assert.deepEqual(names(), []);

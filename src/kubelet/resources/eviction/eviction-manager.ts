@@ -12,7 +12,7 @@ import type { NodePressure } from "../../state/node-pressure.ts";
 import { choiceText, evictionText, signalText } from "./eviction-message.ts";
 import type { EvictionMetrics } from "./eviction-metrics.ts";
 import { exceededStorageLimit, limitsStorage } from "./local-storage.ts";
-import { type UsageAlarm, usageAlarms } from "./memory-notification.ts";
+import { type UsageThreshold, usageThresholds } from "./memory-notification.ts";
 import { noPressure, observePressure } from "./pressure.ts";
 import { type RankedPod, rankPods } from "./ranking.ts";
 import { type NodeReclaim, nodeReclaims } from "./reclaim.ts";
@@ -61,7 +61,7 @@ export interface EvictionManagerOptions {
   readonly reclaim: (what: NodeReclaim | "evicted containers", signal: AbortSignal) => Promise<unknown>;
   /** Notifications of the kernel before a measurement is due; undefined without kernelMemcgNotification. */
   readonly notifier?: {
-    set(alarms: readonly UsageAlarm[], notify: () => void): Promise<void>;
+    set(thresholds: readonly UsageThreshold[], notify: () => void): Promise<void>;
     close(): void;
   };
   readonly events: PodEvents;
@@ -85,7 +85,7 @@ export interface EvictionStats {
 }
 
 const everyMs = 10_000;
-const alarmsEveryMs = 10_000;
+const notifierEveryMs = 10_000;
 /** A pod that is evicted by a hard threshold, or has exceeded a limit, has to terminate soon. */
 const immediately = 1;
 const minKillSeconds = 10;
@@ -108,7 +108,7 @@ export class EvictionManager implements Component {
   #lastEviction: EvictionReport["lastEviction"];
   #lastError = "";
   #layoutError = "";
-  #alarmsAt: MonotonicTime | undefined;
+  #notifierAt: MonotonicTime | undefined;
   #unobserved = new Set<Signal>();
   #wake: () => void = () => {};
   #loop: Promise<void> = Promise.resolve();
@@ -178,7 +178,7 @@ export class EvictionManager implements Component {
     const thresholds = layout ? this.#thresholds : this.#thresholds.filter((t) => !isOfDisk(t));
     const observations = observationsOf(usage);
     this.#reportUnobserved(thresholds, observations);
-    await this.#setAlarms(usage);
+    await this.#updateNotifier(usage);
     const { state, conditions, toReclaim } = observePressure(this.#state, {
       ...{ thresholds, observations, transitionMs },
       now: clock.monotonic(),
@@ -397,15 +397,15 @@ export class EvictionManager implements Component {
     this.#wake = () => {};
   }
 
-  async #setAlarms(usage: NodeUsage): Promise<void> {
+  async #updateNotifier(usage: NodeUsage): Promise<void> {
     const { notifier, clock, logger } = this.#o;
-    if (!notifier || (this.#alarmsAt && msSince(clock, this.#alarmsAt) < alarmsEveryMs)) return;
-    this.#alarmsAt = clock.monotonic();
+    if (!notifier || (this.#notifierAt && msSince(clock, this.#notifierAt) < notifierEveryMs)) return;
+    this.#notifierAt = clock.monotonic();
     const crossed = () => {
       logger.info("Eviction manager: memory eviction threshold crossed");
       this.#wake();
     };
-    await notifier.set(usageAlarms(this.#thresholds, usage), crossed).catch((error) => {
+    await notifier.set(usageThresholds(this.#thresholds, usage), crossed).catch((error) => {
       const err = messageOf(error);
       logger.debug(2, "Eviction manager: failed to create memory threshold notifier", { err });
     });

@@ -5,12 +5,7 @@ import { maskOf, nodesOf } from "../../../lib/model/numa-mask.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
 import { ResourceShortage } from "../../../lib/model/resource-shortage.ts";
 import { isSidecar } from "../../../lib/model/resources.ts";
-import type {
-  NumaNode,
-  ResourceAllocator,
-  TopologyHint,
-  TopologyHints,
-} from "../../../lib/model/topology.ts";
+import type { HintProvider, NumaNode, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
 import { memoryText } from "./explain-memory.ts";
 import {
   type MachineMemory,
@@ -58,7 +53,7 @@ export interface MemoryManagerOptions {
  * With the policy Static, containers of Guaranteed pods get memory and huge pages of NUMA nodes: their requests, in total never more than
  * a node has. With the policy None only the checkpoint exists, as in the reference kubelet.
  */
-export class MemoryManager implements ResourceAllocator {
+export class MemoryManager implements HintProvider {
   readonly name = "memory";
   readonly #o: MemoryManagerOptions;
   readonly #file: MemoryStateFile;

@@ -3,7 +3,7 @@ import { type Clock, sleep } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import type { CgroupDriver } from "../../../lib/host/cgroups/driver.ts";
+import type { CgroupFilesystem } from "../../../lib/host/cgroups/cgroup-filesystem.ts";
 import type { CgroupMembership } from "../../../lib/host/cgroups/membership.ts";
 import type { SystemProcesses } from "../../../lib/host/system-processes.ts";
 
@@ -12,7 +12,7 @@ export interface SystemCgroupsOptions {
   readonly kubelet: string;
   /** systemCgroups: for processes in the root cgroup; empty: they remain there. */
   readonly system: string;
-  readonly cgroups: Pick<CgroupDriver, "create">;
+  readonly cgroups: Pick<CgroupFilesystem, "create">;
   readonly membership: CgroupMembership;
   readonly processes: SystemProcesses;
   readonly clock: Clock;

@@ -147,7 +147,7 @@ describe("prefer-closest-numa-nodes", () => {
   });
 });
 
-test("on a machine with one NUMA node single-numa-node leaves the choice to the allocators", () => {
+test("on a machine with one NUMA node single-numa-node leaves the choice to the hint providers", () => {
   const options = { policy: "single-numa-node", numaNodes: nodes(1), preferClosest: false } as const;
   assert.deepEqual(mergeHints(hintsOf(["0"]), options), {
     hint: { numaNodes: undefined, preferred: true },
@@ -155,7 +155,7 @@ test("on a machine with one NUMA node single-numa-node leaves the choice to the 
   });
 });
 
-test("hints of several allocators count as those of one", () => {
+test("hints of several hint providers count as those of one", () => {
   const [both] = hintsOf(["0 1", "1 01!"]);
   const separate = [...(both ?? [])].map((entry) => new Map([entry]));
   for (const policy of policies) {
@@ -164,7 +164,7 @@ test("hints of several allocators count as those of one", () => {
   }
 });
 
-test("an allocator without hints has no preference", () => {
+test("a hint provider without hints has no preference", () => {
   const options = { policy: "restricted", numaNodes: nodes(2), preferClosest: false } as const;
   assert.equal(shown(mergeHints([new Map(), ...hintsOf(["1"])], options).hint), "1");
 });

@@ -9,7 +9,7 @@ import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { Admission } from "../../../lib/model/pod-sync.ts";
 import { ResourceShortage } from "../../../lib/model/resource-shortage.ts";
 import type { NumaNode, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
-import { FakeAllocator } from "./fake-allocator.ts";
+import { FakeHintProvider } from "./fake-hint-provider.ts";
 import { TopologyManager, type TopologyManagerOptions } from "./topology-manager.ts";
 
 const numaNodes = (count: number): NumaNode[] =>
@@ -20,7 +20,7 @@ const numaNodes = (count: number): NumaNode[] =>
     distances: Array.from({ length: count }, () => 10),
   }));
 
-function setUp(options: Partial<TopologyManagerOptions> = {}, allocators = [new FakeAllocator("cpu")]) {
+function setUp(options: Partial<TopologyManagerOptions> = {}, hintProviders = [new FakeHintProvider("cpu")]) {
   const metrics = createMetrics();
   const reported: string[] = [];
   const manager = new TopologyManager({
@@ -28,7 +28,7 @@ function setUp(options: Partial<TopologyManagerOptions> = {}, allocators = [new 
     scope: "container",
     policyOptions: {},
     numaNodes: numaNodes(2),
-    allocators,
+    hintProviders,
     isSynced: () => true,
     isKnown: () => true,
     runs: () => false,
@@ -42,8 +42,8 @@ function setUp(options: Partial<TopologyManagerOptions> = {}, allocators = [new 
   const report = { blockedOn: (text: string) => void reported.push(text), waiting() {} };
   const abort = new AbortController();
   return {
-    ...{ manager, allocators, reported, abort },
-    allocator: allocators[0] as FakeAllocator,
+    ...{ manager, hintProviders, reported, abort },
+    provider: hintProviders[0] as FakeHintProvider,
     admit: (pod: Pod, signal = abort.signal) => manager.admit(pod, report, signal),
     value: async (name: string, labels: object = {}) => {
       const { values = [] } = (await metrics.registry.getSingleMetric(name)?.get()) ?? {};
@@ -72,7 +72,7 @@ const hints = (name: string, ...list: (readonly [nodes: bigint, preferred: boole
 const rejected = (admission: Admission | undefined) =>
   admission?.kind === "rejected" ? admission.failure : assert.fail(`not rejected: ${admission?.kind}`);
 
-class Locking extends FakeAllocator {
+class Locking extends FakeHintProvider {
   async lock() {
     this.calls.push("lock");
     return () => void this.calls.push("unlock");
@@ -81,8 +81,8 @@ class Locking extends FakeAllocator {
 
 describe("pods without exclusive resources", () => {
   test("are admitted without a promise, regardless of what the others wait for", async () => {
-    const { admit, allocator, value } = setUp({ policy: "restricted" });
-    allocator.before = () => new Promise(() => {});
+    const { admit, provider, value } = setUp({ policy: "restricted" });
+    provider.before = () => new Promise(() => {});
     void admit(podOf("a", { name: "app" }));
     await settle();
     assert.equal(admit(podOf("b", { name: "app", names: [] })), undefined);
@@ -101,7 +101,7 @@ describe("pods without exclusive resources", () => {
 
 describe("allocation", () => {
   test("init containers come first, in order, with a hint of any node for the policy none", async () => {
-    const { admit, allocator } = setUp();
+    const { admit, provider } = setUp();
     const pod = fakePod({
       spec: {
         initContainers: [
@@ -112,48 +112,48 @@ describe("allocation", () => {
       },
     });
     assert.deepEqual(await admit(pod), { kind: "admitted" });
-    assert.deepEqual(allocator.calls, ["allocate init any!", "allocate sidecar any!", "allocate app any!"]);
+    assert.deepEqual(provider.calls, ["allocate init any!", "allocate sidecar any!", "allocate app any!"]);
   });
 
   test("the container scope merges the hints of each container", async () => {
-    const { admit, allocator } = setUp({ policy: "best-effort" });
-    allocator.hintsOf = (container) => hints("cpu", [container?.name === "a" ? 1n : 2n, true]);
+    const { admit, provider } = setUp({ policy: "best-effort" });
+    provider.hintsOf = (container) => hints("cpu", [container?.name === "a" ? 1n : 2n, true]);
     await admit(podOf("p", { name: "a" }, { name: "b" }));
-    assert.deepEqual(allocator.calls, ["hints a", "allocate a 1", "hints b", "allocate b 10"]);
+    assert.deepEqual(provider.calls, ["hints a", "allocate a 1", "hints b", "allocate b 10"]);
   });
 
   test("the pod scope merges the hints of the pod once", async () => {
-    const { admit, allocator, value } = setUp({ policy: "single-numa-node", scope: "pod" });
-    allocator.hintsOf = () => hints("cpu", [2n, true]);
+    const { admit, provider, value } = setUp({ policy: "single-numa-node", scope: "pod" });
+    provider.hintsOf = () => hints("cpu", [2n, true]);
     await admit(podOf("p", { name: "a" }, { name: "b" }));
-    assert.deepEqual(allocator.calls, ["pod hints p", "allocate a 10", "allocate b 10"]);
+    assert.deepEqual(provider.calls, ["pod hints p", "allocate a 10", "allocate b 10"]);
     const name = "kubelet_container_aligned_compute_resources_count";
     assert.equal(await value(name, { scope: "pod" }), 1);
   });
 
   test("resources of pods that is no longer in any source are released first, once all pods are known", async () => {
     for (const isSynced of [false, true]) {
-      const { admit, allocator } = setUp({ isSynced: () => isSynced, isKnown: (uid) => uid !== "gone" });
-      allocator.allocated.set("gone" as PodUid, ["app"]);
+      const { admit, provider } = setUp({ isSynced: () => isSynced, isKnown: (uid) => uid !== "gone" });
+      provider.allocated.set("gone" as PodUid, ["app"]);
       await admit(podOf("p", { name: "a" }));
-      assert.equal(allocator.allocated.has("gone" as PodUid), !isSynced);
+      assert.equal(provider.allocated.has("gone" as PodUid), !isSynced);
     }
   });
 
-  test("a started container is reported to the allocators of its pod", () => {
-    const { manager, allocator } = setUp();
+  test("a started container is reported to the hint providers of its pod", () => {
+    const { manager, provider } = setUp();
     const pod = podOf("p", { name: "a" });
     manager.containerStarted(pod, fakeContainer({ name: "a" }));
     manager.containerStarted(podOf("q", { name: "b", names: [] }), fakeContainer({ name: "b" }));
-    assert.deepEqual(allocator.calls, ["started a"]);
+    assert.deepEqual(provider.calls, ["started a"]);
   });
 });
 
 describe("rejection", () => {
   test("names the reference kubelet's reason, and explains which resource is where", async () => {
-    const allocators = [new FakeAllocator("cpu"), new FakeAllocator("memory")];
-    const { admit, value } = setUp({ policy: "single-numa-node" }, allocators);
-    const [cpu, memory] = allocators;
+    const hintProviders = [new FakeHintProvider("cpu"), new FakeHintProvider("memory")];
+    const { admit, value } = setUp({ policy: "single-numa-node" }, hintProviders);
+    const [cpu, memory] = hintProviders;
     if (cpu) cpu.hintsOf = () => hints("cpu", [1n, true], [3n, false]);
     if (memory) memory.hintsOf = () => hints("memory", [2n, true]);
     const failure = rejected(await admit(podOf("p", { name: "app", names: ["cpu", "memory"] })));
@@ -187,8 +187,8 @@ describe("rejection", () => {
     ],
   ] as const)
     test(`the explanation states that ${rule}`, async () => {
-      const { admit, allocator } = setUp({ policy: "restricted", scope: "pod" });
-      allocator.hintsOf = () => new Map([...hints("cpu", ...list), ["gpu", []] as const]);
+      const { admit, provider } = setUp({ policy: "restricted", scope: "pod" });
+      provider.hintsOf = () => new Map([...hints("cpu", ...list), ["gpu", []] as const]);
       const { detail } = rejected(await admit(podOf("p", { name: "app" })));
       assert.match(detail ?? "", new RegExp(`the containers together: cpu: ${text}, gpu: no NUMA nodes`));
     });
@@ -208,8 +208,8 @@ describe("rejection", () => {
     ],
   ] as const)
     test(rule, async () => {
-      const { admit, allocator } = setUp();
-      allocator.failWith(code, message);
+      const { admit, provider } = setUp();
+      provider.failWith(code, message);
       const failure = rejected(await admit(podOf("p", { name: "app" })));
       assert.equal(failure.reason, code);
       assert.equal(failure.message, `Pod was rejected: ${expected}`);
@@ -217,31 +217,31 @@ describe("rejection", () => {
     });
 
   test("an error of any other kind is unexpected", async () => {
-    const { admit, allocator } = setUp();
-    allocator.before = () => Promise.reject(new Error("broken"));
+    const { admit, provider } = setUp();
+    provider.before = () => Promise.reject(new Error("broken"));
     const failure = rejected(await admit(podOf("p", { name: "app" })));
     assert.equal(failure.reason, "UnexpectedAdmissionError");
     assert.equal(failure.message, "Pod was rejected: Allocate failed due to broken, which is unexpected");
   });
 
   test("everything that the pod has is released, so that the next one can have it", async () => {
-    const allocators = [new FakeAllocator("cpu"), new FakeAllocator("gpu")];
-    const { admit } = setUp({}, allocators);
-    allocators[1]?.failWith("UnexpectedAdmissionError", "no plugin");
+    const hintProviders = [new FakeHintProvider("cpu"), new FakeHintProvider("gpu")];
+    const { admit } = setUp({}, hintProviders);
+    hintProviders[1]?.failWith("UnexpectedAdmissionError", "no plugin");
     rejected(await admit(podOf("p", { name: "app", names: ["cpu", "gpu"] })));
-    for (const { allocated } of allocators) assert.equal(allocated.size, 0);
+    for (const { allocated } of hintProviders) assert.equal(allocated.size, 0);
   });
 
   test("a pod that runs keeps its resources until its containers have terminated", async () => {
-    const { admit, allocator, manager } = setUp({ runs: () => true });
+    const { admit, provider, manager } = setUp({ runs: () => true });
     const pod = podOf("p", { name: "a" }, { name: "b" });
-    allocator.before = async ({ name }) => {
+    provider.before = async ({ name }) => {
       if (name === "b") throw new Error("broken");
     };
     rejected(await admit(pod));
-    assert.deepEqual([...allocator.allocated.values()], [["a"]]);
+    assert.deepEqual([...provider.allocated.values()], [["a"]]);
     manager.release(pod.metadata.uid);
-    assert.equal(allocator.allocated.size, 0);
+    assert.equal(provider.allocated.size, 0);
   });
 });
 
@@ -250,31 +250,31 @@ describe("shortage", () => {
 
   test("a pod waits for resources of pods that are being terminated, then it is decided again", async () => {
     const terminating = new Set(["old" as PodUid]);
-    const { admit, allocator, manager, value } = setUp({ isTerminating: (uid) => terminating.has(uid) });
-    allocator.allocated.set("old" as PodUid, ["app"]).set("other" as PodUid, ["app"]);
-    allocator.before = shortage;
+    const { admit, provider, manager, value } = setUp({ isTerminating: (uid) => terminating.has(uid) });
+    provider.allocated.set("old" as PodUid, ["app"]).set("other" as PodUid, ["app"]);
+    provider.before = shortage;
     const admission = await admit(podOf("p", { name: "a" }));
     assert.ok(admission?.kind === "waiting");
     assert.equal(admission.text, "waiting for resources of pods that are being terminated: default/old");
-    assert.deepEqual([...allocator.allocated.keys()], ["old", "other"]);
+    assert.deepEqual([...provider.allocated.keys()], ["old", "other"]);
     manager.release("old" as PodUid);
-    allocator.before = async () => {};
+    provider.before = async () => {};
     assert.deepEqual(await admit(podOf("p", { name: "a" })), { kind: "admitted" });
     assert.equal(await value("kubelet_topology_manager_admission_errors_total"), 0);
   });
 
   test("a pod that cannot be aligned waits in the same way", async () => {
-    const { admit, allocator } = setUp({ policy: "restricted", isTerminating: (uid) => uid === "old" });
-    allocator.allocated.set("old" as PodUid, ["app"]);
-    allocator.hintsOf = () => hints("cpu", [3n, false]);
+    const { admit, provider } = setUp({ policy: "restricted", isTerminating: (uid) => uid === "old" });
+    provider.allocated.set("old" as PodUid, ["app"]);
+    provider.hintsOf = () => hints("cpu", [3n, false]);
     assert.equal((await admit(podOf("p", { name: "a" })))?.kind, "waiting");
   });
 
   test("a pod waits as well if the resources become free while it is being decided", async () => {
     const terminating = new Set(["old" as PodUid]);
-    const { admit, allocator, manager } = setUp({ isTerminating: (uid) => terminating.has(uid) });
-    allocator.allocated.set("old" as PodUid, ["app"]);
-    allocator.before = () => {
+    const { admit, provider, manager } = setUp({ isTerminating: (uid) => terminating.has(uid) });
+    provider.allocated.set("old" as PodUid, ["app"]);
+    provider.before = () => {
       queueMicrotask(() => {
         terminating.clear();
         manager.release("old" as PodUid);
@@ -282,11 +282,11 @@ describe("shortage", () => {
       return shortage();
     };
     assert.equal((await admit(podOf("p", { name: "a" })))?.kind, "waiting");
-    assert.equal(allocator.allocated.size, 0);
+    assert.equal(provider.allocated.size, 0);
   });
 
   test("a pod waits for resources of one that may not be admitted, because its plugin has not responded", async () => {
-    const [gpu, cpu] = [new Locking("gpu"), new FakeAllocator("cpu")];
+    const [gpu, cpu] = [new Locking("gpu"), new FakeHintProvider("cpu")];
     const { admit } = setUp({}, [gpu, cpu]);
     const called = Promise.withResolvers<void>();
     const responded = Promise.withResolvers<void>();
@@ -319,31 +319,31 @@ describe("shortage", () => {
     ["a shortage while no other pod is being terminated", new ResourceShortage("X", "not enough"), "other"],
   ] as const)
     test(`${rule} rejects the pod`, async () => {
-      const { admit, allocator } = setUp({ isTerminating: (uid) => uid === "old" || uid === "p" });
-      allocator.allocated.set(holder as PodUid, ["app"]);
-      allocator.before = () => Promise.reject(error);
+      const { admit, provider } = setUp({ isTerminating: (uid) => uid === "old" || uid === "p" });
+      provider.allocated.set(holder as PodUid, ["app"]);
+      provider.before = () => Promise.reject(error);
       rejected(await admit(podOf("p", { name: "a" })));
     });
 });
 
 describe("concurrency", () => {
-  test("pods of the same allocator are admitted one at a time, in the order of their requests", async () => {
-    const { admit, allocator, reported } = setUp();
+  test("pods of the same hint provider are admitted one at a time, in the order of their requests", async () => {
+    const { admit, provider, reported } = setUp();
     const first = Promise.withResolvers<void>();
-    allocator.before = ({ name }) => (name === "a" ? first.promise : Promise.resolve());
+    provider.before = ({ name }) => (name === "a" ? first.promise : Promise.resolve());
     const admissions = [admit(podOf("p", { name: "a" })), admit(podOf("q", { name: "b" }))];
     await settle();
-    assert.deepEqual(allocator.calls, []);
+    assert.deepEqual(provider.calls, []);
     assert.deepEqual(reported, ["waiting until other pods have been allocated their resources: cpu"]);
     first.resolve();
     await Promise.all(admissions);
-    assert.deepEqual(allocator.calls, ["allocate a any!", "allocate b any!"]);
+    assert.deepEqual(provider.calls, ["allocate a any!", "allocate b any!"]);
   });
 
-  test("pods of different allocators do not wait for each other", async () => {
-    const allocators = [new FakeAllocator("cpu"), new FakeAllocator("gpu")];
-    const { admit } = setUp({}, allocators);
-    if (allocators[1]) allocators[1].before = () => new Promise(() => {});
+  test("pods of different hint providers do not wait for each other", async () => {
+    const hintProviders = [new FakeHintProvider("cpu"), new FakeHintProvider("gpu")];
+    const { admit } = setUp({}, hintProviders);
+    if (hintProviders[1]) hintProviders[1].before = () => new Promise(() => {});
     void admit(podOf("p", { name: "a", names: ["gpu"] }));
     assert.deepEqual(await admit(podOf("q", { name: "b" })), { kind: "admitted" });
   });
@@ -354,7 +354,7 @@ describe("concurrency", () => {
     ["aligned by container, for its last container", "restricted", "container", 1],
   ] as const)
     test(`a pod that waits for a plugin has its other resources, ${rule}, and blocks no pod that needs these`, async () => {
-      const [gpu, cpu] = [new Locking("gpu"), new FakeAllocator("cpu")];
+      const [gpu, cpu] = [new Locking("gpu"), new FakeHintProvider("cpu")];
       const { admit } = setUp({ policy, scope }, [gpu, cpu]);
       const called = Promise.withResolvers<void>();
       const responded = Promise.withResolvers<void>();
@@ -375,29 +375,29 @@ describe("concurrency", () => {
     });
 
   test("hints of a container are computed when the previous one has everything", async () => {
-    const [gpu, cpu] = [new Locking("gpu"), new FakeAllocator("cpu")];
+    const [gpu, cpu] = [new Locking("gpu"), new FakeHintProvider("cpu")];
     const { admit } = setUp({ policy: "best-effort" }, [gpu, cpu]);
     const names = ["gpu", "cpu"];
     await admit(podOf("p", { name: "a", names }, { name: "b", names }));
     assert.deepEqual(gpu.calls, ["lock", "hints a", "allocate a 11", "hints b", "allocate b 11", "unlock"]);
   });
 
-  test("an allocator may have its own lock", async () => {
-    const allocator = new Locking("cpu");
-    const { admit } = setUp({}, [allocator]);
+  test("a hint provider may have its own lock", async () => {
+    const provider = new Locking("cpu");
+    const { admit } = setUp({}, [provider]);
     await admit(podOf("p", { name: "a" }));
-    allocator.failWith("UnexpectedAdmissionError", "broken");
+    provider.failWith("UnexpectedAdmissionError", "broken");
     await admit(podOf("q", { name: "b" }));
     assert.deepEqual(
-      allocator.calls.filter((call) => !call.startsWith("hints")),
+      provider.calls.filter((call) => !call.startsWith("hints")),
       ["lock", "allocate a any!", "unlock", "lock", "release q", "unlock"],
     );
   });
 
   test("a pod that is deleted while it waits gets nothing, and others continue", async () => {
-    const { admit, allocator } = setUp();
+    const { admit, provider } = setUp();
     const first = Promise.withResolvers<void>();
-    allocator.before = ({ name }) => (name === "a" ? first.promise : Promise.resolve());
+    provider.before = ({ name }) => (name === "a" ? first.promise : Promise.resolve());
     const waiting = new AbortController();
     const p = admit(podOf("p", { name: "a" }));
     const q = admit(podOf("q", { name: "b" }), waiting.signal);
@@ -407,16 +407,16 @@ describe("concurrency", () => {
     first.resolve();
     assert.deepEqual(await p, { kind: "admitted" });
     assert.deepEqual(await r, { kind: "admitted" });
-    assert.deepEqual([...allocator.allocated.keys()], ["p", "r"]);
+    assert.deepEqual([...provider.allocated.keys()], ["p", "r"]);
   });
 
   test("a pod that is deleted during its allocation keeps nothing", async () => {
-    const { admit, allocator, abort } = setUp();
-    allocator.before = async ({ name }) => {
+    const { admit, provider, abort } = setUp();
+    provider.before = async ({ name }) => {
       if (name === "b") abort.abort();
     };
     await assert.rejects(Promise.resolve(admit(podOf("p", { name: "a" }, { name: "b" }))), /abort/);
-    assert.equal(allocator.allocated.size, 0);
+    assert.equal(provider.allocated.size, 0);
   });
 });
 

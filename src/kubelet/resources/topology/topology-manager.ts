@@ -5,13 +5,8 @@ import type { Metrics } from "../../../lib/base/metrics.ts";
 import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { Admission, SyncReport } from "../../../lib/model/pod-sync.ts";
 import { ResourceShortage } from "../../../lib/model/resource-shortage.ts";
-import type {
-  NumaNode,
-  ResourceAllocator,
-  TopologyHint,
-  TopologyHints,
-} from "../../../lib/model/topology.ts";
-import { AllocatorLocks, type Unlock } from "./allocator-locks.ts";
+import type { HintProvider, NumaNode, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
+import { HintProviderLocks, type Unlock } from "./hint-provider-locks.ts";
 import { type AligningPolicy, type MergeOptions, mergeHints } from "./merge-hints.ts";
 import { policyOptions } from "./policy-options.ts";
 import { hintsText, rejection, TopologyAffinityError } from "./rejection.ts";
@@ -25,7 +20,7 @@ export interface TopologyManagerOptions {
   readonly policyOptions: Readonly<Record<string, string>>;
   readonly numaNodes: readonly NumaNode[];
   /** In the order in which they are locked and allocate. */
-  readonly allocators: readonly ResourceAllocator[];
+  readonly hintProviders: readonly HintProvider[];
   /** All pods are known: resources of others can be released. */
   readonly isSynced: () => boolean;
   readonly isKnown: (uid: PodUid) => boolean;
@@ -43,14 +38,14 @@ export interface TopologyManagerOptions {
 /** A pod that waits for others is decided again when one has terminated, and after this time: one may be gone without an event. */
 const recheckMs = 10_000;
 
-/** The hint of the policy "none": each allocator chooses on its own. */
+/** The hint of the policy "none": each hint provider chooses on its own. */
 const anyNode: TopologyHint = { numaNodes: undefined, preferred: false };
 
-/** Admits pods that need exclusive resources: collects hints of all allocators, merges them, and has the resources allocated. */
+/** Admits pods that need exclusive resources: collects hints of all hint providers, merges them, and has the resources allocated. */
 export class TopologyManager {
   readonly #o: TopologyManagerOptions;
   readonly #merge: MergeOptions | undefined;
-  readonly #locks = new AllocatorLocks();
+  readonly #locks = new HintProviderLocks();
   /** Pods whose locks were released before their plugins have responded: they may still be rejected. */
   readonly #undecided = new Set<PodUid>();
   readonly #metrics: TopologyMetrics;
@@ -66,8 +61,8 @@ export class TopologyManager {
   /** Undefined, and nothing to wait for, if the pod needs no exclusive resources. */
   admit(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<Admission> | undefined {
     this.#metrics.requested();
-    const allocators = this.#o.allocators.filter((allocator) => allocator.appliesTo(pod));
-    if (allocators.length > 0) return this.#admit(pod, allocators, report, signal);
+    const hintProviders = this.#o.hintProviders.filter((provider) => provider.appliesTo(pod));
+    if (hintProviders.length > 0) return this.#admit(pod, hintProviders, report, signal);
     this.#metrics.took(0);
     this.#countAligned(pod);
     return undefined;
@@ -75,37 +70,37 @@ export class TopologyManager {
 
   /** The containers of the pod have terminated. */
   release(uid: PodUid): void {
-    for (const allocator of this.#o.allocators) allocator.release(uid);
+    for (const provider of this.#o.hintProviders) provider.release(uid);
   }
 
   containerStarted(pod: Pod, container: Container): void {
-    for (const allocator of this.#o.allocators)
-      if (allocator.appliesTo(pod)) allocator.containerStarted?.(pod, container);
+    for (const provider of this.#o.hintProviders)
+      if (provider.appliesTo(pod)) provider.containerStarted?.(pod, container);
   }
 
   keepOnly(isKnown: (uid: PodUid) => boolean): void {
-    for (const allocator of this.#o.allocators) allocator.keepOnly(isKnown);
+    for (const provider of this.#o.hintProviders) provider.keepOnly(isKnown);
   }
 
   async #admit(
     pod: Pod,
-    allocators: readonly ResourceAllocator[],
+    hintProviders: readonly HintProvider[],
     report: SyncReport,
     signal: AbortSignal,
   ): Promise<Admission> {
     const { clock } = this.#o;
     const startedAt = clock.monotonic();
-    const onWait = (allocator: ResourceAllocator) =>
+    const onWait = (provider: HintProvider) =>
       report.blockedOn(
-        allocator.waitsFor?.(pod) ??
-          `waiting until other pods have been allocated their resources: ${allocator.name}`,
+        provider.waitsFor?.(pod) ??
+          `waiting until other pods have been allocated their resources: ${provider.name}`,
         { kind: "admission" },
       );
     try {
       return await this.#locks.run(
         pod,
-        allocators,
-        (unlock) => this.#decide(pod, allocators, unlock, signal),
+        hintProviders,
+        (unlock) => this.#decide(pod, hintProviders, unlock, signal),
         {
           signal,
           onWait,
@@ -118,7 +113,7 @@ export class TopologyManager {
 
   async #decide(
     pod: Pod,
-    allocators: readonly ResourceAllocator[],
+    hintProviders: readonly HintProvider[],
     unlock: Unlock,
     signal: AbortSignal,
   ): Promise<Admission> {
@@ -128,23 +123,23 @@ export class TopologyManager {
     // Containers of a pod that is no longer in any source may still be running.
     if (isSynced()) this.keepOnly((other) => isKnown(other) || runs(other));
     // One that terminates during the decision counts: its resources are free for the next one.
-    const leaving = this.#leaving(uid, allocators);
+    const releasing = this.#releasing(uid, hintProviders);
     const unlockEarly: Unlock = (some) => {
-      if (some.length < allocators.length) this.#undecided.add(uid);
+      if (some.length < hintProviders.length) this.#undecided.add(uid);
       unlock(some);
     };
     try {
-      await this.#allocate(pod, allocators, unlockEarly, signal, failed);
+      await this.#allocate(pod, hintProviders, unlockEarly, signal, failed);
       signal.throwIfAborted();
       return { kind: "admitted" };
     } catch (error) {
       const { container } = failed;
-      const details = container && !signal.aborted ? explanations(pod, container, allocators) : [];
-      if (!runs(uid)) for (const allocator of allocators) allocator.release(uid);
+      const details = container && !signal.aborted ? explanations(pod, container, hintProviders) : [];
+      if (!runs(uid)) for (const provider of hintProviders) provider.release(uid);
       if (signal.aborted) throw error;
       const waiting =
         error instanceof ResourceShortage
-          ? this.#waitFor(leaving.union(this.#leaving(uid, allocators)))
+          ? this.#waitFor(releasing.union(this.#releasing(uid, hintProviders)))
           : undefined;
       if (waiting) return waiting;
       if (this.#merge) this.#metrics.failed();
@@ -162,11 +157,11 @@ export class TopologyManager {
   }
 
   /** The decision about a pod that lacks resources, if pods that have some of them may release them. */
-  #waitFor(leaving: ReadonlySet<PodUid>): Admission | undefined {
+  #waitFor(releasing: ReadonlySet<PodUid>): Admission | undefined {
     const { clock, nameOf } = this.#o;
-    if (leaving.size === 0) return undefined;
-    const names = [...leaving].map(nameOf).sort((a, b) => (a < b ? -1 : 1));
-    const what = leaving.isDisjointFrom(this.#undecided) ? "terminated" : "terminated or admitted";
+    if (releasing.size === 0) return undefined;
+    const names = [...releasing].map(nameOf).sort((a, b) => (a < b ? -1 : 1));
+    const what = releasing.isDisjointFrom(this.#undecided) ? "terminated" : "terminated or admitted";
     return {
       kind: "waiting",
       text: `waiting for resources of pods that are being ${what}: ${names.join(", ")}`,
@@ -175,36 +170,36 @@ export class TopologyManager {
   }
 
   /** The other pods that have some of the resources, and are being terminated or may be rejected. */
-  #leaving(uid: PodUid, allocators: readonly ResourceAllocator[]): Set<PodUid> {
-    const others = allocators.flatMap((allocator) => allocator.holders()).filter((other) => other !== uid);
+  #releasing(uid: PodUid, hintProviders: readonly HintProvider[]): Set<PodUid> {
+    const others = hintProviders.flatMap((provider) => provider.holders()).filter((other) => other !== uid);
     return new Set(others.filter((other) => this.#o.isTerminating(other) || this.#undecided.has(other)));
   }
 
   /**
-   * Allocators that call other processes come last: the locks of the others are released before, so that a call that hangs blocks no pod
+   * Hint providers that call other processes come last: the locks of the others are released before, so that a call that hangs blocks no pod
    * that does not need it. With hints for each container this is possible for the last container only, because they depend on what the
    * previous ones got.
    */
   async #allocate(
     pod: Pod,
-    allocators: readonly ResourceAllocator[],
+    hintProviders: readonly HintProvider[],
     unlock: Unlock,
     signal: AbortSignal,
     failed: { container?: Container },
   ): Promise<void> {
     const { scope } = this.#o;
     const containers = containersOf(pod);
-    const quick = allocators.filter((allocator) => !allocator.lock);
-    const slow = allocators.filter((allocator) => allocator.lock);
-    const allocate = async (some: typeof allocators, container: Container, affinity: TopologyHint) => {
+    const quick = hintProviders.filter((provider) => !provider.lock);
+    const slow = hintProviders.filter((provider) => provider.lock);
+    const allocate = async (some: typeof hintProviders, container: Container, affinity: TopologyHint) => {
       failed.container = container;
-      for (const allocator of some) {
+      for (const provider of some) {
         signal.throwIfAborted();
-        await allocator.allocate(pod, container, affinity, signal);
+        await provider.allocate(pod, container, affinity, signal);
       }
     };
     if (scope === "pod" || !this.#merge) {
-      const affinity = this.#affinity(allocators, (a) => a.podHints(pod));
+      const affinity = this.#affinity(hintProviders, (a) => a.podHints(pod));
       for (const container of containers) await allocate(quick, container, affinity);
       unlock(quick);
       for (const container of containers) await allocate(slow, container, affinity);
@@ -213,7 +208,7 @@ export class TopologyManager {
     }
     for (const container of containers) {
       failed.container = container;
-      const affinity = this.#affinity(allocators, (a) => a.hints(pod, container), container);
+      const affinity = this.#affinity(hintProviders, (a) => a.hints(pod, container), container);
       await allocate(quick, container, affinity);
       if (container === containers.at(-1)) unlock(quick);
       await allocate(slow, container, affinity);
@@ -222,12 +217,12 @@ export class TopologyManager {
   }
 
   #affinity(
-    allocators: readonly ResourceAllocator[],
-    hintsOf: (allocator: ResourceAllocator) => TopologyHints,
+    hintProviders: readonly HintProvider[],
+    hintsOf: (provider: HintProvider) => TopologyHints,
     container?: Container,
   ): TopologyHint {
     if (!this.#merge) return anyNode;
-    const hints = allocators.map(hintsOf);
+    const hints = hintProviders.map(hintsOf);
     const { hint, admitted } = mergeHints(hints, this.#merge);
     if (admitted) return hint;
     const { scope, policy } = this.#o;
@@ -274,10 +269,10 @@ function containersOf({ spec }: Pod): Container[] {
   return [...(spec.initContainers ?? []), ...spec.containers];
 }
 
-function explanations(pod: Pod, container: Container, allocators: readonly ResourceAllocator[]) {
-  return allocators.map((allocator) => {
+function explanations(pod: Pod, container: Container, hintProviders: readonly HintProvider[]) {
+  return hintProviders.map((provider) => {
     try {
-      return allocator.explain?.(pod, container);
+      return provider.explain?.(pod, container);
     } catch (error) {
       return messageOf(error);
     }

@@ -6,7 +6,7 @@ import { metricValues } from "../../../lib/base/fixtures.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
 import { KubeApiError, TransportError } from "../../../lib/clients/kube/api-error.ts";
-import { ConnectionLost } from "../../../lib/clients/kube/link.ts";
+import { ConnectionLost } from "../../../lib/clients/kube/server-connection.ts";
 import { fakeReviews } from "../fixtures.ts";
 import { HttpError } from "../http-error.ts";
 import { type AccessOptions, attributesOf, nodeAccess } from "./node-access.ts";
@@ -15,7 +15,7 @@ import { bearerToken } from "./tokens.ts";
 const request = (headers: Record<string, string> = {}) =>
   ({ headers, socket: {} }) as unknown as IncomingMessage;
 const withToken = request({ authorization: "Bearer t" });
-const right = { verb: "get", subresources: ["pods", "proxy"] };
+const permission = { verb: "get", subresources: ["pods", "proxy"] };
 
 function access(o: Partial<AccessOptions> & { anonymous?: boolean; clock?: FakeClock } = {}) {
   return nodeAccess({
@@ -35,21 +35,21 @@ const known = { authenticated: true, user: { username: "u", groups: ["g"] } };
 
 describe("without a cluster", () => {
   test("a token is not accepted", async () => {
-    await assert.rejects(access().authorize(withToken, right), rejected(401));
+    await assert.rejects(access().authorize(withToken, permission), rejected(401));
   });
 
   test("no one is authorized, not even anonymous clients", async () => {
-    await assert.rejects(access({ anonymous: true }).authorize(request(), right), rejected(403));
+    await assert.rejects(access({ anonymous: true }).authorize(request(), permission), rejected(403));
   });
 
   test("a client that the configuration allows is authorized", async () => {
     const authorization = { mode: "AlwaysAllow", allowedTtlMs: 0, deniedTtlMs: 0 } as const;
     const filter = access({ anonymous: true, authorization });
-    assert.deepEqual(await filter.authorize(request(), right), {
+    assert.deepEqual(await filter.authorize(request(), permission), {
       name: "system:anonymous",
       groups: ["system:unauthenticated"],
     });
-    await assert.rejects(access({ authorization }).authorize(request(), right), rejected(401));
+    await assert.rejects(access({ authorization }).authorize(request(), permission), rejected(401));
   });
 });
 
@@ -59,12 +59,12 @@ describe("reviews of the cluster", () => {
     const { transport, requests } = fakeReviews({ token: () => known, access: () => ({ allowed: true }) });
     const filter = access({ transport, clock });
     const reviews = () => requests.filter(({ path }) => path.endsWith("/tokenreviews")).length;
-    await filter.authorize(withToken, right);
+    await filter.authorize(withToken, permission);
     await clock.advance(119_999);
-    await filter.authorize(withToken, right);
+    await filter.authorize(withToken, permission);
     assert.equal(reviews(), 1);
     await clock.advance(1);
-    await filter.authorize(withToken, right);
+    await filter.authorize(withToken, permission);
     assert.equal(reviews(), 2);
   });
 
@@ -97,10 +97,10 @@ describe("reviews of the cluster", () => {
       access: () => ({ allowed: true }),
     });
     const filter = access({ transport, metrics });
-    await assert.rejects(filter.authorize(withToken, right), rejected(401));
+    await assert.rejects(filter.authorize(withToken, permission), rejected(401));
     down = false;
-    await filter.authorize(withToken, right);
-    await filter.authorize(withToken, right);
+    await filter.authorize(withToken, permission);
+    await filter.authorize(withToken, permission);
     const value = (name: string) => metricValues(metrics, name);
     assert.deepEqual(await value("authentication_token_cache_request_total"), {
       "status=miss": 2,
@@ -124,9 +124,9 @@ describe("reviews of the cluster", () => {
       access: () => ({ allowed: true }),
     });
     const filter = access({ transport });
-    await assert.rejects(filter.authorize(withToken, right), rejected(401));
+    await assert.rejects(filter.authorize(withToken, permission), rejected(401));
     down = false;
-    await filter.authorize(withToken, right);
+    await filter.authorize(withToken, permission);
   });
 
   const lost = () =>
@@ -144,7 +144,7 @@ describe("reviews of the cluster", () => {
       const clock = new FakeClock();
       const { transport, requests } = fakeReviews({ token: failure });
       const rejection = assert.rejects(
-        access({ transport, clock }).authorize(withToken, right),
+        access({ transport, clock }).authorize(withToken, permission),
         rejected(401),
       );
       for (let second = 0; second < 10; second++) await clock.advance(1000);
@@ -156,7 +156,7 @@ describe("reviews of the cluster", () => {
     const clock = new FakeClock();
     const reviews = [lost(), { allowed: true }];
     const { transport } = fakeReviews({ token: () => known, access: () => reviews.shift() ?? {} });
-    const authorized = access({ transport, clock }).authorize(withToken, right);
+    const authorized = access({ transport, clock }).authorize(withToken, permission);
     for (let step = 0; step < 10; step++) await clock.advance(100);
     assert.equal((await authorized).name, "u");
   });
@@ -169,15 +169,15 @@ describe("reviews of the cluster", () => {
         denied: subresource === "pods",
       }),
     });
-    await access({ transport }).authorize(withToken, right);
+    await access({ transport }).authorize(withToken, permission);
     assert.equal(requests.length, 3);
   });
 
   test("a client with an invalid token is not anonymous", async () => {
     const { transport } = fakeReviews({ token: () => ({}), access: () => ({ allowed: true }) });
     const filter = access({ transport, anonymous: true });
-    await assert.rejects(filter.authorize(withToken, right), rejected(401));
-    assert.equal((await filter.authorize(request(), right)).name, "system:anonymous");
+    await assert.rejects(filter.authorize(withToken, permission), rejected(401));
+    assert.equal((await filter.authorize(request(), permission)).name, "system:anonymous");
   });
 });
 

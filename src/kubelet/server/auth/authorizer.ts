@@ -10,7 +10,7 @@ export interface Permission {
 
 export interface Authorizer {
   /** Throws if the review failed. */
-  allows(identity: Identity, right: Permission): Promise<boolean>;
+  allows(identity: Identity, permission: Permission): Promise<boolean>;
 }
 
 export const alwaysAllow: Authorizer = { allows: async () => true };

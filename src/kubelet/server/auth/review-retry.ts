@@ -1,6 +1,6 @@
 import { type Clock, sleep } from "../../../lib/base/clock.ts";
 import { KubeApiError, TransportError } from "../../../lib/clients/kube/api-error.ts";
-import { ConnectionLost } from "../../../lib/clients/kube/link.ts";
+import { ConnectionLost } from "../../../lib/clients/kube/server-connection.ts";
 import type { Reviewer } from "./review-metrics.ts";
 
 const maxAttempts = 5;

@@ -140,7 +140,7 @@ for (const [what, status, query] of [
 ] as const)
   test(`the log ${what}`, async (t) => {
     const { url, log } = await setUp(t, status as Partial<ContainerStatus>);
-    log.row("hello");
+    log.entry("hello");
     const response = await fetch(url(query));
     assert.equal(response.status, 200);
     assert.equal(response.headers.get("content-type"), "text/plain; charset=utf-8");
@@ -169,7 +169,7 @@ test("a follower gets its response immediately, receives new lines, and ends wit
   const response = await fetch(url("follow=true"));
   assert.equal(response.status, 200);
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-  log.row("one");
+  log.entry("one");
   assert.equal((await reader.read()).value, "one\n");
   log.end();
   assert.equal((await reader.read()).done, true);
@@ -188,7 +188,7 @@ test("a client that disconnects ends its follower", async (t) => {
 test("a client that does not read applies back-pressure", async (t) => {
   const { url, log, server } = await setUp(t, running);
   const block = "x".repeat(16_000);
-  for (let i = 0; i < 4000; i++) log.row(block);
+  for (let i = 0; i < 4000; i++) log.entry(block);
   const disconnected = new AbortController();
   const response = await fetch(url(), { signal: disconnected.signal });
   // A second client, which reads, gets everything in the meantime.

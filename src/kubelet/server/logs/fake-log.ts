@@ -13,10 +13,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { systemClock } from "../../../lib/base/clock.ts";
-import type { LogStream } from "./log-row.ts";
+import type { LogStream } from "./log-entry.ts";
 import { type StreamLogOptions, streamLog } from "./stream-log.ts";
 
-export interface FakeRow {
+export interface FakeEntry {
   readonly stream: LogStream;
   readonly tag: string;
   readonly text: string;
@@ -24,7 +24,7 @@ export interface FakeRow {
   readonly at: number;
 }
 
-export function rowText({ stream, tag, text, at }: FakeRow): string {
+export function entryText({ stream, tag, text, at }: FakeEntry): string {
   return `${new Date(at).toISOString().replace("Z", "000000Z")} ${stream} ${tag} ${text}\n`;
 }
 
@@ -41,8 +41,8 @@ export class FakeLog {
     writeSync(this.#fd, text);
   }
 
-  row(text: string, options: Partial<FakeRow> = {}): void {
-    this.write(rowText({ stream: "stdout", tag: "F", at: Date.now(), text, ...options }));
+  entry(text: string, options: Partial<FakeEntry> = {}): void {
+    this.write(entryText({ stream: "stdout", tag: "F", at: Date.now(), text, ...options }));
   }
 
   /** Rotates the log; the runtime opens a new one, and keeps the old one open until `close`. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type Clock, systemClock } from "../../../lib/base/clock.ts";
 import { monotonicTime } from "../../../lib/base/fake-clock.ts";
-import { FakeLog, rowText } from "./fake-log.ts";
+import { entryText, FakeLog } from "./fake-log.ts";
 import type { StreamLogOptions } from "./stream-log.ts";
 
 /** A follower of a log, and its output so far. */
@@ -46,12 +46,12 @@ async function until(check: () => boolean, state: () => string = () => ""): Prom
 
 test("new output is sent immediately, and the follower ends with the container", async (t) => {
   const { log, follow, until, text } = setUp(t);
-  log.row("one");
+  log.entry("one");
   const reading = follow();
   await until(() => text() === "one\n");
-  log.row("two");
+  log.entry("two");
   await until(() => text() === "one\ntwo\n");
-  log.row("last");
+  log.entry("last");
   log.end();
   await reading;
   assert.equal(text(), "one\ntwo\nlast\n");
@@ -60,9 +60,9 @@ test("new output is sent immediately, and the follower ends with the container",
 
 test("the log of a container that has exited is read to its end, across files", async (t) => {
   const { log, follow, text } = setUp(t);
-  log.row("one");
+  log.entry("one");
   log.rotate();
-  log.row("two");
+  log.entry("two");
   log.end();
   await follow();
   assert.equal(text(), "one\ntwo\n");
@@ -73,32 +73,32 @@ test("a partial line is sent immediately; its timestamp is sent once", async (t)
   const at = Date.UTC(2026, 0, 1);
   void follow();
   await until(() => log.followers === 1);
-  log.row("name? ", { tag: "P", at });
+  log.entry("name? ", { tag: "P", at });
   await until(() => text() === "2026-01-01T00:00:00.000000000Z name? ");
-  log.row("err", { stream: "stderr", at });
+  log.entry("err", { stream: "stderr", at });
   await until(() => text().endsWith("err\n"));
-  log.row("joe", { at });
+  log.entry("joe", { at });
   await until(() => text().endsWith("Z err\njoe\n"));
 });
 
-test("an incomplete row is buffered", async (t) => {
+test("an incomplete entry is buffered", async (t) => {
   const { log, follow, until, text } = setUp(t, { tailLines: 0 });
-  const row = rowText({ stream: "stdout", tag: "F", text: "whole", at: 0 });
-  log.write(row.slice(0, 30));
+  const entry = entryText({ stream: "stdout", tag: "F", text: "whole", at: 0 });
+  log.write(entry.slice(0, 30));
   void follow();
   await until(() => log.followers === 1);
-  log.write(row.slice(30));
-  log.row("next");
+  log.write(entry.slice(30));
+  log.entry("next");
   await until(() => text() === "whole\nnext\n");
 });
 
 test("a tail and new output", async (t) => {
   const { log, follow, until, text } = setUp(t, { tailLines: 1 });
-  log.row("one");
-  log.row("two");
+  log.entry("one");
+  log.entry("two");
   void follow();
   await until(() => text() === "two\n");
-  log.row("three", { stream: "stderr" });
+  log.entry("three", { stream: "stderr" });
   await until(() => text() === "two\nthree\n");
 });
 
@@ -106,8 +106,8 @@ test("the byte limit ends the follower", async (t) => {
   const { log, follow, until, text } = setUp(t, { limitBytes: 5 });
   const reading = follow();
   await until(() => log.followers === 1);
-  log.row("abc");
-  log.row("def");
+  log.entry("abc");
+  log.entry("def");
   await reading;
   assert.equal(text(), "abc\nd");
   assert.equal(log.followers, 0);
@@ -118,11 +118,11 @@ test("the log of a fast writer is followed over rotations and compressions, with
   const reading = follow();
   const rotateAt = new Set([5_000, 10_000, 15_000, 20_000, 20_001]);
   let rotatedName: string | undefined;
-  // The first row of the current file.
+  // The first entry of the current file.
   let first = 0;
   let firstOfRotated = 0;
   for (let i = 0; i < 25_000; i++) {
-    log.row(`line ${i}`);
+    log.entry(`line ${i}`);
     if (rotateAt.has(i)) {
       // A file that no follower has opened is lost to them when it is compressed.
       await until(() => lines().includes(`line ${firstOfRotated}`));
@@ -130,7 +130,7 @@ test("the log of a fast writer is followed over rotations and compressions, with
       firstOfRotated = first;
       first = i + 1;
       const rotation = log.beginRotation();
-      rotation.write(rowText({ stream: "stdout", tag: "F", text: `late ${i}`, at: Date.now() }));
+      rotation.write(entryText({ stream: "stdout", tag: "F", text: `late ${i}`, at: Date.now() }));
       rotation.close();
       rotatedName = rotation.name;
     }
@@ -147,7 +147,7 @@ test("the log of a fast writer is followed over rotations and compressions, with
   assert.deepEqual(lines(), expected);
 });
 
-test("rows written to the old file after rotation come before the rows of the new one", async (t) => {
+test("entries written to the old file after rotation come before the entries of the new one", async (t) => {
   let polls = 0;
   const clock: Clock = {
     ...systemClock,
@@ -160,23 +160,23 @@ test("rows written to the old file after rotation come before the rows of the ne
   const { log, follow, until, text } = setUp(t, { clock });
   void follow();
   await until(() => log.followers === 1);
-  log.row("before");
+  log.entry("before");
   const rotation = log.beginRotation();
-  log.row("after");
+  log.entry("after");
   await until(() => polls > 1);
-  rotation.write(rowText({ stream: "stdout", tag: "F", text: "late", at: 0 }));
+  rotation.write(entryText({ stream: "stdout", tag: "F", text: "late", at: 0 }));
   await until(() => text() === "before\nlate\n");
   rotation.close();
   await until(() => text() === "before\nlate\nafter\n");
 });
 
-test("a row written just before the old file was closed is not lost", async (t) => {
+test("an entry written just before the old file was closed is not lost", async (t) => {
   let rotation: ReturnType<FakeLog["beginRotation"]> | undefined;
   // Read when the new file was seen, and before the writers of the old one are checked.
   const clock: Clock = {
     ...systemClock,
     monotonic: () => {
-      rotation?.write(rowText({ stream: "stdout", tag: "F", text: "late", at: 0 }));
+      rotation?.write(entryText({ stream: "stdout", tag: "F", text: "late", at: 0 }));
       rotation?.close();
       rotation = undefined;
       return monotonicTime(0);
@@ -185,9 +185,9 @@ test("a row written just before the old file was closed is not lost", async (t) 
   const { log, follow, until, text } = setUp(t, { clock });
   void follow();
   await until(() => log.followers === 1);
-  log.row("before");
+  log.entry("before");
   rotation = log.beginRotation();
-  log.row("after");
+  log.entry("after");
   await until(() => text() === "before\nlate\nafter\n");
 });
 
@@ -199,7 +199,7 @@ test("a runtime that never closes the old file delays the new one only briefly",
   await until(() => log.followers === 1);
   const rotation = log.beginRotation();
   t.after(() => rotation.close());
-  log.row("after");
+  log.entry("after");
   await until(() => text() === "after\n");
 });
 
@@ -212,16 +212,16 @@ test("a reader that fell several rotations behind gets all of them, compressed o
       await gate.promise;
     },
   });
-  log.row("0");
+  log.entry("0");
   void follow();
   await until(() => got.length === 1);
   let rotatedName: string | undefined;
   for (let i = 1; i <= 4; i++) {
-    log.row(`${i}`);
+    log.entry(`${i}`);
     if (rotatedName) log.compress(rotatedName);
     rotatedName = log.rotate();
   }
-  log.row("5");
+  log.entry("5");
   gate.resolve();
   await until(() => got.join("") === "0\n1\n2\n3\n4\n5\n");
 });
@@ -235,16 +235,16 @@ test("a file that was removed before it could be read is skipped, and the next a
       await gate.promise;
     },
   });
-  log.row("0");
+  log.entry("0");
   void follow();
   await until(() => got.length === 1);
-  log.row("1");
+  log.entry("1");
   const first = log.rotate();
-  log.row("2");
+  log.entry("2");
   const second = log.rotate();
-  log.row("3");
+  log.entry("3");
   log.rotate();
-  log.row("4");
+  log.entry("4");
   // The first is still open here; the second was never opened.
   rmSync(join(log.dir, first));
   rmSync(join(log.dir, second));
@@ -254,11 +254,11 @@ test("a file that was removed before it could be read is skipped, and the next a
 
 test("a log that is truncated in place starts again", async (t) => {
   const { log, follow, until, text } = setUp(t);
-  log.row("a long line that existed before");
+  log.entry("a long line that existed before");
   void follow();
   await until(() => text().endsWith("before\n"));
   truncateSync(log.path);
-  log.row("x");
+  log.entry("x");
   await until(() => text().endsWith("before\nx\n"));
 });
 
@@ -273,7 +273,7 @@ test("a client that disconnects ends the reading, regardless of what it waits fo
 
 test("reading ends when the pod's directory is deleted and the container is removed", async (t) => {
   const { log, follow, until, text } = setUp(t);
-  log.row("x");
+  log.entry("x");
   const reading = follow();
   await until(() => text() === "x\n" && log.followers === 1);
   rmSync(log.dir, { recursive: true });

@@ -4,10 +4,10 @@ import { dirname } from "node:path";
 import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
 import { isOpenForWriting } from "../../../lib/host/open-for-writing.ts";
+import type { EntrySplitter } from "./entry-splitter.ts";
 import type { LineJoiner } from "./line-joiner.ts";
 import type { LogChain } from "./log-chain.ts";
 import { closeLog, type OpenLog, readLog } from "./log-files.ts";
-import type { RowSplitter } from "./row-splitter.ts";
 import { WakeUp } from "./wake-up.ts";
 
 /** The container that writes the log. */
@@ -23,7 +23,7 @@ export interface FollowOptions {
   readonly path: string;
   /** The offset in the first file. */
   readonly from: number;
-  readonly splitter: RowSplitter;
+  readonly splitter: EntrySplitter;
   readonly joiner: LineJoiner;
   readonly flush: () => Promise<void>;
   readonly writer: LogWriterState;
@@ -111,7 +111,7 @@ class Follower {
   }
 
   /**
-   * Usually there is one new row: this takes one system call, while reading the size takes
+   * Usually there is one new entry: this takes one system call, while reading the size takes
    * three.
    */
   async #readPlain(file: FileHandle): Promise<boolean> {
@@ -157,7 +157,7 @@ class Follower {
     let isAdvanced = false;
     try {
       if (!ended && !this.#isComplete()) return "soon";
-      // A row may have been written between the last read and the last close.
+      // An entry may have been written between the last read and the last close.
       if ((await this.read()) === "full") return "full";
       splitter.end({ ends: true });
       splitter.restart();

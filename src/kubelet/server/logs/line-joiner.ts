@@ -1,4 +1,4 @@
-import type { LogPiece, LogStream } from "./log-row.ts";
+import type { LogEntry, LogStream } from "./log-entry.ts";
 import { formatLogTime, type LogTime, TimeFilter } from "./log-time.ts";
 
 export interface LineOptions {
@@ -11,18 +11,18 @@ export interface LineOptions {
 }
 
 const newline = Buffer.from("\n");
-/** Limits of rows that wait for the end of the other stream's line. */
+/** Limits of entries that wait for the end of the other stream's line. */
 const maxBufferedBytes = 64 * 1024;
 
 /**
- * Joins partial rows to lines. While a line of one stream is incomplete, rows of the other wait, so that lines are not
+ * Joins partial entries to lines. While a line of one stream is incomplete, entries of the other wait, so that lines are not
  * interleaved. The wait is bounded in time (`settle`) and size.
  */
 export class LineJoiner {
   readonly #o: LineOptions;
   /** The stream of the incomplete line. */
   #open: LogStream | undefined;
-  #buffered: LogPiece[] = [];
+  #buffered: LogEntry[] = [];
   #bufferedBytes = 0;
   /** Streams that are within a line, and whether that line is shown. */
   #within = new Map<LogStream, boolean>();
@@ -42,10 +42,10 @@ export class LineJoiner {
     return this.#remainingBytes <= 0;
   }
 
-  push(piece: LogPiece): void {
-    if (this.#o.stream && piece.stream !== this.#o.stream) return;
-    if (this.#open !== undefined && this.#open !== piece.stream) return this.#buffer(piece);
-    this.#add(piece);
+  push(entry: LogEntry): void {
+    if (this.#o.stream && entry.stream !== this.#o.stream) return;
+    if (this.#open !== undefined && this.#open !== entry.stream) return this.#buffer(entry);
+    this.#add(entry);
     if (this.#open === undefined && this.#buffered.length > 0)
       this.#release((buffered) => this.push(buffered));
   }
@@ -65,31 +65,31 @@ export class LineJoiner {
     return bytes;
   }
 
-  #buffer(piece: LogPiece): void {
-    const stamp = piece.stamp();
-    this.#buffered.push({ ...piece, text: Buffer.from(piece.text), stamp: () => stamp });
-    this.#bufferedBytes += piece.text.length + newline.length;
+  #buffer(entry: LogEntry): void {
+    const stamp = entry.stamp();
+    this.#buffered.push({ ...entry, text: Buffer.from(entry.text), stamp: () => stamp });
+    this.#bufferedBytes += entry.text.length + newline.length;
     if (this.#bufferedBytes > maxBufferedBytes) this.settle();
   }
 
-  #release(take: (piece: LogPiece) => void): void {
+  #release(take: (entry: LogEntry) => void): void {
     const buffered = this.#buffered;
     this.#buffered = [];
     this.#bufferedBytes = 0;
-    for (const piece of buffered) take(piece);
+    for (const entry of buffered) take(entry);
   }
 
-  #add(piece: LogPiece): void {
-    const { stream, ends, text } = piece;
+  #add(entry: LogEntry): void {
+    const { stream, ends, text } = entry;
     let shown = this.#within.get(stream);
     const begins = shown === undefined;
-    shown ??= !this.#old?.isOlder(piece.stamp());
+    shown ??= !this.#old?.isOlder(entry.stamp());
     if (ends) this.#within.delete(stream);
     else this.#within.set(stream, shown);
     if (!ends) this.#open = stream;
     else if (this.#open === stream) this.#open = undefined;
     if (!shown) return;
-    if (begins && this.#o.timestamps) this.#write(Buffer.from(`${formatLogTime(piece.stamp())} `, "latin1"));
+    if (begins && this.#o.timestamps) this.#write(Buffer.from(`${formatLogTime(entry.stamp())} `, "latin1"));
     this.#write(text);
     if (ends) this.#write(newline);
   }

@@ -1,5 +1,5 @@
 import { epochMs, type WallTime } from "../../../lib/base/time.ts";
-import type { LogStream } from "./log-row.ts";
+import type { LogStream } from "./log-entry.ts";
 import { type LogTime, parseLogTime } from "./log-time.ts";
 
 /** The requested part of a container's log. */

@@ -31,7 +31,7 @@ test("times are shown with nine digits", () => {
     assert.equal(formatLogTime(text), expected);
 });
 
-test("the quick check of a row's time equals the exact one", () => {
+test("the quick check of an entry's time equals the exact one", () => {
   const base = Date.UTC(2026, 0, 1);
   const part = fc.record({
     ms: fc.integer({ min: -4000, max: 4000 }),
@@ -39,11 +39,11 @@ test("the quick check of a row's time equals the exact one", () => {
     hours: fc.integer({ min: -12, max: 14 }),
   });
   fc.assert(
-    fc.property(part, part, (row, since) => {
-      const local = new Date(base + row.ms + row.hours * 3_600_000).toISOString().slice(0, -1);
-      const two = String(Math.abs(row.hours)).padStart(2, "0");
-      const zone = row.hours === 0 ? "Z" : `${row.hours < 0 ? "-" : "+"}${two}:00`;
-      const text = `${local}${String(row.nanos).padStart(6, "0")}${zone}`;
+    fc.property(part, part, (entry, since) => {
+      const local = new Date(base + entry.ms + entry.hours * 3_600_000).toISOString().slice(0, -1);
+      const two = String(Math.abs(entry.hours)).padStart(2, "0");
+      const zone = entry.hours === 0 ? "Z" : `${entry.hours < 0 ? "-" : "+"}${two}:00`;
+      const text = `${local}${String(entry.nanos).padStart(6, "0")}${zone}`;
       const moment = { ms: base + since.ms, nanos: since.nanos };
       assert.equal(new TimeFilter(moment).isOlder(text), isBefore(parseLogTime(text)!, moment), text);
     }),

@@ -1,4 +1,4 @@
-/** A time to the nanosecond, as in log rows; a Date has milliseconds. */
+/** A time to the nanosecond, as in log entries; a Date has milliseconds. */
 export interface LogTime {
   /** Milliseconds since the epoch. */
   readonly ms: number;
@@ -36,7 +36,7 @@ export function isBefore(a: LogTime, b: LogTime): boolean {
   return a.ms === b.ms ? a.nanos < b.nanos : a.ms < b.ms;
 }
 
-/** The time of a row for output: always nine fractional digits, in the zone that the runtime wrote. */
+/** The time of an entry for output: always nine fractional digits, in the zone that the runtime wrote. */
 export function formatLogTime(text: string): string {
   const at = /(?:[.,](\d+))?(?:[Zz]|[+-]\d\d:\d\d)$/.exec(text);
   if (!at) return text;
@@ -47,7 +47,7 @@ export function formatLogTime(text: string): string {
 }
 
 /**
- * Determines which rows are older than a time. For most rows a text comparison is enough: only
+ * Determines which entries are older than a time. For most entries a text comparison is enough: only
  * those of the same second are parsed.
  */
 export class TimeFilter {
@@ -59,7 +59,7 @@ export class TimeFilter {
     this.#moment = moment;
   }
 
-  /** A row with an invalid time is not known to be older. */
+  /** An entry with an invalid time is not known to be older. */
   isOlder(text: string): boolean {
     const second = this.#secondIn(text.endsWith("Z") ? "Z" : text.slice(-6));
     if (!text.startsWith(second)) return text < second;

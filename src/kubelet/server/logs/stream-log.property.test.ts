@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { FakeLog, type FakeRow, rowText } from "./fake-log.ts";
-import type { LogStream } from "./log-row.ts";
+import { entryText, type FakeEntry, FakeLog } from "./fake-log.ts";
+import type { LogStream } from "./log-entry.ts";
 import { formatLogTime } from "./log-time.ts";
 
 const seed = 20260731;
 const begin = Date.UTC(2026, 0, 1);
 
-const row = fc.record({
+const entry = fc.record({
   stream: fc.constantFrom<LogStream>("stdout", "stderr"),
   tag: fc.constantFrom("F", "F", "F", "P"),
   text: fc.oneof(
@@ -18,10 +18,10 @@ const row = fc.record({
   step: fc.integer({ min: 0, max: 3000 }),
 });
 type Event =
-  | { kind: "row"; row: { stream: LogStream; tag: string; text: string; step: number } }
+  | { kind: "entry"; entry: { stream: LogStream; tag: string; text: string; step: number } }
   | { kind: "rotate" | "compress" };
 const event: fc.Arbitrary<Event> = fc.oneof(
-  { weight: 12, arbitrary: row.map((one) => ({ kind: "row" as const, row: one })) },
+  { weight: 12, arbitrary: entry.map((one) => ({ kind: "entry" as const, entry: one })) },
   { weight: 1, arbitrary: fc.constant({ kind: "rotate" as const }) },
   { weight: 1, arbitrary: fc.constant({ kind: "compress" as const }) },
 );
@@ -41,15 +41,15 @@ interface Line {
   stream: LogStream;
   text: string;
   ended: boolean;
-  first: FakeRow;
+  first: FakeEntry;
   last: number;
 }
 
 /** The model: everything in memory, line by line. */
-function expected(rows: readonly FakeRow[], o: Options): Buffer {
+function expected(entries: readonly FakeEntry[], o: Options): Buffer {
   const lines: Line[] = [];
   const open = new Map<LogStream, Line>();
-  for (const [index, one] of rows.entries()) {
+  for (const [index, one] of entries.entries()) {
     let line = open.get(one.stream);
     if (!line) {
       line = { stream: one.stream, text: "", ended: false, first: one, last: index };
@@ -71,7 +71,7 @@ function expected(rows: readonly FakeRow[], o: Options): Buffer {
     .filter((line) => !o.stream || line.stream === o.stream)
     .filter((line) => o.sinceMs === undefined || line.first.at >= begin + o.sinceMs)
     .map((line) => {
-      const stamp = o.timestamps ? `${formatLogTime(rowText(line.first).split(" ")[0]!)} ` : "";
+      const stamp = o.timestamps ? `${formatLogTime(entryText(line.first).split(" ")[0]!)} ` : "";
       return `${stamp}${line.text}${line.ended ? "\n" : ""}`;
     })
     .join("");
@@ -86,14 +86,14 @@ test("any log in any number of files equals the model, for any options", async (
       async (events, logQuery) => {
         const log = new FakeLog();
         try {
-          const rows: FakeRow[] = [];
+          const entries: FakeEntry[] = [];
           const plain: string[] = [];
           let at = begin;
           for (const one of events) {
-            if (one.kind === "row") {
-              at += one.row.step;
-              rows.push({ ...one.row, at });
-              log.row(one.row.text, { ...one.row, at });
+            if (one.kind === "entry") {
+              at += one.entry.step;
+              entries.push({ ...one.entry, at });
+              log.entry(one.entry.text, { ...one.entry, at });
             } else if (one.kind === "rotate") plain.push(log.rotate());
             else if (plain.length > 0) {
               log.compress(plain.shift()!);
@@ -102,7 +102,7 @@ test("any log in any number of files equals the model, for any options", async (
           for (const { sinceMs, ...rest } of logQuery) {
             const since = sinceMs === undefined ? {} : { since: { ms: begin + sinceMs, nanos: 0 } };
             const text = await log.read({ ...rest, ...since });
-            const oracle = expected(rows, { ...rest, ...(sinceMs !== undefined && { sinceMs }) });
+            const oracle = expected(entries, { ...rest, ...(sinceMs !== undefined && { sinceMs }) });
             assert.equal(Buffer.from(text).toString(), oracle.toString());
           }
         } finally {

@@ -20,7 +20,7 @@ for (const { name, text, options, expected } of [
   { name: "text is shown without its head", text: `${T}Z stdout F hello  you \n`, expected: "hello  you \n" },
   { name: "an empty line is kept", text: `${T}Z stdout F \n${T}Z stdout F x\n`, expected: "\nx\n" },
   {
-    name: "pieces of a line are joined",
+    name: "partial entries of a line are joined",
     text: `${T}Z stdout P a\n${T}Z stdout P:more b\n${T}Z stdout F c\n`,
     expected: "abc\n",
   },
@@ -35,7 +35,7 @@ for (const { name, text, options, expected } of [
     expected: "a\nb",
   },
   {
-    name: "the written part of an incomplete row is shown",
+    name: "the written part of an incomplete entry is shown",
     text: `${T}Z stdout F ab`,
     expected: "ab",
   },
@@ -45,7 +45,7 @@ for (const { name, text, options, expected } of [
     expected: "good\n",
   },
   {
-    name: "rows of Docker's own format are read",
+    name: "entries of Docker's own format are read",
     text: `{"log":"a\\n","stream":"stdout","time":"${T}Z"}\n{"log":"b","stream":"stderr","time":"${T}.5Z"}\n`,
     options: { timestamps: true },
     expected: `${T}.000000000Z a\n${T}.500000000Z b`,
@@ -87,13 +87,13 @@ for (const { name, text, options, expected } of [
     expected: "b\n",
   },
   {
-    name: "a tail counts lines, not pieces",
+    name: "a tail counts lines, not partial entries",
     text: `${T}Z stdout F a\n${T}Z stdout P b\n${T}Z stdout F c\n${T}Z stdout F d\n`,
     options: { tailLines: 2 },
     expected: "bc\nd\n",
   },
   {
-    name: "a tail omits rows between the pieces of its first line",
+    name: "a tail omits entries between the partial entries of its first line",
     text: `${T}Z stderr P x\n${T}Z stdout P a\n${T}Z stderr F y\n${T}Z stdout F b\n`,
     options: { tailLines: 1 },
     expected: "ab\n",
@@ -116,12 +116,12 @@ for (const { name, text, options, expected } of [
 test("a log includes all rotated files, compressed or not", async (t) => {
   const log = fakeLog(t);
   for (const text of ["one", "two", "three"]) {
-    log.row(`${text} a`);
-    log.row(`${text} b`);
+    log.entry(`${text} a`);
+    log.entry(`${text} b`);
     const name = log.rotate();
     if (text !== "three") log.compress(name);
   }
-  log.row("four");
+  log.entry("four");
   const all = ["one", "two", "three"].flatMap((text) => [`${text} a\n`, `${text} b\n`]).concat("four\n");
   assert.equal(await log.read(), all.join(""));
   for (let lines = 0; lines <= 8; lines++)
@@ -130,63 +130,63 @@ test("a log includes all rotated files, compressed or not", async (t) => {
 
 test("a file that is both plain and compressed is read once; partial and unrelated files are skipped", async (t) => {
   const log = fakeLog(t);
-  log.row("old");
+  log.entry("old");
   const name = log.rotate();
   log.append(`${name}.gz`, "a partial compression");
   log.append(`${name}.tmp`, "2026-01-01T00:00:00Z stdout F half\n");
   log.append("0.log.bak", "2026-01-01T00:00:00Z stdout F stranger\n");
   log.append("1.log", "2026-01-01T00:00:00Z stdout F other\n");
-  log.row("new");
+  log.entry("new");
   assert.equal(await log.read(), "old\nnew\n");
 });
 
 test("a corrupt compressed file does not affect the others", async (t) => {
   const log = fakeLog(t);
-  log.row("old");
+  log.entry("old");
   const name = log.rotate();
   rmSync(join(log.dir, name));
   log.append(`${name}.gz`, "no gzip");
-  log.row("new");
+  log.entry("new");
   assert.equal(await log.read(), "new\n");
   assert.equal(await log.read({ tailLines: 5 }), "new\n");
 });
 
 test("a line continues from one file to the next", async (t) => {
   const log = fakeLog(t);
-  log.row("before");
-  log.row("first ", { tag: "P" });
+  log.entry("before");
+  log.entry("first ", { tag: "P" });
   log.compress(log.rotate());
-  log.row("second ", { tag: "P" });
+  log.entry("second ", { tag: "P" });
   log.rotate();
-  log.row("third");
+  log.entry("third");
   assert.equal(await log.read(), "before\nfirst second third\n");
   assert.equal(await log.read({ tailLines: 1 }), "first second third\n");
 });
 
-test("a row truncated by a crash does not affect the first row of the next file", async (t) => {
+test("an entry truncated by a crash does not affect the first entry of the next file", async (t) => {
   const log = fakeLog(t);
   log.write(`${T}Z stdout F cut o`);
   log.rotate();
-  log.row("next");
+  log.entry("next");
   assert.equal(await log.read(), "cut o\nnext\n");
 });
 
-test("rows across blocks and rows longer than a block are complete", async (t) => {
+test("entries across blocks and entries longer than a block are complete", async (t) => {
   const log = fakeLog(t);
   const texts = Array.from({ length: 400 }, (_, i) => `${i}:${"x".repeat((i * 7919) % 3000)}`);
   texts.push("y".repeat(900_000), "z".repeat(1_200_000), "end");
-  for (const text of texts) log.row(text);
+  for (const text of texts) log.entry(text);
   assert.equal(await log.read(), `${texts.join("\n")}\n`);
   for (const lines of [1, 2, 3, 4, 57, 402])
     assert.equal(await log.read({ tailLines: lines }), `${texts.slice(-lines).join("\n")}\n`);
 });
 
-test("rows of the other stream do not wait forever for the end of a line", async (t) => {
+test("entries of the other stream do not wait forever for the end of a line", async (t) => {
   const log = fakeLog(t);
-  log.row("prompt> ", { tag: "P" });
+  log.entry("prompt> ", { tag: "P" });
   const errors = Array.from({ length: 100 }, (_, i) => `${i} ${"e".repeat(1000)}`);
-  for (const text of errors) log.row(text, { stream: "stderr" });
-  log.row("response");
+  for (const text of errors) log.entry(text, { stream: "stderr" });
+  log.entry("response");
   const text = await log.read();
   assert.ok(text.startsWith("prompt> 0 eee"));
   assert.equal(text.length, `prompt> ${errors.join("\n")}\nresponse\n`.length);
@@ -194,7 +194,7 @@ test("rows of the other stream do not wait forever for the end of a line", async
 
 test("a log is found behind a link", async (t) => {
   const log = fakeLog(t);
-  log.row("x");
+  log.entry("x");
   const link = join(log.dir, "link");
   symlinkSync(log.path, link);
   const parts: string[] = [];
@@ -217,14 +217,14 @@ test("a missing log is reported with its path", async (t) => {
 test("since reads no file that was last modified before", async (t) => {
   const log = fakeLog(t);
   const now = Date.UTC(2026, 5, 1);
-  // Its rows would be shown, if they were read.
-  log.row("not read", { at: now });
+  // Its entries would be shown, if they were read.
+  log.entry("not read", { at: now });
   const skipped = log.rotate();
-  log.row("old", { at: now - 60_000 });
-  log.row("newer", { at: now });
+  log.entry("old", { at: now - 60_000 });
+  log.entry("newer", { at: now });
   const rotated = log.rotate();
   utimesSync(join(log.dir, skipped), (now - 30_000) / 1000, (now - 30_000) / 1000);
   utimesSync(join(log.dir, rotated), now / 1000, now / 1000);
-  log.row("newest", { at: now });
+  log.entry("newest", { at: now });
   assert.equal(await log.read({ since: { ms: now - 10_000, nanos: 0 } }), "newer\nnewest\n");
 });

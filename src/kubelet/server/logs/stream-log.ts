@@ -2,12 +2,12 @@ import { realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock } from "../../../lib/base/clock.ts";
 import { errnoOf, KubeletError } from "../../../lib/base/errors.ts";
+import { EntrySplitter } from "./entry-splitter.ts";
 import { followLog, type LogWriterState } from "./follow-log.ts";
 import { LineJoiner, type LineOptions } from "./line-joiner.ts";
 import { LogChain } from "./log-chain.ts";
 import { closeLog, type OpenLog, openLog, openRotated, readLog, rotatedLogs } from "./log-files.ts";
-import { lastRowEnd, searchLog } from "./read-tail.ts";
-import { RowSplitter } from "./row-splitter.ts";
+import { lastEntryEnd, searchLog } from "./read-tail.ts";
 import { isEarlier, type LogPosition, type LogStarts, TailSearch } from "./tail-search.ts";
 
 export interface StreamLogOptions extends LineOptions {
@@ -30,8 +30,8 @@ export async function streamLog(givenPath: string, options: StreamLogOptions): P
   try {
     options.begin?.();
     const { size: whole } = await current.file.stat();
-    // An incomplete row at the end is left to the follower.
-    const size = options.follow ? await lastRowEnd(current.file, whole) : whole;
+    // An incomplete entry at the end is left to the follower.
+    const size = options.follow ? await lastEntryEnd(current.file, whole) : whole;
     const older = await olderThan(path, current.ino);
     const end: LogPosition = { file: older.length, offset: size };
     const reading = new Reading(options, path, older, current, end);
@@ -68,7 +68,7 @@ async function olderThan(path: string, ino: number): Promise<string[]> {
 /** One pass over the existing files. */
 class Reading {
   readonly joiner: LineJoiner;
-  splitter: RowSplitter;
+  splitter: EntrySplitter;
   readonly #o: StreamLogOptions;
   readonly #path: string;
   readonly #older: readonly string[];
@@ -124,11 +124,11 @@ class Reading {
       if (this.full) return;
     }
     if (!isLast) this.splitter.end({ ends: true });
-    else if (!this.#o.follow && this.splitter.midRow) await this.#endRow(log);
+    else if (!this.#o.follow && this.splitter.midEntry) await this.#endEntry(log);
   }
 
-  /** The size was read while a row was being written: include the rest of that row. */
-  async #endRow(log: OpenLog): Promise<void> {
+  /** The size was read while an entry was being written: include the rest of that entry. */
+  async #endEntry(log: OpenLog): Promise<void> {
     for await (const chunk of readLog(log, this.#end.offset)) {
       const end = chunk.indexOf(10);
       this.splitter.push(end < 0 ? chunk : chunk.subarray(0, end + 1));
@@ -137,10 +137,10 @@ class Reading {
     }
   }
 
-  #newSplitter(from: number): RowSplitter {
-    return new RowSplitter((piece) => {
-      const start = this.#starts?.[piece.stream];
-      if (!start || !isEarlier({ file: this.#file, offset: piece.at }, start)) this.joiner.push(piece);
+  #newSplitter(from: number): EntrySplitter {
+    return new EntrySplitter((entry) => {
+      const start = this.#starts?.[entry.stream];
+      if (!start || !isEarlier({ file: this.#file, offset: entry.at }, start)) this.joiner.push(entry);
     }, from);
   }
 
@@ -160,7 +160,7 @@ class Reading {
     return isEarlier(stderr, stdout) ? stderr : stdout;
   }
 
-  /** A file that was last modified before that time has no matching rows, nor have older ones. */
+  /** A file that was last modified before that time has no matching entries, nor have older ones. */
   async #firstSince(): Promise<number> {
     const { since } = this.#o;
     if (!since) return 0;

@@ -1,4 +1,4 @@
-import type { LogStream } from "./log-row.ts";
+import type { LogStream } from "./log-entry.ts";
 
 /** A position in a log of several files, which are numbered from the oldest. */
 export interface LogPosition {
@@ -13,7 +13,7 @@ export type LogStarts = Readonly<Record<LogStream, LogPosition>>;
 const maxDistance = 256 * 1024;
 
 /**
- * Finds the start of the last lines, given the rows of a log from its end. A line is counted where it ends. Since the
+ * Finds the start of the last lines, given the entries of a log from its end. A line is counted where it ends. Since the
  * lines of both streams may be interleaved, each stream has its own start.
  */
 export class TailSearch {
@@ -26,7 +26,7 @@ export class TailSearch {
     this.#lines = lines;
   }
 
-  /** True if no more rows are needed. */
+  /** True if no more entries are needed. */
   get done(): boolean {
     if (this.#found < this.#lines) return false;
     for (const stream of this.#streams.values())
@@ -39,8 +39,8 @@ export class TailSearch {
     return this.#lines - this.#found;
   }
 
-  row(row: { stream: LogStream; partial: boolean; position: LogPosition; bytes: number }): void {
-    const { stream, partial, position, bytes } = row;
+  entry(entry: { stream: LogStream; partial: boolean; position: LogPosition; bytes: number }): void {
+    const { stream, partial, position, bytes } = entry;
     this.#distance += bytes;
     const known = this.#streams.get(stream);
     if (known?.complete) return;

@@ -9,10 +9,10 @@ import { readText, truncated } from "./body.ts";
 import { Connections } from "./connections.ts";
 import { orAbort, within } from "./deadline.ts";
 import type { KubeAccess } from "./kubeconfig.ts";
-import type { HttpResponse } from "./link.ts";
 import type { OutageLog } from "./outage-log.ts";
 import type { Environment } from "./proxy.ts";
 import type { RequestMetrics } from "./request-metrics.ts";
+import type { HttpResponse } from "./server-connection.ts";
 import type { Query } from "./transport-interface.ts";
 import { Warnings } from "./warnings.ts";
 

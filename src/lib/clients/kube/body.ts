@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import type { HttpResponse } from "./link.ts";
+import type { HttpResponse } from "./server-connection.ts";
 
 export const truncated = "the response was truncated";
 

@@ -1,7 +1,7 @@
 import { unaffectedByJumps } from "../../../../test/builders/clock-jumps.ts";
 import { sleep } from "../../base/clock.ts";
 import { silentLogger } from "../../base/logger.ts";
-import { ListWatch } from "./list-watch.ts";
+import { Reflector } from "./reflector.ts";
 import type { KubeTransport } from "./transport-interface.ts";
 import { StreamGuard } from "./watch-stream-guard.ts";
 
@@ -36,17 +36,17 @@ unaffectedByJumps(
       onReconnect: () => () => {},
       close: () => {},
     };
-    const listWatch = new ListWatch<object & { metadata?: object }>({
+    const reflector = new Reflector<object & { metadata?: object }>({
       ...{ name: "things", path: "/api/v1/things", transport, clock, logger: silentLogger },
       transform: (raw) => raw,
       onChange: () => {},
       random: () => 0.5,
     });
     const stop = new AbortController();
-    await listWatch.start(stop.signal);
+    await reflector.start(stop.signal);
     for (let i = 0; i < 40; i++) {
       await clock.advance(10_000);
-      seen.push(`${clock.elapsedMs} ${listWatch.health().ok}`);
+      seen.push(`${clock.elapsedMs} ${reflector.health().ok}`);
     }
     stop.abort();
     await clock.advance(0);

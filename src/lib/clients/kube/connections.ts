@@ -4,14 +4,19 @@ import { markReported } from "../../base/failure-log.ts";
 import type { Logger } from "../../base/logger.ts";
 import { orAbort, within } from "./deadline.ts";
 import { type Dialed, dial } from "./dial.ts";
-import { Http1Link } from "./http1-link.ts";
-import { Http2Link } from "./http2-link.ts";
+import { Http1Connection } from "./http1-connection.ts";
+import { Http2Connection } from "./http2-connection.ts";
 import type { ClusterAccess } from "./kubeconfig.ts";
-import { ConnectionLost, type Exchange, type HttpResponse, type Link } from "./link.ts";
 import { OutageLog } from "./outage-log.ts";
 import { certificateAuthority, type KeyPair, PemFiles } from "./pem-files.ts";
 import { type Environment, proxyFor } from "./proxy.ts";
 import type { AuthorityRead } from "./request-metrics.ts";
+import {
+  ConnectionLost,
+  type Exchange,
+  type HttpResponse,
+  type ServerConnection,
+} from "./server-connection.ts";
 
 /** Keep-alive probes detect a broken path in time: TCP on its own would retry for minutes. */
 const dialDeadlineMs = 10_000;
@@ -31,7 +36,7 @@ export class Connections {
   readonly #onRenewed: () => void;
   readonly #outages: OutageLog;
   #identity: { authority: string | undefined; clientCertificate: KeyPair | undefined } | undefined;
-  #links: Link[] = [];
+  #connections: ServerConnection[] = [];
   #opening: Promise<void> | undefined;
   #closed = new AbortController();
   #isAway = false;
@@ -64,8 +69,8 @@ export class Connections {
     for (let opened = 0; ; opened++) {
       if (this.#closed.signal.aborted)
         throw markReported(new KubeletError("KubeTransport", "the client is closed"));
-      const link = this.#links.find((candidate) => candidate.hasCapacity());
-      if (link) return this.#watched(link, exchange);
+      const connection = this.#connections.find((candidate) => candidate.hasCapacity());
+      if (connection) return this.#watched(connection, exchange);
       // Waiters may fill a new connection. But a server that shuts down may reject every request, as fast as we connect.
       if (opened >= maxOpenings) throw new Error("the server takes no requests on new connections");
       // A caller that needs a connection while one is being opened waits for that one.
@@ -76,17 +81,19 @@ export class Connections {
     }
   }
 
-  async #watched(link: Link, exchange: Exchange): Promise<HttpResponse> {
+  async #watched(connection: ServerConnection, exchange: Exchange): Promise<HttpResponse> {
     // Only a missing response makes a connection suspicious, not the time that reading one takes.
-    const onAbort = () => link.suspect();
+    const onAbort = () => connection.suspect();
     exchange.signal.addEventListener("abort", onAbort, { once: true });
     try {
-      return await link.exchange(exchange);
+      return await connection.exchange(exchange);
     } catch (error) {
       // A working connection breaks when the server goes down: the next one that cannot be opened is logged. One
       // that continues (HTTP/2) has only this request reset.
       const isLost = error instanceof ConnectionLost && error.reused;
-      throw isLost && (link.protocol === "http/1.1" || !link.hasCapacity()) ? markReported(error) : error;
+      throw isLost && (connection.protocol === "http/1.1" || !connection.hasCapacity())
+        ? markReported(error)
+        : error;
     } finally {
       exchange.signal.removeEventListener("abort", onAbort);
     }
@@ -98,30 +105,32 @@ export class Connections {
     this.#identity = { authority, clientCertificate };
     if (!before) return;
     this.#logger.info("Credentials changed, reconnecting to the API server");
-    for (const link of this.#links.splice(0)) link.retire();
+    for (const connection of this.#connections.splice(0)) connection.retire();
     this.#onRenewed();
   }
 
   async #open(): Promise<void> {
     const identity = this.#identity;
-    const link = await this.#withDialTimeout(async (signal) => this.#link(await this.#dial(signal), signal));
+    const connection = await this.#withDialTimeout(async (signal) =>
+      this.#connect(await this.#dial(signal), signal),
+    );
     // The identity changed in the meantime: this connection must not be used.
-    if (identity !== this.#identity || this.#closed.signal.aborted) link.destroy();
-    else this.#links.push(link);
+    if (identity !== this.#identity || this.#closed.signal.aborted) connection.destroy();
+    else this.#connections.push(connection);
   }
 
-  async #link({ socket, protocol }: Dialed, signal: AbortSignal): Promise<Link> {
+  async #connect({ socket, protocol }: Dialed, signal: AbortSignal): Promise<ServerConnection> {
     const { server } = this.#cluster;
     if (protocol === "http/1.1") {
       const another = () =>
         this.#withDialTimeout(async (dialSignal) => (await this.#dial(dialSignal)).socket);
-      return new Http1Link(socket, server, another);
+      return new Http1Connection(socket, server, another);
     }
-    const link = new Http2Link(socket, server, this.#clock, () => {
-      this.#links = this.#links.filter((other) => other !== link);
+    const connection = new Http2Connection(socket, server, this.#clock, () => {
+      this.#connections = this.#connections.filter((other) => other !== connection);
     });
-    await link.ready(signal);
-    return link;
+    await connection.ready(signal);
+    return connection;
   }
 
   onReconnect(listener: () => void): () => void {
@@ -144,12 +153,12 @@ export class Connections {
     const timeoutError = () => new Error(`no connection within ${dialDeadlineMs / 1000} s`);
     const limits = { clock: this.#clock, ms: dialDeadlineMs, signal: this.#closed.signal, timeoutError };
     try {
-      const link = await within(limits, work);
+      const connection = await within(limits, work);
       const wasUnreachable = this.#isAway;
       this.#isAway = false;
       this.#outages.reachable(this.#cluster.server.host);
       if (wasUnreachable) for (const listener of [...this.#onReconnect]) listener();
-      return link;
+      return connection;
     } catch (error) {
       this.#isAway = true;
       if (!this.#closed.signal.aborted) this.#outages.unreachable(this.#cluster.server.host, error);
@@ -159,6 +168,6 @@ export class Connections {
 
   close(): void {
     this.#closed.abort();
-    for (const link of this.#links.splice(0)) link.destroy();
+    for (const connection of this.#connections.splice(0)) connection.destroy();
   }
 }

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { wallTime } from "../../base/time.ts";
 import { apiError, KubeApiError, retryAfterMs, TransportError } from "./api-error.ts";
-import { ConnectionLost } from "./link.ts";
 import { maxTries, retryAfter } from "./retry.ts";
+import { ConnectionLost } from "./server-connection.ts";
 import { warningTexts } from "./warnings.ts";
 
 const now = Date.UTC(2026, 0, 1);

@@ -1,5 +1,5 @@
 import { KubeApiError } from "./api-error.ts";
-import { ConnectionLost } from "./link.ts";
+import { ConnectionLost } from "./server-connection.ts";
 
 /** As many attempts as client-go makes. */
 export const maxTries = 11;

@@ -4,8 +4,8 @@ import { RateLimit } from "../../base/rate-limit.ts";
 import { KubeApiError, TransportError } from "./api-error.ts";
 import { ApiServer, type ApiServerOptions, type Call } from "./api-server.ts";
 import { readText } from "./body.ts";
-import type { HttpResponse } from "./link.ts";
 import { retryAfter } from "./retry.ts";
+import type { HttpResponse } from "./server-connection.ts";
 import type { KubeRequest, KubeStreamRequest, KubeTransport } from "./transport-interface.ts";
 
 export interface TransportOptions extends ApiServerOptions {

@@ -9,7 +9,7 @@ const newline = 0x0a;
 /** Splits chunks into lines. Data after the last newline is buffered. */
 export class LineSplitter {
   readonly #maxBytes: number;
-  #pieces: Uint8Array[] = [];
+  #chunks: Uint8Array[] = [];
   #bytes = 0;
 
   constructor(maxBytes = maxLineBytes) {
@@ -27,16 +27,16 @@ export class LineSplitter {
     if (start < chunk.length) this.#buffer(chunk.subarray(start));
   }
 
-  #buffer(piece: Uint8Array): void {
-    this.#bytes += piece.length;
+  #buffer(chunk: Uint8Array): void {
+    this.#bytes += chunk.length;
     if (this.#bytes > this.#maxBytes)
       throw new KubeletError("MalformedWatch", `a line of the watch is longer than ${this.#maxBytes} bytes`);
-    this.#pieces.push(piece);
+    this.#chunks.push(chunk);
   }
 
   #take(): string {
-    const [first, ...more] = this.#pieces;
-    this.#pieces = [];
+    const [first, ...more] = this.#chunks;
+    this.#chunks = [];
     this.#bytes = 0;
     if (!first) return "";
     if (more.length > 0) return Buffer.concat([first, ...more]).toString("utf8");

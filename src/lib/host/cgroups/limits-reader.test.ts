@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { cgroupDriver, detectLayout } from "./cgroup-driver.ts";
 import { limitsReader } from "./limits-reader.ts";
+import { cgroupFilesystem, detectLayout } from "./mounted-cgroups.ts";
 
 function directory(t: TestContext, files: Record<string, string>): string {
   const dir = mkdtempSync(join(tmpdir(), "limits-"));
@@ -43,12 +43,12 @@ test("limits in force, cgroup v2: a weight is shares, and max is no limit", (t) 
   });
 });
 
-test("limits in force are those that the driver has set", { skip: process.getuid?.() !== 0 }, async (t) => {
+test("limits in force are those that were set", { skip: process.getuid?.() !== 0 }, async (t) => {
   const layout = await detectLayout();
-  const driver = cgroupDriver(layout);
+  const filesystem = cgroupFilesystem(layout);
   const path = `/kubelet-ts-limits-${process.pid}`;
-  t.after(() => driver.remove(path));
-  await driver.create(path, { cpuQuota: 20_000n, cpuPeriod: 100_000n, memory: 64n << 20n });
+  t.after(() => filesystem.remove(path));
+  await filesystem.create(path, { cpuQuota: 20_000n, cpuPeriod: 100_000n, memory: 64n << 20n });
   const { cpuQuotaUs, cpuPeriodUs, memoryLimit } = limitsReader(layout)(path);
   assert.deepEqual([cpuQuotaUs, cpuPeriodUs, memoryLimit], [20_000n, 100_000n, 64n << 20n]);
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { CgroupPath } from "./driver.ts";
+import type { CgroupPath } from "./cgroup-filesystem.ts";
 import type { CgroupLayout } from "./layout.ts";
 import { weightToShares } from "./weight.ts";
 

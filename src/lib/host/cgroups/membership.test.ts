@@ -6,10 +6,10 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { cgroupDriver } from "./cgroup-driver.ts";
 import { hostCgroupFiles } from "./files.ts";
 import { type CgroupLayout, detectLayout } from "./layout.ts";
 import { cgroupMembership } from "./membership.ts";
+import { cgroupFilesystem } from "./mounted-cgroups.ts";
 
 describe("which processes are in a cgroup", () => {
   let dir = "";
@@ -73,14 +73,14 @@ describe("which processes are in a cgroup", () => {
   const skip = process.getuid?.() === 0 ? false : "only root can create cgroups";
   it("a real process is moved in all of this host's hierarchies", { skip }, async (t) => {
     const layout = await detectLayout();
-    const driver = cgroupDriver(layout);
+    const filesystem = cgroupFilesystem(layout);
     const path = `/kubelet-ts-members-${process.pid}`;
-    await driver.create(path, {});
+    await filesystem.create(path, {});
     const child = spawn("sleep", ["1000"]);
     t.after(async () => {
       child.kill("SIGKILL");
       await once(child, "exit");
-      await driver.remove(path);
+      await filesystem.remove(path);
     });
     await cgroupMembership(layout).attach(path, child.pid!);
     const lines = readFileSync(`/proc/${child.pid}/cgroup`, "utf8").trim().split("\n");

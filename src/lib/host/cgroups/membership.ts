@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { errnoOf } from "../../base/errors.ts";
-import type { CgroupPath } from "./driver.ts";
+import type { CgroupPath } from "./cgroup-filesystem.ts";
 import { type CgroupFiles, hostCgroupFiles } from "./files.ts";
 import type { CgroupLayout } from "./layout.ts";
 import { checkPath, readPids } from "./tree.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Clock, msFromNow, sleep } from "../../base/clock.ts";
 import { abortError, errnoOf, KubeletError } from "../../base/errors.ts";
-import type { RemoveOptions } from "./driver.ts";
+import type { RemoveOptions } from "./cgroup-filesystem.ts";
 import { type CgroupFiles, isGone } from "./files.ts";
 import { dirsBelow, pidsBelow } from "./tree.ts";
 

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import type { CgroupResources } from "./driver.ts";
+import type { CgroupResources } from "./cgroup-filesystem.ts";
 import { type CgroupFiles, directCgroupFiles } from "./files.ts";
 import { detectLayout } from "./layout.ts";
 import { CgroupV1 } from "./v1.ts";
@@ -22,17 +22,17 @@ const skip =
 describe("cgroup v1", { skip }, () => {
   const mounts = layout.version === 1 ? layout.mounts : new Map<string, string>();
   const root = `/kubelet-ts-test-${process.pid}`;
-  const driver = new CgroupV1({ mounts });
+  const filesystem = new CgroupV1({ mounts });
   const dirs = (path: string) => [...new Set(mounts.values())].map((mount) => join(mount, path));
   const read = (controller: string, path: string, file: string) =>
     readFileSync(join(mounts.get(controller)!, path, file), "utf8").trim();
-  after(() => driver.remove(root));
+  after(() => filesystem.remove(root));
 
   it("is created in every hierarchy, with the cpuset of its parent", async () => {
-    await driver.create(`${root}/a/b`, {});
+    await filesystem.create(`${root}/a/b`, {});
     for (const dir of dirs(`${root}/a/b`)) assert.ok(existsSync(dir), dir);
-    assert.equal(await driver.exists(`${root}/a/b`), true);
-    assert.equal(await driver.exists(`${root}/none`), false);
+    assert.equal(await filesystem.exists(`${root}/a/b`), true);
+    assert.equal(await filesystem.exists(`${root}/none`), false);
     if (mounts.has("cpuset")) {
       assert.equal(read("cpuset", `${root}/a/b`, "cpuset.cpus"), read("cpuset", "/", "cpuset.cpus"));
       assert.notEqual(read("cpuset", `${root}/a/b`, "cpuset.mems"), "");
@@ -45,13 +45,13 @@ describe("cgroup v1", { skip }, () => {
     const cpuset = mounts.get("cpuset")!;
     await mkdir(join(cpuset, `${root}/killed/tier`), { recursive: true });
     assert.equal(read("cpuset", `${root}/killed/tier`, "cpuset.cpus"), "");
-    await driver.create(`${root}/killed/tier/pod`, {});
+    await filesystem.create(`${root}/killed/tier/pod`, {});
     for (const path of ["killed", "killed/tier", "killed/tier/pod"])
       assert.equal(read("cpuset", `${root}/${path}`, "cpuset.cpus"), read("cpuset", "/", "cpuset.cpus"));
   });
 
   it("needs one operation in each hierarchy if its parents exist", async () => {
-    await driver.create(`${root}/parent`, {});
+    await filesystem.create(`${root}/parent`, {});
     const made: string[] = [];
     const files: CgroupFiles = {
       ...directCgroupFiles,
@@ -65,13 +65,13 @@ describe("cgroup v1", { skip }, () => {
   });
 
   it("does not exist while one hierarchy lacks it", async () => {
-    await driver.create(`${root}/half`, {});
+    await filesystem.create(`${root}/half`, {});
     const one = new CgroupV1({ mounts: new Map([["memory", mounts.get("memory")!]]) });
     await one.remove(`${root}/half`);
-    assert.equal(await driver.exists(`${root}/half`), false);
-    assert.deepEqual((await driver.missingControllers(`${root}/half`))?.includes("memory"), true);
-    assert.equal(await driver.missingControllers(`${root}/none`), undefined);
-    assert.deepEqual((await driver.children(root)).includes("half"), true);
+    assert.equal(await filesystem.exists(`${root}/half`), false);
+    assert.deepEqual((await filesystem.missingControllers(`${root}/half`))?.includes("memory"), true);
+    assert.equal(await filesystem.missingControllers(`${root}/none`), undefined);
+    assert.deepEqual((await filesystem.children(root)).includes("half"), true);
   });
 
   const written: [controller: string, file: string, want: string, resources: CgroupResources][] = [
@@ -88,22 +88,22 @@ describe("cgroup v1", { skip }, () => {
       skip: !mounts.has(controller) && `no ${controller} controller here`,
     }, async () => {
       const path = `${root}/w${index}`;
-      await driver.create(path, { ...resources, hugepages: new Map([["2MB", 0n]]) });
+      await filesystem.create(path, { ...resources, hugepages: new Map([["2MB", 0n]]) });
       assert.equal(read(controller, path, file), want);
     });
   }
 
   it("changes the quota first if the old one is invalid with the new period", async () => {
     const path = `${root}/quota`;
-    await driver.create(path, { cpuQuota: 1_000n, cpuPeriod: 1_000n });
-    await driver.update(path, { cpuQuota: 900_000n, cpuPeriod: 1_000_000n });
+    await filesystem.create(path, { cpuQuota: 1_000n, cpuPeriod: 1_000n });
+    await filesystem.update(path, { cpuQuota: 900_000n, cpuPeriod: 1_000_000n });
     assert.equal(read("cpu", path, "cpu.cfs_quota_us"), "900000");
     assert.equal(read("cpu", path, "cpu.cfs_period_us"), "1000000");
   });
 
   it("is removed with its processes and children, and nothing else", async () => {
-    await driver.create(`${root}/pod/container`, {});
-    await driver.create(`${root}/other`, {});
+    await filesystem.create(`${root}/pod/container`, {});
+    await filesystem.create(`${root}/other`, {});
     const inside = spawn("sleep", ["1000"], { stdio: "ignore" });
     const sibling = spawn("sleep", ["1000"], { stdio: "ignore" });
     try {
@@ -112,11 +112,11 @@ describe("cgroup v1", { skip }, () => {
         await writeFile(join(dir, "cgroup.procs"), String(inside.pid));
       for (const dir of dirs(`${root}/other`))
         await writeFile(join(dir, "cgroup.procs"), String(sibling.pid));
-      assert.deepEqual(await driver.pids(`${root}/pod`), [inside.pid]);
-      await driver.remove(`${root}/pod`);
+      assert.deepEqual(await filesystem.pids(`${root}/pod`), [inside.pid]);
+      await filesystem.remove(`${root}/pod`);
       assert.deepEqual(await ended, [null, "SIGKILL"]);
       for (const dir of dirs(`${root}/pod`)) assert.ok(!existsSync(dir), dir);
-      assert.deepEqual(await driver.pids(`${root}/other`), [sibling.pid]);
+      assert.deepEqual(await filesystem.pids(`${root}/other`), [sibling.pid]);
       assert.equal(sibling.exitCode, null);
     } finally {
       inside.kill("SIGKILL");
@@ -124,7 +124,7 @@ describe("cgroup v1", { skip }, () => {
     }
   });
 
-  it("removing a missing cgroup is not an error", () => driver.remove(`${root}/none`));
+  it("removing a missing cgroup is not an error", () => filesystem.remove(`${root}/none`));
 });
 
 describe("cgroup v1, with files that are slow or fail", () => {

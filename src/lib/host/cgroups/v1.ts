@@ -2,7 +2,7 @@ import { dirname, join } from "node:path";
 import { allDone } from "../../base/all-done.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { errnoOf } from "../../base/errors.ts";
-import type { CgroupDriver, CgroupPath, CgroupResources, RemoveOptions } from "./driver.ts";
+import type { CgroupFilesystem, CgroupPath, CgroupResources, RemoveOptions } from "./cgroup-filesystem.ts";
 import { type CgroupFiles, directCgroupFiles } from "./files.ts";
 import { killProcesses, removeDirs } from "./remove.ts";
 import { checkPath, pidsBelow } from "./tree.ts";
@@ -18,7 +18,7 @@ export interface V1Options {
 }
 
 /** One cgroup is one directory in each mounted hierarchy. */
-export class CgroupV1 implements CgroupDriver {
+export class CgroupV1 implements CgroupFilesystem {
   readonly version = 1;
   readonly #mounts: ReadonlyMap<string, string>;
   readonly #files: CgroupFiles;

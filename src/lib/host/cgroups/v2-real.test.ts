@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import type { CgroupResources } from "./driver.ts";
+import type { CgroupResources } from "./cgroup-filesystem.ts";
 import { readHugepageSizes } from "./host-info.ts";
 import { detectLayout } from "./layout.ts";
 import { CgroupV2 } from "./v2.ts";
@@ -22,40 +22,40 @@ const skip =
 describe("cgroup v2 on this host", { skip }, async () => {
   const mount = layout.version === 2 ? layout.root : "";
   const root = `/kubelet-ts-test-v2-${process.pid}`;
-  const driver = new CgroupV2({ root: mount });
+  const filesystem = new CgroupV2({ root: mount });
   const read = (path: string, file: string) => readFileSync(join(mount, path, file), "utf8").trim();
   const controllers = skip ? [] : read("/", "cgroup.controllers").split(" ");
   const without = (controller: string) =>
     !controllers.includes(controller) && `no ${controller} controller here`;
-  after(() => driver.remove(root));
+  after(() => filesystem.remove(root));
 
   it("is created with the controllers that pods need", async () => {
-    await driver.create(`${root}/a/b`, {});
+    await filesystem.create(`${root}/a/b`, {});
     const there = read(`${root}/a/b`, "cgroup.controllers").split(" ");
     for (const name of ["cpu", "cpuset", "memory", "hugetlb", "pids"])
       assert.equal(there.includes(name), controllers.includes(name), name);
-    assert.equal(await driver.exists(`${root}/a/b`), true);
-    assert.equal(await driver.exists(`${root}/none`), false);
-    assert.equal(await driver.missingControllers(`${root}/none`), undefined);
-    assert.deepEqual(await driver.children(root), ["a"]);
-    assert.deepEqual(await driver.children(`${root}/none`), []);
+    assert.equal(await filesystem.exists(`${root}/a/b`), true);
+    assert.equal(await filesystem.exists(`${root}/none`), false);
+    assert.equal(await filesystem.missingControllers(`${root}/none`), undefined);
+    assert.deepEqual(await filesystem.children(root), ["a"]);
+    assert.deepEqual(await filesystem.children(`${root}/none`), []);
   });
 
   it("names the controllers that a foreign cgroup lacks", async () => {
-    await driver.create(`${root}/foreign`, {});
+    await filesystem.create(`${root}/foreign`, {});
     mkdirSync(join(mount, root, "foreign/bare"));
     const expected = ["cpu", "cpuset", "memory", "hugetlb", "pids"].filter((name) =>
       controllers.includes(name),
     );
-    assert.deepEqual(await driver.missingControllers(`${root}/foreign/bare`), expected);
-    assert.equal(await driver.exists(`${root}/foreign/bare`), false);
-    await driver.create(`${root}/foreign/bare`, {});
-    assert.deepEqual(await driver.missingControllers(`${root}/foreign/bare`), []);
+    assert.deepEqual(await filesystem.missingControllers(`${root}/foreign/bare`), expected);
+    assert.equal(await filesystem.exists(`${root}/foreign/bare`), false);
+    await filesystem.create(`${root}/foreign/bare`, {});
+    assert.deepEqual(await filesystem.missingControllers(`${root}/foreign/bare`), []);
   });
 
   it("creating it again keeps its limits", async () => {
-    await driver.create(`${root}/again`, { pids: 5n });
-    await driver.create(`${root}/again`, {});
+    await filesystem.create(`${root}/again`, { pids: 5n });
+    await filesystem.create(`${root}/again`, {});
     assert.equal(read(`${root}/again`, "pids.max"), "5");
   });
 
@@ -76,41 +76,41 @@ describe("cgroup v2 on this host", { skip }, async () => {
   for (const [index, [file, want, resources]] of written.entries()) {
     it(`sets ${file} = ${want}`, { skip: without(file.split(".")[0]!) }, async () => {
       const path = `${root}/w${index}`;
-      await driver.create(path, resources);
+      await filesystem.create(path, resources);
       assert.equal(read(path, file), want);
     });
   }
 
   it("sets a limit for every huge page size, zero and unlimited", { skip: without("hugetlb") }, async () => {
     const sizes = await readHugepageSizes();
-    await driver.create(`${root}/huge`, { hugepages: new Map(sizes.map((size) => [size, 0n])) });
+    await filesystem.create(`${root}/huge`, { hugepages: new Map(sizes.map((size) => [size, 0n])) });
     for (const size of sizes) assert.equal(read(`${root}/huge`, `hugetlb.${size}.max`), "0");
-    await driver.update(`${root}/huge`, { hugepages: new Map(sizes.map((size) => [size, 1n << 62n])) });
+    await filesystem.update(`${root}/huge`, { hugepages: new Map(sizes.map((size) => [size, 1n << 62n])) });
     for (const size of sizes) assert.notEqual(read(`${root}/huge`, `hugetlb.${size}.max`), "0");
   });
 
   it("an update changes only the given limits", async () => {
     const path = `${root}/update`;
-    await driver.create(path, { cpuQuota: 1_000n, cpuPeriod: 1_000n, memory: 33_554_432n, pids: 3n });
-    await driver.update(path, { cpuQuota: 900_000n, cpuPeriod: 1_000_000n, pids: -1n });
+    await filesystem.create(path, { cpuQuota: 1_000n, cpuPeriod: 1_000n, memory: 33_554_432n, pids: 3n });
+    await filesystem.update(path, { cpuQuota: 900_000n, cpuPeriod: 1_000_000n, pids: -1n });
     const now = ["cpu.max", "memory.max", "pids.max"].map((file) => read(path, file));
     assert.deepEqual(now, ["900000 1000000", "33554432", "max"]);
   });
 
   it("is removed with its processes and children, and nothing else", async () => {
-    await driver.create(`${root}/pod/container`, {});
-    await driver.create(`${root}/other`, {});
+    await filesystem.create(`${root}/pod/container`, {});
+    await filesystem.create(`${root}/other`, {});
     const inside = spawn("sleep", ["1000"], { stdio: "ignore" });
     const sibling = spawn("sleep", ["1000"], { stdio: "ignore" });
     try {
       const ended = once(inside, "exit");
       await writeFile(join(mount, root, "pod/container/cgroup.procs"), String(inside.pid));
       await writeFile(join(mount, root, "other/cgroup.procs"), String(sibling.pid));
-      assert.deepEqual(await driver.pids(`${root}/pod`), [inside.pid]);
-      await driver.remove(`${root}/pod`);
+      assert.deepEqual(await filesystem.pids(`${root}/pod`), [inside.pid]);
+      await filesystem.remove(`${root}/pod`);
       assert.deepEqual(await ended, [null, "SIGKILL"]);
       assert.ok(!existsSync(join(mount, root, "pod")));
-      assert.deepEqual(await driver.pids(`${root}/other`), [sibling.pid]);
+      assert.deepEqual(await filesystem.pids(`${root}/other`), [sibling.pid]);
       assert.equal(sibling.exitCode, null);
     } finally {
       inside.kill("SIGKILL");
@@ -118,5 +118,5 @@ describe("cgroup v2 on this host", { skip }, async () => {
     }
   });
 
-  it("removing a missing cgroup is not an error", () => driver.remove(`${root}/none`));
+  it("removing a missing cgroup is not an error", () => filesystem.remove(`${root}/none`));
 });

@@ -34,18 +34,18 @@ describe("cgroup v2", () => {
     const kill = (pid: number) => {
       killed.push(pid);
     };
-    const driver = new CgroupV2({ root, files, clock, kill });
+    const filesystem = new CgroupV2({ root, files, clock, kill });
     const text = async (path: string) => (await readFile(join(root, path), "utf8")).trim();
-    return { root, files, clock, killed, driver, text };
+    return { root, files, clock, killed, filesystem, text };
   }
 
   it("delegates the controllers that pods need to a new cgroup, and no others", async () => {
-    const { driver, text } = await setUp();
-    await driver.create("/kubepods/burstable", {});
+    const { filesystem, text } = await setUp();
+    await filesystem.create("/kubepods/burstable", {});
     assert.equal(await text("cgroup.subtree_control"), "cpu cpuset memory pids");
     assert.equal(await text("kubepods/cgroup.subtree_control"), "cpu cpuset memory pids");
     assert.equal(await text("kubepods/burstable/cgroup.subtree_control"), "");
-    assert.equal(await driver.exists("/kubepods/burstable"), true);
+    assert.equal(await filesystem.exists("/kubepods/burstable"), true);
   });
 
   it("delegates the others when the kernel rejects one, and fails when it rejects all", async () => {
@@ -65,8 +65,8 @@ describe("cgroup v2", () => {
   });
 
   it("needs one directory and one read if its parent delegates all", async () => {
-    const { root, files, driver } = await setUp();
-    await driver.create("/kubepods/burstable/a", {});
+    const { root, files, filesystem } = await setUp();
+    await filesystem.create("/kubepods/burstable/a", {});
     const used: string[] = [];
     const counted = new CgroupV2({
       root,
@@ -87,16 +87,16 @@ describe("cgroup v2", () => {
       `read ${join(root, "cgroup.controllers")}`,
       `mkdir ${join(root, "kubepods/burstable/b")}`,
     ]);
-    assert.equal(await driver.exists("/kubepods/burstable/b"), true);
+    assert.equal(await filesystem.exists("/kubepods/burstable/b"), true);
   });
 
   it("does not exist without its controllers", async () => {
-    const { root, driver, files } = await setUp();
+    const { root, filesystem, files } = await setUp();
     await files.mkdir(join(root, "bare"));
-    assert.equal(await driver.exists("/bare"), false);
-    assert.equal(await driver.exists("/none"), false);
-    assert.deepEqual(await driver.missingControllers("/bare"), ["cpu", "cpuset", "memory", "pids"]);
-    assert.equal(await driver.missingControllers("/none"), undefined);
+    assert.equal(await filesystem.exists("/bare"), false);
+    assert.equal(await filesystem.exists("/none"), false);
+    assert.deepEqual(await filesystem.missingControllers("/bare"), ["cpu", "cpuset", "memory", "pids"]);
+    assert.equal(await filesystem.missingControllers("/none"), undefined);
   });
 
   const written: [rule: string, file: string, want: string, resources: object][] = [
@@ -111,8 +111,8 @@ describe("cgroup v2", () => {
   ];
   for (const [rule, file, want, resources] of written) {
     it(`writes ${rule}`, async () => {
-      const { driver, text } = await setUp();
-      await driver.create("/p", resources);
+      const { filesystem, text } = await setUp();
+      await filesystem.create("/p", resources);
       assert.equal(await text(`p/${file}`), want);
     });
   }
@@ -120,16 +120,16 @@ describe("cgroup v2", () => {
   it("writes huge page limits where the kernel has them, and nothing where not", async () => {
     const hugepages = new Map([["2MB", 0n]]);
     const without = await setUp();
-    await without.driver.create("/p", { hugepages });
-    const { driver, text } = await setUp("cpu hugetlb");
-    await driver.create("/p", { hugepages });
+    await without.filesystem.create("/p", { hugepages });
+    const { filesystem, text } = await setUp("cpu hugetlb");
+    await filesystem.create("/p", { hugepages });
     assert.equal(await text("p/hugetlb.2MB.max"), "0");
   });
 
   it("does not change unspecified values", async () => {
-    const { driver, text } = await setUp();
-    await driver.create("/p", { memory: 1n });
-    await driver.update("/p", { pids: 2n });
+    const { filesystem, text } = await setUp();
+    await filesystem.create("/p", { memory: 1n });
+    await filesystem.update("/p", { pids: 2n });
     assert.deepEqual(
       [await text("p/memory.max"), await text("p/cpu.max"), await text("p/pids.max")],
       ["1", "max 100000", "2"],
@@ -137,49 +137,52 @@ describe("cgroup v2", () => {
   });
 
   it("lists processes of the cgroup and below, never 0", async () => {
-    const { root, driver } = await setUp();
-    await driver.create("/p/c", {});
+    const { root, filesystem } = await setUp();
+    await filesystem.create("/p/c", {});
     await writeFile(join(root, "p/cgroup.procs"), "30\n0\n");
     await writeFile(join(root, "p/c/cgroup.procs"), "7\n30\n");
-    assert.deepEqual(await driver.pids("/p"), [7, 30]);
+    assert.deepEqual(await filesystem.pids("/p"), [7, 30]);
   });
 
   it("kills its processes, waits while it is busy, and removes it", async () => {
-    const { root, driver, files, clock, killed } = await setUp();
-    await driver.create("/p/c", {});
-    await driver.create("/q", {});
+    const { root, filesystem, files, clock, killed } = await setUp();
+    await filesystem.create("/p/c", {});
+    await filesystem.create("/q", {});
     await writeFile(join(root, "p/c/cgroup.procs"), "4242\n");
     await writeFile(join(root, "q/cgroup.procs"), "4343\n");
     files.busy.set(join(root, "p"), 3);
-    const removal = driver.remove("/p");
+    const removal = filesystem.remove("/p");
     while (clock.pending === 0) await settle();
     assert.deepEqual(killed, [4242]);
     await writeFile(join(root, "p/c/cgroup.procs"), "");
     await drive(clock, removal);
-    assert.deepEqual(await driver.children("/"), ["q"]);
+    assert.deepEqual(await filesystem.children("/"), ["q"]);
   });
 
   it("kills its processes without removing it, and waits until they have ended", async () => {
-    const { root, driver, clock, killed } = await setUp();
-    await driver.create("/p/c", {});
+    const { root, filesystem, clock, killed } = await setUp();
+    await filesystem.create("/p/c", {});
     await writeFile(join(root, "p/c/cgroup.procs"), "4242\n");
-    const empty = driver.killAll("/p");
+    const empty = filesystem.killAll("/p");
     while (clock.pending === 0) await settle();
     assert.deepEqual(killed, [4242]);
     await writeFile(join(root, "p/c/cgroup.procs"), "");
     await drive(clock, empty);
-    assert.deepEqual(await driver.children("/p"), ["c"]);
+    assert.deepEqual(await filesystem.children("/p"), ["c"]);
     await writeFile(join(root, "p/c/cgroup.procs"), "4242\n");
-    const failed = assert.rejects(driver.killAll("/p", { timeoutMs: 1000 }), /processes 4242 did not exit/);
+    const failed = assert.rejects(
+      filesystem.killAll("/p", { timeoutMs: 1000 }),
+      /processes 4242 did not exit/,
+    );
     await drive(clock, failed);
-    await driver.killAll("/none");
+    await filesystem.killAll("/none");
   });
 
   it("fails after its timeout and names the processes that did not exit", async () => {
-    const { root, driver, clock } = await setUp();
-    await driver.create("/p", {});
+    const { root, filesystem, clock } = await setUp();
+    await filesystem.create("/p", {});
     await writeFile(join(root, "p/cgroup.procs"), "4242\n");
-    const removal = driver.remove("/p", { timeoutMs: 1000 }).then(
+    const removal = filesystem.remove("/p", { timeoutMs: 1000 }).then(
       () => "removed",
       (error: Error) => error.message,
     );
@@ -188,11 +191,11 @@ describe("cgroup v2", () => {
   });
 
   it("stops retrying when aborted", async () => {
-    const { root, driver, clock } = await setUp();
-    await driver.create("/p", {});
+    const { root, filesystem, clock } = await setUp();
+    await filesystem.create("/p", {});
     await writeFile(join(root, "p/cgroup.procs"), "4242\n");
     const controller = new AbortController();
-    const removal = driver.remove("/p", { signal: controller.signal });
+    const removal = filesystem.remove("/p", { signal: controller.signal });
     const failed = assert.rejects(removal, { name: "AbortError" });
     while (clock.pending === 0) await settle();
     controller.abort();
@@ -200,24 +203,24 @@ describe("cgroup v2", () => {
   });
 
   it("never kills this process", async () => {
-    const { root, driver, killed } = await setUp();
-    await driver.create("/p", {});
+    const { root, filesystem, killed } = await setUp();
+    await filesystem.create("/p", {});
     await writeFile(join(root, "p/cgroup.procs"), `4242\n${process.pid}\n`);
-    await assert.rejects(driver.remove("/p"), /this process runs in it/);
+    await assert.rejects(filesystem.remove("/p"), /this process runs in it/);
     assert.deepEqual(killed, []);
   });
 
   it("removing a missing cgroup is not an error", async () => {
-    const { driver } = await setUp();
-    await driver.remove("/none");
-    assert.deepEqual(await driver.children("/none"), []);
+    const { filesystem } = await setUp();
+    await filesystem.remove("/none");
+    assert.deepEqual(await filesystem.children("/none"), []);
   });
 
   for (const path of ["/", "", "p", "/../p", "/p/..", "//p"]) {
     it(`rejects ${JSON.stringify(path)} as a cgroup`, async () => {
-      const { driver } = await setUp();
-      await assert.rejects(driver.create(path, {}), { code: "InvalidCgroup" });
-      await assert.rejects(driver.remove(path), { code: "InvalidCgroup" });
+      const { filesystem } = await setUp();
+      await assert.rejects(filesystem.create(path, {}), { code: "InvalidCgroup" });
+      await assert.rejects(filesystem.remove(path), { code: "InvalidCgroup" });
     });
   }
 });

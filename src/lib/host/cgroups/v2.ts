@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { errnoOf } from "../../base/errors.ts";
-import type { CgroupDriver, CgroupPath, CgroupResources, RemoveOptions } from "./driver.ts";
+import type { CgroupFilesystem, CgroupPath, CgroupResources, RemoveOptions } from "./cgroup-filesystem.ts";
 import { type CgroupFiles, directCgroupFiles, isGone } from "./files.ts";
 import { killProcesses, removeDirs } from "./remove.ts";
 import { checkPath, pathAndParents, pidsBelow } from "./tree.ts";
@@ -20,7 +20,7 @@ export interface V2Options {
 }
 
 /** One cgroup is one directory; a controller works in it if its parent delegates it. */
-export class CgroupV2 implements CgroupDriver {
+export class CgroupV2 implements CgroupFilesystem {
   readonly version = 2;
   readonly #root: string;
   readonly #files: CgroupFiles;

@@ -1,56 +1,64 @@
 import type { Container } from "../../../../lib/model/pod.ts";
-import { restartsWhenKilled } from "../../../../lib/model/restart-policy.ts";
+import { type ContainerType, restartsWhenKilled } from "../../../../lib/model/restart-policy.ts";
 import type { ObservedContainer } from "../../../state/observed-pods.ts";
-import type { KillCause, PodPlan, Role } from "./pod-plan.ts";
+import type { KillCause, PodPlan } from "./pod-plan.ts";
 import { isLive, type PodView } from "./view.ts";
 
 /** Plans the next action for a container that should run. */
-export function planContainer(plan: PodPlan, view: PodView, container: Container, role: Role): void {
-  // A stray container is stopped first: there are never two of a name.
-  if (strays(view).some((c) => c.name === container.name)) return;
+export function planContainer(
+  plan: PodPlan,
+  view: PodView,
+  container: Container,
+  containerType: ContainerType,
+): void {
+  // A superseded container is stopped first: there are never two of a name.
+  if (superseded(view).some((c) => c.name === container.name)) return;
   const current = view.inSandbox(container.name);
   if (!current) {
     // In a new sandbox all start again, except a regular container that is not restarted.
-    if (role === "regular" && view.isFinished(container, role)) return;
-    if (role === "regular" && mustWait(plan, view, container, view.newest(container.name))) return;
-    return start(plan, view, container, role);
+    if (containerType === "regular" && view.isFinished(container, containerType)) return;
+    if (containerType === "regular" && mustWait(plan, view, container, view.newest(container.name))) return;
+    return start(plan, view, container, containerType);
   }
   switch (current.state) {
     case "running":
-      return planKill(plan, view, container, role, current);
+      return planKill(plan, view, container, containerType, current);
     case "unknown":
       // How it exited is unknown, so its exit code is ignored.
       plan.replaces.push(current);
       plan.kill.push({
         container: current,
         cause: "unknown",
-        message: `${title(role)} is in "unknown" state, try killing it before restart`,
+        message: `${title(containerType)} is in "unknown" state, try killing it before restart`,
       });
       return;
     case "created":
       // An agent exited between create and start: the container is removed, and the next stage creates a new one.
       return;
     case "exited":
-      if (view.decision(container, role, current) === "no" || mustWait(plan, view, container, current))
+      if (
+        view.decision(container, containerType, current) === "no" ||
+        mustWait(plan, view, container, current)
+      )
         return;
-      return start(plan, view, container, role);
+      return start(plan, view, container, containerType);
     default:
       return current.state satisfies never;
   }
 }
 
-function start(plan: PodPlan, view: PodView, container: Container, role: Role): void {
+function start(plan: PodPlan, view: PodView, container: Container, containerType: ContainerType): void {
   const newest = view.newest(container.name);
-  plan.start.push({ container, role, attempt: newest ? newest.attempt + 1 : 0 });
+  plan.start.push({ container, containerType, attempt: newest ? newest.attempt + 1 : 0 });
 }
 
 /** Live containers outside of the newest sandbox, and all but the newest of a name in it. */
-function strays(view: PodView): ObservedContainer[] {
+function superseded(view: PodView): ObservedContainer[] {
   return view.observed.containers.filter((c) => isLive(c) && c !== view.inSandbox(c.name));
 }
 
-export function planStrays(plan: PodPlan, view: PodView): void {
-  for (const container of strays(view)) {
+export function planSuperseded(plan: PodPlan, view: PodView): void {
+  for (const container of superseded(view)) {
     const { name } = container;
     if (container.sandboxId === view.sandbox?.id) {
       const message = `Container ${name} is running twice, stopping the older one`;
@@ -60,7 +68,7 @@ export function planStrays(plan: PodPlan, view: PodView): void {
       plan.kill.push({ container, cause: "former-sandbox", message });
     }
   }
-  plan.replaces.push(...strays(view).filter((c) => !view.inSandbox(c.name) && view.runsAgain(c)));
+  plan.replaces.push(...superseded(view).filter((c) => !view.inSandbox(c.name) && view.runsAgain(c)));
 }
 
 /** True if it may not start yet because of the restart back-off. */
@@ -84,16 +92,21 @@ function planKill(
   plan: PodPlan,
   view: PodView,
   container: Container,
-  role: Role,
+  containerType: ContainerType,
   running: ObservedContainer,
 ): void {
-  if (role === "init" || role === "ephemeral") return;
+  if (containerType === "init" || containerType === "ephemeral") return;
   const reason = reasonToKill(view, container, running);
   if (!reason) return;
   const { cause, what } = reason;
-  const restart = cause === "changed" || restartsWhenKilled(view.pod, container, role, view.context.gates);
-  const rest = restart && role === "regular" ? ", will be restarted" : "";
-  plan.kill.push({ container: running, cause, message: `${title(role)} ${container.name} ${what}${rest}` });
+  const restart =
+    cause === "changed" || restartsWhenKilled(view.pod, container, containerType, view.context.gates);
+  const rest = restart && containerType === "regular" ? ", will be restarted" : "";
+  plan.kill.push({
+    container: running,
+    cause,
+    message: `${title(containerType)} ${container.name} ${what}${rest}`,
+  });
   if (restart) plan.replaces.push(running);
 }
 
@@ -110,6 +123,6 @@ function reasonToKill(
   return undefined;
 }
 
-function title(role: Role): string {
-  return role === "regular" || role === "ephemeral" ? "Container" : "Init container";
+function title(containerType: ContainerType): string {
+  return containerType === "regular" || containerType === "ephemeral" ? "Container" : "Init container";
 }

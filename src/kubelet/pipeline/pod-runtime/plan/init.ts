@@ -2,7 +2,7 @@ import type { Container } from "../../../../lib/model/pod.ts";
 import { isSidecar } from "../../../../lib/model/restart-policy.ts";
 import { planContainer } from "./container.ts";
 import type { PodPlan } from "./pod-plan.ts";
-import { initRole, isDone, type PodView } from "./view.ts";
+import { initContainerType, isDone, type PodView } from "./view.ts";
 
 /**
  * Plans the init containers; true if the regular ones may run. Only the last one that was created determines the progress: those before it
@@ -18,7 +18,7 @@ export function planInit(plan: PodPlan, view: PodView): boolean {
   if (current && !isComplete(plan, view, current)) return false;
   const next = inits[last + 1];
   if (!next) return true;
-  planContainer(plan, view, next, initRole(next));
+  planContainer(plan, view, next, initContainerType(next));
   return false;
 }
 

@@ -1,7 +1,7 @@
 import type { Pod } from "../../../../lib/model/pod.ts";
 import type { ObservedPod } from "../../../state/observed-pods.ts";
 import { planCleanup } from "./cleanup.ts";
-import { planContainer, planStrays } from "./container.ts";
+import { planContainer, planSuperseded } from "./container.ts";
 import { failedInit, planInit } from "./init.ts";
 import { emptyPlan, type PlanContext, type PodPlan } from "./pod-plan.ts";
 import { planResize } from "./resize.ts";
@@ -20,7 +20,7 @@ export function planPod(pod: Pod, observed: ObservedPod | undefined, context: Pl
   // Containers that are still running are stopped by the worker, in termination order and with the pod's grace period.
   if (plan.finished || planSandbox(plan, view)) return plan;
   plan.sandbox = view.sandbox;
-  planStrays(plan, view);
+  planSuperseded(plan, view);
   planEphemeral(plan, view);
   if (planInit(plan, view))
     for (const container of pod.spec.containers) planContainer(plan, view, container, "regular");
@@ -38,5 +38,5 @@ function finishedReason(view: PodView): string | undefined {
 /** Ephemeral containers start independently of the others, and only once, even across sandboxes. */
 function planEphemeral(plan: PodPlan, view: PodView): void {
   for (const container of view.pod.spec.ephemeralContainers ?? [])
-    if (!view.newest(container.name)) plan.start.push({ container, role: "ephemeral", attempt: 0 });
+    if (!view.newest(container.name)) plan.start.push({ container, containerType: "ephemeral", attempt: 0 });
 }

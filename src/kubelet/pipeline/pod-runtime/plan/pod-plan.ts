@@ -2,15 +2,13 @@ import type { MonotonicTime, WallTime } from "../../../../lib/base/time.ts";
 import type { ContainerId } from "../../../../lib/clients/cri/cri.ts";
 import type { Container } from "../../../../lib/model/pod.ts";
 import type { StepDetails } from "../../../../lib/model/pod-step.ts";
-import type { ContainerRole, RestartLimiters } from "../../../../lib/model/restart-policy.ts";
+import type { ContainerType, RestartLimiters } from "../../../../lib/model/restart-policy.ts";
 import type { ObservedContainer, ObservedSandbox } from "../../../state/observed-pods.ts";
 import type { ProbeKind, ProbeOutcome } from "../../../state/probe-results.ts";
 
-export type Role = ContainerRole;
-
 export interface StartAction {
   container: Container;
-  role: Role;
+  containerType: ContainerType;
   /** One more than that of the last container of that name; 0 if the runtime has none. */
   attempt: number;
 }

@@ -37,8 +37,8 @@ export function planResize(plan: PodPlan, view: PodView): void {
     }
   }
   const starts = plan.start.some(
-    ({ container, role }) =>
-      role !== "ephemeral" && resize.actionFor(container, inits.includes(container)) !== "none",
+    ({ container, containerType }) =>
+      containerType !== "ephemeral" && resize.actionFor(container, inits.includes(container)) !== "none",
   );
   if (containers.length > 0 || restarts || starts || resize.ofPod) plan.resize = { containers };
 }

@@ -1,5 +1,6 @@
 import type { Container, Pod } from "../../../../lib/model/pod.ts";
 import {
+  type ContainerType,
   effectiveExitCode,
   isSidecar,
   type RestartDecision,
@@ -7,7 +8,7 @@ import {
   restartsWhenKilled,
 } from "../../../../lib/model/restart-policy.ts";
 import { newestContainer, type ObservedContainer, type ObservedPod } from "../../../state/observed-pods.ts";
-import type { PlanContext, Role } from "./pod-plan.ts";
+import type { PlanContext } from "./pod-plan.ts";
 
 /** A pod and its observed state, with the queries that all rules share. */
 export class PodView {
@@ -54,16 +55,16 @@ export class PodView {
     return this.inits.findLastIndex((c) => this.inSandbox(c.name));
   }
 
-  decision(container: Container, role: Role, exited: ObservedContainer): RestartDecision {
-    const code = effectiveExitCode(role, exited);
-    const decision = restartDecision(this.pod, container, role, code, this.context.gates);
+  decision(container: Container, containerType: ContainerType, exited: ObservedContainer): RestartDecision {
+    const code = effectiveExitCode(containerType, exited);
+    const decision = restartDecision(this.pod, container, containerType, code, this.context.gates);
     return decision === "no" && this.context.replaced(exited) ? "restart" : decision;
   }
 
   /** True if its last container exited and is not restarted. */
-  isFinished(container: Container, role: Role): boolean {
+  isFinished(container: Container, containerType: ContainerType): boolean {
     const last = this.last(container.name);
-    return last?.state === "exited" && this.decision(container, role, last) === "no";
+    return last?.state === "exited" && this.decision(container, containerType, last) === "no";
   }
 
   /** True for a container that is restarted by its own policy, after it exited or if it is stopped. */
@@ -72,14 +73,14 @@ export class PodView {
     const container = regular ?? this.inits.find((c) => c.name === observed.name);
     // A sidecar runs only with the others.
     if (!container || (!regular && isSidecar(container))) return false;
-    const role = regular ? "regular" : "init";
+    const containerType = regular ? "regular" : "init";
     if (observed.state === "created") return false;
-    if (observed.state === "exited") return this.decision(container, role, observed) !== "no";
-    return restartsWhenKilled(this.pod, container, role, this.context.gates);
+    if (observed.state === "exited") return this.decision(container, containerType, observed) !== "no";
+    return restartsWhenKilled(this.pod, container, containerType, this.context.gates);
   }
 }
 
-export function initRole(container: Container): Role {
+export function initContainerType(container: Container): ContainerType {
   return isSidecar(container) ? "sidecar" : "init";
 }
 

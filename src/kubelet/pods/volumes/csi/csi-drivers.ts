@@ -2,7 +2,7 @@ import type { Clock } from "../../../../lib/base/clock.ts";
 import type { Component, Health } from "../../../../lib/base/component.ts";
 import { abortError } from "../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
-import { ListWatch } from "../../../../lib/clients/kube/list-watch.ts";
+import { Reflector } from "../../../../lib/clients/kube/reflector.ts";
 import type { KubeTransport } from "../../../../lib/clients/kube/transport-interface.ts";
 
 /** The spec of a CSIDriver object. */
@@ -40,12 +40,12 @@ interface DriverObject {
 /** Watches the CSIDriver objects. */
 export class CsiDriverObjects implements CsiDrivers, Component {
   readonly name = "csi-drivers";
-  readonly #watch: ListWatch<DriverObject>;
+  readonly #watch: Reflector<DriverObject>;
   readonly #byName = new Map<string, CsiDriverSpec>();
   readonly #listeners = new Set<(driver: string) => void>();
 
   constructor({ transport, clock, logger }: CsiDriverObjectsOptions) {
-    this.#watch = new ListWatch<DriverObject>({
+    this.#watch = new Reflector<DriverObject>({
       name: "csidrivers",
       path: "/apis/storage.k8s.io/v1/csidrivers",
       transport,

@@ -143,14 +143,14 @@ export class DesiredPods {
   }
 }
 
-function checkMode({ name, kind }: VolumeUse, { persistent }: VolumeSpec): void {
+function checkMode({ name, volumeMode }: VolumeUse, { persistent }: VolumeSpec): void {
   const mode = persistent?.mode ?? "Filesystem";
-  if (kind === "mount" && mode !== "Filesystem")
+  if (volumeMode === "Filesystem" && mode !== "Filesystem")
     throw new KubeletError(
       "Volume",
       `volume ${name} has volumeMode ${mode}, but is specified in volumeMounts`,
     );
-  if (kind === "block" && mode !== "Block")
+  if (volumeMode === "Block" && mode !== "Block")
     throw new KubeletError(
       "Volume",
       `volume ${name} has volumeMode ${mode}, but is specified in volumeDevices`,

@@ -56,7 +56,14 @@ export class FakeVolumeHost {
         this.#call("setUp", uniqueName(pod, spec), signal, () => {
           if (kind === "shared" && !this.devices.has(`/devices/${spec.name}`))
             this.violations.push(`${dir} is set up without its device`);
-          this.mounted.set(dir, { podUid, dir, spec, kind: "mount", plugin: name, name: spec.name });
+          this.mounted.set(dir, {
+            podUid,
+            dir,
+            spec,
+            volumeMode: "Filesystem",
+            plugin: name,
+            name: spec.name,
+          });
         }),
       tearDown: ({ dir }, signal) =>
         this.#call("tearDown", uniqueOf(dir), signal, () => {

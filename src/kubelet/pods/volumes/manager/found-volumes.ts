@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { listDir } from "../../../../lib/host/entries.ts";
 import type { PodUid } from "../../../../lib/model/pod.ts";
-import { kindDirs, unescapePlugin, type VolumeKind } from "./layout.ts";
+import { modeDirs, unescapePlugin, type VolumeMode } from "./layout.ts";
 
 export interface FoundVolume {
   readonly podUid: PodUid;
-  readonly kind: VolumeKind;
+  readonly volumeMode: VolumeMode;
   readonly plugin: string;
   readonly name: string;
   readonly dir: string;
@@ -20,16 +20,16 @@ export async function findVolumes(rootDir: string): Promise<FoundVolume[]> {
 
 async function findPodVolumes(pods: string, podUid: PodUid): Promise<FoundVolume[]> {
   const found: FoundVolume[] = [];
-  for (const kind of ["mount", "block"] as const) {
-    const kindDir = join(pods, podUid, kindDirs[kind]);
-    for (const escaped of await listDir(kindDir))
-      for (const name of await listDir(join(kindDir, escaped)))
+  for (const volumeMode of ["Filesystem", "Block"] as const) {
+    const modeDir = join(pods, podUid, modeDirs[volumeMode]);
+    for (const escaped of await listDir(modeDir))
+      for (const name of await listDir(join(modeDir, escaped)))
         found.push({
           podUid,
-          kind,
+          volumeMode,
           plugin: unescapePlugin(escaped),
           name,
-          dir: join(kindDir, escaped, name),
+          dir: join(modeDir, escaped, name),
         });
   }
   return found;

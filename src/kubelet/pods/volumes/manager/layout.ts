@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import type { PodUid } from "../../../../lib/model/pod.ts";
 
-export type VolumeKind = "mount" | "block";
+export type VolumeMode = "Filesystem" | "Block";
 
-/** Directory names of both kinds in a pod's directory. */
-export const kindDirs: Record<VolumeKind, string> = { mount: "volumes", block: "volumeDevices" };
+/** Directory names of both modes in a pod's directory. */
+export const modeDirs: Record<VolumeMode, string> = { Filesystem: "volumes", Block: "volumeDevices" };
 
 /** "kubernetes.io/secret" as a directory name: "kubernetes.io~secret". */
 function escapePlugin(plugin: string): string {
@@ -23,9 +23,9 @@ function podDirOf(rootDir: string, uid: PodUid): string {
 export function volumeDir(
   rootDir: string,
   uid: PodUid,
-  kind: VolumeKind,
+  volumeMode: VolumeMode,
   plugin: string,
   name: string,
 ): string {
-  return join(podDirOf(rootDir, uid), kindDirs[kind], escapePlugin(plugin), name);
+  return join(podDirOf(rootDir, uid), modeDirs[volumeMode], escapePlugin(plugin), name);
 }

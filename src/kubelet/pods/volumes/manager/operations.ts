@@ -44,10 +44,10 @@ export class VolumeOperations {
     changes: DeviceChanges,
     signal: AbortSignal,
   ): Promise<void> {
-    const { plugin, kind } = record;
+    const { plugin, volumeMode } = record;
     const { pod, spec } = desired;
-    const verb = kind === "block" ? "MapVolume" : "MountVolume";
-    const last = kind === "block" ? "MapVolume.SetUpDevice failed" : "MountVolume.SetUp failed";
+    const verb = volumeMode === "Block" ? "MapVolume" : "MountVolume";
+    const last = volumeMode === "Block" ? "MapVolume.SetUpDevice failed" : "MountVolume.SetUp failed";
     await inStep(`${verb}.NodeAffinity check failed`, async () => this.#checkAffinity(desired));
     await inStep(last, async () => checkOnePodOnly(record, desired, changes));
     const device = plugin.device?.applies?.(spec) === false ? undefined : plugin.device;
@@ -60,7 +60,7 @@ export class VolumeOperations {
         record.actual === "mounted" ? undefined : this.#o.verifyAttached?.(unique, signal);
       await inStep(`${verb}.WaitForAttach failed`, () => device.waitForAttach(pod, spec, signal, verified));
     }
-    if (kind === "block") return this.#map(record, desired, signal);
+    if (volumeMode === "Block") return this.#map(record, desired, signal);
     const group = fsGroupOf(pod);
     const deviceDir = device?.deviceDir(spec);
     if (device && deviceDir !== undefined && changes.device(record.unique)?.state !== "mounted") {
@@ -88,9 +88,9 @@ export class VolumeOperations {
   }
 
   async unmount(record: VolumeRecord, signal: AbortSignal): Promise<void> {
-    const { plugin, kind, podUid, dir, name } = record;
+    const { plugin, volumeMode, podUid, dir, name } = record;
     const target = { podUid, dir };
-    if (kind === "block") {
+    if (volumeMode === "Block") {
       await inStep("UnmapVolume.UnmapBlockVolume failed", () => this.#o.blockMaps.unmap(record));
       await inStep("UnmapVolume.UnmapPodDevice failed", async () => plugin.block?.unmap(target, signal));
     } else {

@@ -1,23 +1,27 @@
 import type { Pod, Volume } from "../../../../lib/model/pod.ts";
 import type { VolumeSpec } from "../volume-plugin.ts";
-import type { VolumeKind } from "./layout.ts";
+import type { VolumeMode } from "./layout.ts";
 
 export interface UsedVolume {
   readonly name: string;
   /** Undefined if the pod has no volume of that name. */
   readonly volume: Volume | undefined;
-  readonly kind: VolumeKind;
+  readonly volumeMode: VolumeMode;
 }
 
 /** The volumes that any container of the pod mounts or uses as a device; others are never set up. */
 export function usedVolumes(pod: Pod): UsedVolume[] {
   const { containers, initContainers = [], ephemeralContainers = [], volumes = [] } = pod.spec;
-  const kinds = new Map<string, VolumeKind>();
+  const modes = new Map<string, VolumeMode>();
   for (const container of [...initContainers, ...containers, ...ephemeralContainers]) {
-    for (const { name } of container.volumeDevices ?? []) kinds.set(name, "block");
-    for (const { name } of container.volumeMounts ?? []) kinds.set(name, "mount");
+    for (const { name } of container.volumeDevices ?? []) modes.set(name, "Block");
+    for (const { name } of container.volumeMounts ?? []) modes.set(name, "Filesystem");
   }
-  return [...kinds].map(([name, kind]) => ({ name, kind, volume: volumes.find((v) => v.name === name) }));
+  return [...modes].map(([name, volumeMode]) => ({
+    name,
+    volumeMode,
+    volume: volumes.find((v) => v.name === name),
+  }));
 }
 
 /** True if the volume is a claim that has to be resolved. */

@@ -149,7 +149,12 @@ export class Reconciler {
         const generation = record.generation;
         const first = record.actual !== "mounted";
         const error = await caught(operations.mount(record, desired, this.#changes, signal));
-        this.#measure(record, record.kind === "block" ? "map_volume" : "volume_mount", startedAt, error);
+        this.#measure(
+          record,
+          record.volumeMode === "Block" ? "map_volume" : "volume_mount",
+          startedAt,
+          error,
+        );
         if (!error) {
           record.actual = "mounted";
           record.setUpGeneration = generation;
@@ -164,7 +169,12 @@ export class Reconciler {
       case "unmount": {
         const { record } = operation;
         const error = await caught(operations.unmount(record, signal));
-        this.#measure(record, record.kind === "block" ? "unmap_volume" : "volume_unmount", startedAt, error);
+        this.#measure(
+          record,
+          record.volumeMode === "Block" ? "unmap_volume" : "volume_unmount",
+          startedAt,
+          error,
+        );
         if (!record.spec) this.#metrics.forceCleaned(!error);
         record.actual = error ? "uncertain" : "none";
         record.failure = error && !signal.aborted ? this.#failure(record, error) : undefined;
@@ -188,7 +198,7 @@ export class Reconciler {
 
   #mountFailed(record: VolumeRecord, pod: Pod, error: StepError): void {
     record.failure = this.#failure(record, error);
-    const reason = record.kind === "block" ? "FailedMapVolume" : "FailedMount";
+    const reason = record.volumeMode === "Block" ? "FailedMapVolume" : "FailedMount";
     this.#o.events.warning(pod, reason, eventMessage(error.step, record.name, error.message));
   }
 
@@ -228,14 +238,14 @@ export class Reconciler {
       return [];
     });
     await Promise.all(
-      found.map(async ({ podUid, kind, plugin: pluginName, name, dir }) => {
+      found.map(async ({ podUid, volumeMode, plugin: pluginName, name, dir }) => {
         const plugin = plugins.find((candidate) => candidate.name === pluginName);
         this.#metrics.reconstructed(plugin !== undefined);
         if (!plugin) {
           logger.warn("Ignoring volume of unknown type on disk", { volume: dir });
           return;
         }
-        const record = this.record(podUid, kind, plugin, name);
+        const record = this.record(podUid, volumeMode, plugin, name);
         if (record.desired || record.actual !== "none") return;
         record.actual = "uncertain";
         record.held = true;
@@ -245,7 +255,7 @@ export class Reconciler {
         const pod = { metadata: { uid: podUid } } as Pod;
         record.unique = plugin.uniqueName(pod, spec);
         const device = plugin.device?.applies?.(spec) === false ? undefined : plugin.device;
-        if (device && kind === "mount")
+        if (device && volumeMode === "Filesystem")
           this.#addDevice({ plugin, unique: record.unique, dir: device.deviceDir(spec), spec, held: false });
       }),
     );
@@ -281,8 +291,13 @@ export class Reconciler {
     cancel();
   }
 
-  record(uid: PodUid, kind: VolumeRecord["kind"], plugin: VolumePlugin, name: string): VolumeRecord {
-    const key = volumeKey(uid, kind, plugin.name, name);
+  record(
+    uid: PodUid,
+    volumeMode: VolumeRecord["volumeMode"],
+    plugin: VolumePlugin,
+    name: string,
+  ): VolumeRecord {
+    const key = volumeKey(uid, volumeMode, plugin.name, name);
     const known = this.records.get(key);
     if (known) return known;
     const record: VolumeRecord = {
@@ -290,8 +305,8 @@ export class Reconciler {
       podUid: uid,
       name,
       plugin,
-      kind,
-      dir: volumeDir(this.#o.rootDir, uid, kind, plugin.name, name),
+      volumeMode,
+      dir: volumeDir(this.#o.rootDir, uid, volumeMode, plugin.name, name),
       unique: key,
       desired: undefined,
       actual: "none",

@@ -33,7 +33,7 @@ export interface VolumeManagerOptions extends ReconcilerOptions {
 /** A mounted volume, as containers use it. */
 export interface MountedVolume {
   readonly name: string;
-  readonly kind: VolumeRecord["kind"];
+  readonly volumeMode: VolumeRecord["volumeMode"];
   /** On the node: its directory, the host path, or the symlink to a device. */
   readonly path: string;
   /** Its directory in the pod's directory, and the name of that directory. */
@@ -200,10 +200,10 @@ export class VolumeManager implements Component {
     const use = this.#pods.get(uid)?.uses.get(name);
     const record = use && this.#recordOf(use);
     if (!use?.resolved || !record?.desired || record.actual !== "mounted") return undefined;
-    const { plugin, kind, dir } = record;
+    const { plugin, volumeMode, dir } = record;
     const { spec } = record.desired;
-    const path = kind === "block" ? dir : (plugin.hostPath?.(spec) ?? plugin.mountPath?.(dir) ?? dir);
-    return { name, kind, path, dir, dirName: record.name, spec, plugin, gid: use.resolved.gid };
+    const path = volumeMode === "Block" ? dir : (plugin.hostPath?.(spec) ?? plugin.mountPath?.(dir) ?? dir);
+    return { name, volumeMode, path, dir, dirName: record.name, spec, plugin, gid: use.resolved.gid };
   }
 
   /** All mounted volumes of a pod. */
@@ -264,7 +264,7 @@ export class VolumeManager implements Component {
         "Volume",
         `failed to get Plugin from volumeSpec for volume "${spec.name}" err=no volume plugin matched`,
       );
-    const record = this.#reconciler.record(pod.metadata.uid, use.kind, plugin, spec.name);
+    const record = this.#reconciler.record(pod.metadata.uid, use.volumeMode, plugin, spec.name);
     record.unique = plugin.uniqueName(pod, spec);
     if (!record.desired) record.failure = undefined;
     const before = record.desired?.spec ?? spec;

@@ -18,7 +18,7 @@ function record(over: Partial<VolumeRecord> = {}): VolumeRecord {
     podUid: "a" as PodUid,
     name: "x",
     plugin,
-    kind: "mount",
+    volumeMode: "Filesystem",
     dir: "/x",
     unique: "u",
     desired: undefined,

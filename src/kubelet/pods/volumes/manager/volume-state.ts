@@ -1,7 +1,7 @@
 import { type MonotonicTime, plusMs } from "../../../../lib/base/time.ts";
 import type { Pod, PodUid } from "../../../../lib/model/pod.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
-import type { VolumeKind } from "./layout.ts";
+import type { VolumeMode } from "./layout.ts";
 
 export interface DesiredVolume {
   readonly pod: Pod;
@@ -25,7 +25,7 @@ export interface VolumeRecord {
   /** The name of its directory: that of the pod's volume, or of the PersistentVolume. */
   readonly name: string;
   readonly plugin: VolumePlugin;
-  readonly kind: VolumeKind;
+  readonly volumeMode: VolumeMode;
   readonly dir: string;
   /** At most one operation runs per unique name. */
   unique: string;
@@ -59,8 +59,8 @@ export type Operation =
   | { readonly kind: "unmount"; readonly unique: string; readonly record: VolumeRecord }
   | { readonly kind: "unmount-device"; readonly unique: string; readonly device: DeviceRecord };
 
-export function volumeKey(uid: PodUid, kind: VolumeKind, plugin: string, name: string): string {
-  return `${uid}/${kind}/${plugin}/${name}`;
+export function volumeKey(uid: PodUid, volumeMode: VolumeMode, plugin: string, name: string): string {
+  return `${uid}/${volumeMode}/${plugin}/${name}`;
 }
 
 /** True if the volume is neither desired nor mounted. */

@@ -16,7 +16,7 @@ it("a volume that hangs blocks no other, is measured once, and its late response
       name,
       dir: `/${name}`,
       path: `/${name}`,
-      kind: "mount",
+      volumeMode: "Filesystem",
       spec: { volume: {} },
       plugin: { stats },
     }) as unknown;
@@ -57,7 +57,7 @@ it("pods that are gone are not cached, even when their stats are requested", asy
       name: "v",
       dir: "/v",
       path: "/v",
-      kind: "mount",
+      volumeMode: "Filesystem",
       spec: { volume: {} },
       plugin: { stats: async () => ({ usedBytes: 1 }) },
     },
@@ -81,7 +81,13 @@ it("an abnormal volume is reported each time that it is measured", async () => {
   const clock = new FakeClock();
   let usage: VolumeUsage = { usedBytes: 1, healthy: true };
   const mounted = (name: string) =>
-    ({ name, dir: `/${name}`, path: `/${name}`, kind: "mount", spec: { volume: {} } }) as MountedVolume;
+    ({
+      name,
+      dir: `/${name}`,
+      path: `/${name}`,
+      volumeMode: "Filesystem",
+      spec: { volume: {} },
+    }) as MountedVolume;
   const reported: unknown[] = [];
   const stats = new VolumeStats({
     clock,

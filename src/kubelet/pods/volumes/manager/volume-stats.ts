@@ -105,7 +105,7 @@ export class VolumeStats {
   }
 
   async #usage(uid: PodUid, volume: MountedVolume): Promise<VolumeUsage | undefined> {
-    const { plugin, spec, path, dir, kind } = volume;
+    const { plugin, spec, path, dir, volumeMode } = volume;
     const { guard, mounts } = this.#o;
     if (plugin.stats)
       return this.#timed(driverOf(spec) ?? plugin.name, () => {
@@ -113,7 +113,7 @@ export class VolumeStats {
         return plugin.stats!({ podUid: uid, dir }, spec, signal);
       });
     // The content of a device is not known, only its size.
-    if (kind === "block")
+    if (volumeMode === "Block")
       return this.#timed("block", async () => ({ capacityBytes: await deviceBytes(path) }));
     // hostPath and images belong to the node.
     if (plugin.hasDir === false) return undefined;

@@ -53,7 +53,7 @@ export async function containerMounts(
   const mounts: MountInit[] = [];
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
     const volume = o.mounted(pod.metadata.uid, mount.name);
-    if (volume?.kind !== "mount") throw missing(mount.name, container, "mount");
+    if (volume?.volumeMode !== "Filesystem") throw missing(mount.name, container, "mount");
     const subPath = subPathOf(mount, env);
     const image = imageOf(volume.spec.volume);
     const source = image
@@ -82,7 +82,7 @@ export async function containerDevices(
     if (!devicePath.startsWith("/"))
       throw new KubeletError("Volume", `error DevicePath \`${devicePath}\` must be an absolute path`);
     const volume = mounted(pod.metadata.uid, name);
-    if (volume?.kind !== "block") throw missing(name, container, "pass");
+    if (volume?.volumeMode !== "Block") throw missing(name, container, "pass");
     const link = await lstat(volume.path).catch((error) => {
       if (errnoOf(error) === "ENOENT") return undefined;
       throw error;

@@ -39,17 +39,17 @@ export interface ReceivedFrame {
   readonly payload: Buffer;
 }
 
-/** Sends these bytes, in these pieces, after the handshake; resolves with all frames when the server has closed the connection. */
-export async function exchange(port: number, pieces: readonly Buffer[]): Promise<ReceivedFrame[]> {
+/** Sends these bytes, in these chunks, after the handshake; resolves with all frames when the server has closed the connection. */
+export async function exchange(port: number, chunks: readonly Buffer[]): Promise<ReceivedFrame[]> {
   const socket = await rawConnection(port);
   const received: Buffer[] = [];
   socket.on("data", (chunk) => received.push(chunk));
   socket.on("error", () => {});
   socket.resume();
   const closed = new Promise((resolve) => socket.once("close", resolve));
-  for (const piece of pieces) {
+  for (const chunk of chunks) {
     if (!socket.writable) break;
-    await new Promise((resolve) => socket.write(piece, resolve));
+    await new Promise((resolve) => socket.write(chunk, resolve));
   }
   await closed;
   return framesOf(Buffer.concat(received));

@@ -10,14 +10,14 @@ export class GrowingBuffer {
     return this.#length;
   }
 
-  append(piece: Buffer): void {
-    const length = this.#length + piece.length;
+  append(chunk: Buffer): void {
+    const length = this.#length + chunk.length;
     if (length > this.#block.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(length, 2 * this.#block.length));
       this.#block.copy(larger, 0, 0, this.#length);
       this.#block = larger;
     }
-    piece.copy(this.#block, this.#length);
+    chunk.copy(this.#block, this.#length);
     this.#length = length;
   }
 

@@ -228,8 +228,8 @@ before(async () => {
 });
 after(() => server.stop());
 
-async function outcomeOf(pieces: readonly Buffer[]): Promise<Outcome> {
-  const frames = await exchange(server.port, pieces);
+async function outcomeOf(chunks: readonly Buffer[]): Promise<Outcome> {
+  const frames = await exchange(server.port, chunks);
   assert.ok(frames.every((received) => received.fin));
   const of = (opcode: number) => frames.filter((received) => received.opcode === opcode);
   const closes = of(op.close);
@@ -257,7 +257,7 @@ for (const [section, rows] of Object.entries(cases))
       test(name, async () => {
         assert.deepEqual(await outcomeOf(frames), withBuffers(expected));
         const bytes = Buffer.concat(frames);
-        assert.deepEqual(await outcomeOf([bytes]), withBuffers(expected), "all in one piece");
+        assert.deepEqual(await outcomeOf([bytes]), withBuffers(expected), "all in one chunk");
         if (bytes.length > 300) return;
         assert.deepEqual(await outcomeOf(byteByByte(bytes)), withBuffers(expected), "byte by byte");
       });

@@ -6,7 +6,7 @@ import { failureLog } from "../../../../../lib/base/failure-log.ts";
 import type { Logger } from "../../../../../lib/base/logger.ts";
 import type { Metrics } from "../../../../../lib/base/metrics.ts";
 import { plusMs } from "../../../../../lib/base/time.ts";
-import type { ListWatch } from "../../../../../lib/clients/kube/list-watch.ts";
+import type { Reflector } from "../../../../../lib/clients/kube/reflector.ts";
 import type { KubeTransport } from "../../../../../lib/clients/kube/transport-interface.ts";
 import type { Pod, PodUid } from "../../../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../../../lib/model/pod-events.ts";
@@ -65,7 +65,7 @@ export class PodCertificates implements Component {
   readonly #records = new Map<string, Record>();
   readonly #backoff = new Backoff(backoffLimits);
   #signal: AbortSignal = AbortSignal.abort();
-  #watch: ListWatch<WatchedRequest> | undefined;
+  #watch: Reflector<WatchedRequest> | undefined;
   #checks: Promise<void> = Promise.resolve();
 
   constructor(options: PodCertificatesOptions) {

@@ -2,7 +2,7 @@ import type { Clock } from "../../../../../lib/base/clock.ts";
 import { KubeletError, messageOf } from "../../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../../lib/base/logger.ts";
 import { type WallTime, wallTime } from "../../../../../lib/base/time.ts";
-import { ListWatch } from "../../../../../lib/clients/kube/list-watch.ts";
+import { Reflector } from "../../../../../lib/clients/kube/reflector.ts";
 import type { KubeTransport } from "../../../../../lib/clients/kube/transport-interface.ts";
 import type { RawObject } from "../../../../../lib/clients/kube/watch-stream.ts";
 import type { Pod, Volume } from "../../../../../lib/model/pod.ts";
@@ -27,8 +27,8 @@ export function watchRequests(o: {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onChange: (podUid: string) => void;
-}): ListWatch<WatchedRequest> {
-  return new ListWatch<WatchedRequest>({
+}): Reflector<WatchedRequest> {
+  return new Reflector<WatchedRequest>({
     name: "podcertificaterequests",
     path: `${group}/podcertificaterequests`,
     fieldSelector: `spec.nodeName=${o.nodeName}`,

@@ -3,7 +3,7 @@ import { type Component, type Health, healthy } from "../../../../../lib/base/co
 import { KubeletError, messageOf, orNotFound } from "../../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../../lib/base/logger.ts";
 import type { MonotonicTime } from "../../../../../lib/base/time.ts";
-import { ListWatch } from "../../../../../lib/clients/kube/list-watch.ts";
+import { Reflector } from "../../../../../lib/clients/kube/reflector.ts";
 import type { KubeTransport } from "../../../../../lib/clients/kube/transport-interface.ts";
 import type { RawObject } from "../../../../../lib/clients/kube/watch-stream.ts";
 import { type LabelSelector, labelMatcher } from "./label-selector.ts";
@@ -45,8 +45,8 @@ export class ClusterTrustBundles implements TrustBundles, Component {
   readonly #o: ClusterTrustBundlesOptions;
   readonly #listeners = new Set<() => void>();
   #signal: AbortSignal = AbortSignal.abort();
-  #watch: Promise<ListWatch<Bundle>> | undefined;
-  #running: ListWatch<Bundle> | undefined;
+  #watch: Promise<Reflector<Bundle>> | undefined;
+  #running: Reflector<Bundle> | undefined;
   #recheckAt: MonotonicTime | undefined;
 
   constructor(options: ClusterTrustBundlesOptions) {
@@ -94,7 +94,7 @@ export class ClusterTrustBundles implements TrustBundles, Component {
     return () => this.#listeners.delete(listener);
   }
 
-  async #bundles(signal: AbortSignal): Promise<ListWatch<Bundle>> {
+  async #bundles(signal: AbortSignal): Promise<Reflector<Bundle>> {
     // An API server may start to serve them, but not each pod has to check it.
     if (this.#recheckAt !== undefined && this.#o.clock.monotonic() >= this.#recheckAt) {
       this.#recheckAt = undefined;
@@ -108,7 +108,7 @@ export class ClusterTrustBundles implements TrustBundles, Component {
     return watch;
   }
 
-  async #firstList(watch: ListWatch<Bundle>, signal: AbortSignal): Promise<void> {
+  async #firstList(watch: Reflector<Bundle>, signal: AbortSignal): Promise<void> {
     const waited = new AbortController();
     const deadline = sleep(this.#o.clock, firstListMs, AbortSignal.any([signal, waited.signal]));
     try {
@@ -119,7 +119,7 @@ export class ClusterTrustBundles implements TrustBundles, Component {
     }
   }
 
-  async #startWatch(): Promise<ListWatch<Bundle>> {
+  async #startWatch(): Promise<Reflector<Bundle>> {
     const version = await this.#version().catch((error: unknown) => {
       this.#watch = undefined;
       throw new KubeletError(
@@ -132,7 +132,7 @@ export class ClusterTrustBundles implements TrustBundles, Component {
       this.#recheckAt = msFromNow(this.#o.clock, recheckMs);
       throw trustBundlesUnsupported();
     }
-    const watch = new ListWatch<Bundle>({
+    const watch = new Reflector<Bundle>({
       name: "clustertrustbundles",
       path: `${group}/${version}/clustertrustbundles`,
       transport: this.#o.api,
