@@ -135,7 +135,7 @@ test("with any faults and changes of other clients: the API ends up with our sta
               break;
             case "progress":
               // More than once: a pod whose init containers run again is pending again.
-              if (own && !isFinal(own.status.phase)) setStatus(own, progressNumber(++count));
+              if (own && !isTerminalPhase(own.status.phase)) setStatus(own, progressNumber(++count));
               break;
             case "end":
               if (own && !isTerminalPhase(own.status.phase)) setStatus(own, statusNumber(++count, "Failed"));

@@ -67,15 +67,15 @@ test("the CPU shares of the Burstable cgroup are the sum of its pods' requests",
 });
 
 test("limits that do not change are written every minute only", async (t) => {
-  const { clock, driver, state, qosCgroups } = await setUp(t);
+  const { clock, filesystem, state, qosCgroups } = await setUp(t);
   state.pods = [pod("a", "500m")];
   await qosCgroups.cgroups.ensure(state.pods[0]!);
   await clock.advance(0);
   const written: string[] = [];
-  const { update } = driver;
-  t.mock.method(driver, "update", (path: string, resources: object) => {
+  const { update } = filesystem;
+  t.mock.method(filesystem, "update", (path: string, resources: object) => {
     written.push(path);
-    return update.call(driver, path, resources);
+    return update.call(filesystem, path, resources);
   });
   const bestEffort = fakePod({ metadata: { uid: "b" as PodUid } });
   state.pods = [...state.pods, bestEffort];
@@ -88,13 +88,13 @@ test("limits that do not change are written every minute only", async (t) => {
 });
 
 test("limits that could not be written are written again with the next pod", async (t) => {
-  const { clock, driver, state, qosCgroups, shares } = await setUp(t);
+  const { clock, filesystem, state, qosCgroups, shares } = await setUp(t);
   state.pods = [pod("a", "500m")];
-  const { update } = driver;
+  const { update } = filesystem;
   let fails = true;
-  t.mock.method(driver, "update", (path: string, resources: object) => {
+  t.mock.method(filesystem, "update", (path: string, resources: object) => {
     if (fails && path === "/kubepods/burstable") throw new Error("EIO");
-    return update.call(driver, path, resources);
+    return update.call(filesystem, path, resources);
   });
   await qosCgroups.cgroups.ensure(state.pods[0]!);
   await clock.advance(0);
