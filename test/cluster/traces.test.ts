@@ -6,6 +6,7 @@ import { configuredTracing } from "../../src/kubelet/agent/tracing.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { Span_SpanKind } from "../../src/lib/gen/opentelemetry/proto/trace/v1/trace_pb.js";
+import type { Pod } from "../../src/lib/model/pod.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 import { startEmbeddedApi } from "./embedded-api.ts";
@@ -45,7 +46,11 @@ test("syncs of a pod and their calls to the runtime and the API are spans with t
     spec: { nodeName, terminationGracePeriodSeconds: 1, containers: [container()] },
   })) as { metadata: { uid: string } };
   await waitFor(() => assert.equal(node.runningOf(metadata.uid).length, 1));
-  await waitFor(() => assert.equal(node.agent.overview.rows()[0]?.ready, "1/1"));
+  // Before its deletion, with which the status would conflict.
+  await waitFor(async () => {
+    const { status } = (await admin.request({ method: "GET", path: `${pods}/web` })) as Pod;
+    assert.equal(status?.containerStatuses?.[0]?.ready, true);
+  });
   await admin.request({ method: "DELETE", path: `${pods}/web` });
   await waitFor(() => assert.equal(node.agent.overview.rows().length, 0), 15_000);
   await node.stopAgent();

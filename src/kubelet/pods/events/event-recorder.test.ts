@@ -131,6 +131,19 @@ test("the events of one start are sent together, 100 ms after the first", async 
   );
 });
 
+test("a warning is sent at once, with the normal events before it", async (t) => {
+  const { clock, bodies, recorder } = await setUp(t, { collectMs: undefined });
+  const reasons = () => bodies().map(({ reason }) => reason);
+  recorder.warning(pod, "Preempting", "preempted");
+  await clock.advance(0);
+  assert.deepEqual(reasons(), ["Preempting"]);
+  recorder.normal(pod, "Pulled", "pulled", "c");
+  await clock.advance(5);
+  recorder.warning(pod, "Failed", "failed", "c");
+  await clock.advance(0);
+  assert.deepEqual(reasons(), ["Preempting", "Pulled", "Failed"]);
+});
+
 test("an agent that stops does not wait for more events", async (t) => {
   const { clock, stop, recorder } = await setUp(t, { collectMs: undefined });
   recorder.normal(pod, "Pulled", "pulled", "c");

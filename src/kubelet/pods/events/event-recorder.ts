@@ -37,8 +37,8 @@ export interface EventRecorderOptions {
    */
   uidFor?: (pod: Pod) => string;
   /**
-   * How long the first event waits, 100 ms by default: the work that it reports, such as the start of a pod, goes on first, and the next
-   * events are sent with it.
+   * How long normal events wait, 100 ms by default: the work that they report, such as the start of a pod, goes on first, and they are
+   * sent together. Warnings do not wait.
    */
   collectMs?: number | undefined;
   onDrop?: (why: EventDrop) => void;
@@ -63,6 +63,8 @@ export class EventRecorder implements Component, PodEvents {
   #inApi = new LruCache<true>(4096);
   #lastAt = 0n;
   #wake: () => void = () => {};
+  /** Ends the wait of normal events. */
+  #endWait: () => void = () => {};
   #loop: Promise<void> = Promise.resolve();
 
   constructor(options: EventRecorderOptions) {
@@ -125,6 +127,7 @@ export class EventRecorder implements Component, PodEvents {
     if (!this.#queue.has(correlated.key) && this.#queue.size >= queueLimit) return this.#drop("queue");
     this.#queue.set(correlated.key, correlated.event);
     this.#wake();
+    if (type === "Warning") this.#endWait();
   }
 
   #drop(why: EventDrop): void {
@@ -153,7 +156,11 @@ export class EventRecorder implements Component, PodEvents {
 
   async #collect(signal: AbortSignal): Promise<void> {
     const { clock, collectMs = 100 } = this.#o;
-    if (collectMs > 0) await sleep(clock, collectMs, signal).catch(() => {});
+    const hasWarning = [...this.#queue.values()].some(({ type }) => type === "Warning");
+    if (collectMs === 0 || hasWarning) return;
+    const ended = new AbortController();
+    this.#endWait = () => ended.abort();
+    await sleep(clock, collectMs, AbortSignal.any([signal, ended.signal])).catch(() => {});
   }
 
   /** An event that cannot be sent blocks later ones: the order is kept, and a recovered API server is not overloaded. */
