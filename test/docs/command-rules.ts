@@ -11,7 +11,7 @@ const scripts = Object.keys(JSON.parse(read("package.json")).scripts as object);
 /** The file that parses the options of an npm script, as a pattern. */
 const scriptSources: Readonly<Record<string, string>> = {
   package: "scripts/lib/package/make-packages.mjs",
-  swap: "scripts/swap.mjs",
+  takeover: "scripts/takeover.mjs",
   bench: "test/bench/**/*.ts",
   neighbour: "test/neighbour/neighbour.ts",
 };

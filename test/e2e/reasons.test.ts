@@ -188,7 +188,10 @@ describeLifecycle(
       // Whether the sandbox fits as well decides which limit is reached first: the pod's is the same. The kernel logs the usage a moment
       // after the allocation that failed.
       const used = "used 1[56](\\.\\d)?Mi of its memory limit of 16Mi";
-      await oomCause("greedy", `the (container ${used}|pod ${used}, the sum of the limits of its containers)`);
+      await oomCause(
+        "greedy",
+        `the (container ${used}|pod ${used}, the sum of the limits of its containers)`,
+      );
     });
 
     test("the memory limit of a pod", async () => {

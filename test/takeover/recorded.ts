@@ -3,5 +3,5 @@ import type { Recorded } from "./record.ts";
 
 /** The recorded state of a node that ran kubelet v1.36.4. */
 export const recorded: Recorded = JSON.parse(
-  readFileSync(new URL("../fixtures/swap/reference-1.36.json", import.meta.url), "utf8"),
+  readFileSync(new URL("../fixtures/takeover/reference-1.36.json", import.meta.url), "utf8"),
 );

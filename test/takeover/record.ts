@@ -21,6 +21,6 @@ if (import.meta.main) {
     metadata: { ...pod.metadata, managedFields: undefined },
   }));
   const recorded: Recorded = { manifests, snapshot: { ...snapshot, pods }, files };
-  const file = new URL("../fixtures/swap/reference-1.36.json", import.meta.url);
+  const file = new URL("../fixtures/takeover/reference-1.36.json", import.meta.url);
   writeFileSync(file, `${JSON.stringify(recorded, undefined, 2)}\n`);
 }
