@@ -9,14 +9,18 @@ const { values } = parseArgs({
   options: { reference: { type: "string" }, record: { type: "boolean", default: false } },
 });
 if (!values.reference) {
-  console.error("usage: npm run takeover -- --reference PATH [--record], where PATH is a kubelet v1.36 binary");
+  console.error(
+    "usage: npm run takeover -- --reference PATH [--record], where PATH is a kubelet v1.36 binary",
+  );
   process.exit(2);
 }
 const reference = resolve(values.reference);
 accessSync(reference, constants.X_OK);
 needLinux();
 prepareNode();
-const args = values.record ? ["test/takeover/record.ts"] : ["--test", "test/takeover/both-directions.test.ts"];
+const args = values.record
+  ? ["test/takeover/record.ts"]
+  : ["--test", "test/takeover/both-directions.test.ts"];
 const done = spawnSync(node24, args, {
   stdio: "inherit",
   cwd: root,
