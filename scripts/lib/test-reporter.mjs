@@ -47,7 +47,7 @@ export default async function* report(source) {
         if (data.file !== undefined) break;
         yield lines(files);
         if (process.env.KUBELET_TS_TEST_COUNTS) {
-          // Node does not count a suite that failed in a hook; we do.
+          // Node.js does not count a suite that failed in a hook; we do.
           const reported = [...files.values()].reduce((sum, file) => sum + file.failed, 0);
           const failed = Math.max(data.counts.failed, reported - data.counts.cancelled);
           writeFileSync(
@@ -70,7 +70,7 @@ function isTest(data) {
   return data.details.type !== "suite" && !isFile(data);
 }
 
-/** With a process for each file, Node reports the file itself as a test around the others. */
+/** With a process for each file, Node.js reports the file itself as a test around the others. */
 function isFile(data) {
   return data.name === data.file || String(data.name).endsWith(".test.ts");
 }

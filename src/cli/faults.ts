@@ -4,7 +4,7 @@ import { readableStack } from "../lib/base/readable-stack.ts";
 
 /**
  * Writes faults to the structured log, with their stack. After an uncaught exception some callback has not completed, and
- * it is unknown which: the process exits, as Node does by default. The logger has to write synchronously.
+ * it is unknown which: the process exits, as Node.js does by default. The logger has to write synchronously.
  */
 export function logFaults(logger: Logger): void {
   logRejections(logger);

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { ContainerId, CriClient, SandboxId } from "../../src/lib/clients/cri/cri.ts";
 import { hasGrpcCode } from "../../src/lib/clients/cri/cri-error.ts";
 import { type Container, ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
-import { AgentProcess, keepsMachine, runtimeClient } from "../e2e/agent-process.ts";
+import { AgentProcess, leavesHostUnchanged, runtimeClient } from "../e2e/agent-process.ts";
 import { freePort } from "../e2e/free-port.ts";
 import { type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
 import { BenchApi, benchNode } from "./bench-api.ts";
@@ -62,14 +62,14 @@ export class BenchCluster {
   startKubelet(program: KubeletProgram): RunningKubelet {
     const { rootDir } = this.node;
     // Only then: other processes may change the tunables in the meantime.
-    if (!program.help.includes(keepsMachine[0]!)) this.#tunables ??= new KernelTunables();
+    if (!program.help.includes(leavesHostUnchanged[0]!)) this.#tunables ??= new KernelTunables();
     const flags = [
       `--config=${this.#agent.configFile}`,
       `--root-dir=${rootDir}`,
       `--cert-dir=${join(rootDir, "pki")}`,
       `--kubeconfig=${this.api.kubeconfig}`,
       `--hostname-override=${benchNode}`,
-      ...keepsMachine,
+      ...leavesHostUnchanged,
     ];
     const kubelet = new RunningKubelet(program, {
       ...{ flags, port: this.#port, logFile: this.#agent.logFile },

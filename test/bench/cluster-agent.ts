@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { ApiUser } from "../cluster/api-user.ts";
 import { container, nodeName } from "../cluster/cluster-node.ts";
-import { keepsMachine } from "../e2e/agent-process.ts";
+import { leavesHostUnchanged } from "../e2e/agent-process.ts";
 import { freePort } from "../e2e/free-port.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { type FakeRuntime, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
@@ -85,7 +85,7 @@ export class ClusterAgent {
       "--enforce-node-allocatable=",
       "--fail-cgroupv1=false",
       "--fail-swap-on=false",
-      ...keepsMachine,
+      ...leavesHostUnchanged,
       "--resolv-conf=",
       "--healthz-port=0",
       "--image-gc-high-threshold=100",

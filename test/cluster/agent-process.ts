@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { keepsMachine } from "../e2e/agent-process.ts";
+import { leavesHostUnchanged } from "../e2e/agent-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { kubeletProgram } from "../kubelet-program.ts";
 import { nodeName, type TestCluster } from "./cluster-node.ts";
@@ -22,7 +22,7 @@ export class AgentProcess {
       "--enforce-node-allocatable=",
       "--fail-cgroupv1=false",
       "--fail-swap-on=false",
-      ...keepsMachine,
+      ...leavesHostUnchanged,
       "--resolv-conf=",
       "--healthz-port=0",
       "--image-gc-high-threshold=100",

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { keepsMachine } from "../e2e/agent-process.ts";
+import { leavesHostUnchanged } from "../e2e/agent-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { kubeletProgram } from "../kubelet-program.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
@@ -43,7 +43,7 @@ test("a kubelet with --kubeconfig is a node of that cluster, and its pods keep r
       "--enforce-node-allocatable=",
       "--fail-cgroupv1=false",
       "--fail-swap-on=false",
-      ...keepsMachine,
+      ...leavesHostUnchanged,
       "--resolv-conf=",
       "--healthz-port=0",
       "--image-gc-high-threshold=100",

@@ -1,5 +1,5 @@
 import type { FakeClock } from "../../src/lib/base/fake-clock.ts";
-import { patience } from "../patience.ts";
+import { timeoutFactor } from "../timeout-factor.ts";
 import type { TestCluster } from "./cluster-node.ts";
 
 /** Work in progress that a response or a file will complete. */
@@ -51,7 +51,7 @@ export class SimulatedTime {
   }
 
   async #until(problem: () => unknown): Promise<void> {
-    const deadline = performance.now() + longestMs * patience;
+    const deadline = performance.now() + longestMs * timeoutFactor;
     for (let found = problem(); found !== undefined; found = problem()) {
       if (performance.now() > deadline) throw found;
       await this.advance(20);

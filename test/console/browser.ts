@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { patience } from "../patience.ts";
+import { timeoutFactor } from "../timeout-factor.ts";
 
 /** Why there is no browser, or false. */
 export const browserUnavailable: string | false = existsSync("/usr/bin/chromium")
@@ -26,7 +26,7 @@ export async function openPage(
   options: Parameters<Browser["newContext"]>[0] = {},
 ): Promise<OpenedPage> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
-  context.setDefaultTimeout(10_000 * patience);
+  context.setDefaultTimeout(10_000 * timeoutFactor);
   const page = await context.newPage();
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(String(error.stack ?? error)));

@@ -11,7 +11,7 @@ import { waitFor } from "../e2e/wait-for.ts";
 import { Kubectl, kubectlAvailable } from "../kubectl/kubectl.ts";
 import { UpNode } from "../kubectl/up-node.ts";
 import { long } from "../long.ts";
-import { patience } from "../patience.ts";
+import { timeoutFactor } from "../timeout-factor.ts";
 import { browserUnavailable, launchBrowser, type OpenedPage, openPage } from "./browser.ts";
 
 const kubectlMissing = kubectlAvailable("1.36");
@@ -135,7 +135,10 @@ describe(long("values of the console page"), { skip: reason }, () => {
         const [least, most] = [shownBefore.get(`${namespace}/${name}`)?.[3] ?? "", shownAge].map(secondsOf);
         // The page shows the age once a second.
         const seconds = secondsOf(age);
-        assert.ok(least! - 2 <= seconds && seconds <= most! + 2 * patience, `${line}: ${least} to ${most}`);
+        assert.ok(
+          least! - 2 <= seconds && seconds <= most! + 2 * timeoutFactor,
+          `${line}: ${least} to ${most}`,
+        );
       }
       assert.ok(
         lines.some((line) => /crash\s+0\/1\s+\S+\s+[1-9]/.test(line)),
@@ -337,7 +340,7 @@ describe(long("values of the console page"), { skip: reason }, () => {
     within("main started", status.containerStatuses[0]?.state.running?.startedAt, main.from, main.to);
     const readiness = of("readiness", "main");
     within("Ready", condition("Ready"), readiness.from, readiness.to! + 1);
-    within("end of readiness", condition("Ready"), readiness.to! - 1, readiness.to! + patience);
+    within("end of readiness", condition("Ready"), readiness.to! - 1, readiness.to! + timeoutFactor);
     for (const [name, path] of [
       ["prepare", "spec.initContainers{prepare}"],
       ["main", "spec.containers{main}"],

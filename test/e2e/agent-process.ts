@@ -20,7 +20,7 @@ export { freePort } from "./free-port.ts";
 
 export const repoDir = fileURLToPath(new URL("../..", import.meta.url));
 /** Flags of a kubelet that leaves the settings of the machine alone. The second one is deprecated, which is reported on standard error. */
-export const keepsMachine = ["--keep-kernel-tunables", "--make-iptables-util-chains=false"];
+export const leavesHostUnchanged = ["--keep-kernel-tunables", "--make-iptables-util-chains=false"];
 
 /** The kubelet as a process on a test node: started, killed and restarted as a user would. */
 export class AgentProcess {

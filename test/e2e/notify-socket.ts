@@ -6,7 +6,7 @@ const typeDatagram = 2;
 const nonBlocking = 0o4000;
 const closeOnExec = 0o2000000;
 
-/** The socket of a service manager. Node has no unix datagram sockets, so this calls libc. */
+/** The socket of a service manager. Node.js has no unix datagram sockets, so this calls libc. */
 export class NotifySocket {
   readonly path: string;
   readonly #fd: number;

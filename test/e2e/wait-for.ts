@@ -1,8 +1,8 @@
-import { patience } from "../patience.ts";
+import { timeoutFactor } from "../timeout-factor.ts";
 
-/** Repeats the check until it passes; after `withinMs` times the patience it throws the last failure. */
+/** Repeats the check until it passes; after `withinMs`, multiplied on a busy machine, it throws the last failure. */
 export async function waitFor<T>(check: () => Promise<T> | T, withinMs = 60_000): Promise<T> {
-  const deadline = Date.now() + withinMs * patience;
+  const deadline = Date.now() + withinMs * timeoutFactor;
   for (;;) {
     try {
       return await check();

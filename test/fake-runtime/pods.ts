@@ -205,13 +205,13 @@ export class FakePods {
     if (!container?.process || !isLive(container)) return;
     if (graceSeconds > 0) {
       container.process.signal("TERM");
-      const patience = new AbortController();
-      const giveUp = AbortSignal.any([signal, patience.signal]);
+      const timedOut = new AbortController();
+      const giveUp = AbortSignal.any([signal, timedOut.signal]);
       const waited = sleep(this.#options.clock, graceSeconds * 1000, giveUp).catch((error: unknown) => {
         if (!isAbort(error)) throw error;
       });
       await Promise.race([container.process.exited, waited]);
-      patience.abort();
+      timedOut.abort();
       // A caller that stopped waiting has not requested a kill.
       signal.throwIfAborted();
     }

@@ -2,7 +2,7 @@ import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
 import { messageOf } from "../../src/lib/base/errors.ts";
 import type { OciImage } from "../../src/single-node/oci-image.ts";
 import { repoDir } from "../e2e/agent-process.ts";
-import { patience } from "../patience.ts";
+import { timeoutFactor } from "../timeout-factor.ts";
 import { GuestApi } from "./guest-api.ts";
 import { kubeletUnit } from "./guest-files.ts";
 import { type GuestCgroupDriver, importImage, startRuntime } from "./guest-runtime.ts";
@@ -151,7 +151,7 @@ export class GuestNode {
 
   /** Resolves as soon as the assertions hold. When they do not in time, throws the last failure with the log of the agent. */
   async waitFor<T>(check: () => Promise<T> | T, withinMs = 120_000): Promise<T> {
-    const deadline = Date.now() + withinMs * patience;
+    const deadline = Date.now() + withinMs * timeoutFactor;
     for (;;) {
       const started = Date.now();
       try {

@@ -15,7 +15,7 @@ import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Duplex } from "node:stream";
 import { findProgram } from "../../src/single-node/requirements.ts";
-import { patience } from "../patience.ts";
+import { timeoutFactor } from "../timeout-factor.ts";
 import { machineFiles } from "./machine-files.ts";
 import { createNetwork, type MachineNetwork, removeNetwork } from "./machine-network.ts";
 
@@ -36,7 +36,7 @@ export interface MachineOptions {
   readonly appArmor?: boolean;
 }
 
-const bootTimeoutMs = 180_000 * patience;
+const bootTimeoutMs = 180_000 * timeoutFactor;
 const commandTimeoutMs = 120_000;
 
 /** A guest with its own kernel, systemd and cgroup v2. It ends with the test process, however that ends. */

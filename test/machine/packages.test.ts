@@ -7,7 +7,7 @@ import { findProgram } from "../../src/single-node/requirements.ts";
 import { podManifest } from "../e2e/manifests.ts";
 import { busyboxName } from "../node/test-node.ts";
 import { ProjectCopy } from "../packages/project-copy.ts";
-import { patience } from "../patience.ts";
+import { timeoutFactor } from "../timeout-factor.ts";
 import { GuestApi, type NodeCondition } from "./guest-api.ts";
 import { networkConflist } from "./guest-files.ts";
 import { importImage } from "./guest-runtime.ts";
@@ -110,7 +110,7 @@ describeOnMachine("the Debian package in a minimal Debian", () => {
 
   test("installs with apt together with its dependencies, enabled and not started", async () => {
     assert.equal(await machine.sh("type -P containerd runc iptables ip dbus-daemon || true"), "");
-    await machine.sh(`apt-get install ${aptOptions} ${deb}`, { timeoutMs: 900_000 * patience });
+    await machine.sh(`apt-get install ${aptOptions} ${deb}`, { timeoutMs: 900_000 * timeoutFactor });
     const names = await dependencies();
     const states = await machine.sh(`dpkg-query -W -f '\${db:Status-Status} ' ${names.join(" ")}`);
     assert.deepEqual(states.trim().split(" "), new Array(names.length).fill("installed"), names.join());
@@ -204,7 +204,7 @@ describeOnMachine("the Debian package in a minimal Debian", () => {
       assert.equal(await machine.sh("ctr --namespace k8s.io containers list -q"), ""),
     );
     await machine.sh(`apt-get purge --auto-remove ${aptOptions} kubelet-ts`, {
-      timeoutMs: 600_000 * patience,
+      timeoutMs: 600_000 * timeoutFactor,
     });
     assert.equal(await machine.sh("systemctl is-active kubelet || true"), "inactive\n");
     assert.equal(await machine.sh("type -P kubelet containerd runc iptables || true"), "");
@@ -286,7 +286,7 @@ describeOnMachine("the Debian package in a minimal Debian", () => {
 
   /** As `GuestNode.waitFor`: most of the guest's only processor is left to the node. */
   async function eventually<T>(check: () => Promise<T>): Promise<T> {
-    const deadline = Date.now() + 180_000 * patience;
+    const deadline = Date.now() + 180_000 * timeoutFactor;
     for (;;) {
       const started = Date.now();
       try {

@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
-import { keepsMachine } from "../e2e/agent-process.ts";
+import { leavesHostUnchanged } from "../e2e/agent-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { StandaloneAgent } from "../faults/standalone-agent.ts";
 import { kubeletProgram } from "../kubelet-program.ts";
@@ -98,7 +98,7 @@ async function oneAgentRuns(t: TestContext, count: number): Promise<void> {
   const flags = [
     `--config=${join(agent.dir, "kubelet.json")}`,
     `--root-dir=${agent.rootDir}`,
-    ...keepsMachine,
+    ...leavesHostUnchanged,
   ];
   for (let round = 1; round <= count; round++) {
     const both = [1, 2].map(() =>

@@ -11,7 +11,7 @@ import { KubeApiError, TransportError } from "../../src/lib/clients/kube/api-err
 import type { KubeRequest } from "../../src/lib/clients/kube/transport-interface.ts";
 import { container, nodeName, TestCluster } from "../cluster/cluster-node.ts";
 import { serveApi } from "../cluster/serve-api.ts";
-import { freePort, keepsMachine } from "../e2e/agent-process.ts";
+import { freePort, leavesHostUnchanged } from "../e2e/agent-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { kubeletProgram } from "../kubelet-program.ts";
 
@@ -81,7 +81,7 @@ export class GuardedNode {
     const flags = [
       ...[`--config=${configFile}`, `--root-dir=${join(cluster.dir, "root")}`],
       ...[`--cert-dir=${join(cluster.dir, "pki")}`, `--hostname-override=${nodeName}`, "-v=1"],
-      ...[...keepsMachine, "--fail-swap-on=false"],
+      ...[...leavesHostUnchanged, "--fail-swap-on=false"],
       ...(kubeconfig === undefined ? [] : [`--kubeconfig=${kubeconfig}`]),
     ];
     this.#child = spawn(process.execPath, [`--import=${probe}`, "--expose-gc", kubeletProgram, ...flags], {

@@ -54,9 +54,13 @@ export async function captureState(from: StateSource): Promise<NodeState> {
     "pod cgroups": inodes(cgroupsOf(from.cgroupRoot), "**/pod*"),
     "container logs": inodes(from.logDir, "*/*/*.log"),
     "mirror pods (UID)": Object.fromEntries((mirrors ?? []).map(uidOf)),
-    "Ready times of pods with startup or readiness probes": readyTimes((api ?? []).filter(isProbed)),
-    "Ready times of other pods": readyTimes((api ?? []).filter((pod) => !isProbed(pod))),
-    "Ready times of static pods": readyTimes(mirrors ?? []),
+    "transition times of the Ready condition of pods with startup or readiness probes": readyTimes(
+      (api ?? []).filter(isProbed),
+    ),
+    "transition times of the Ready condition of other pods": readyTimes(
+      (api ?? []).filter((pod) => !isProbed(pod)),
+    ),
+    "transition times of the Ready condition of static pods": readyTimes(mirrors ?? []),
     "Node, Lease, CSINode (UID)": await nodeUids(get),
     "mounts of volumes": inodes(rootDir, "pods/*/volumes/*/*", (path) => lstatSync(path).dev),
     "files of emptyDir volumes": inodes(rootDir, "pods/*/volumes/kubernetes.io~empty-dir/*/*"),

@@ -9,7 +9,7 @@ import { loopDevice } from "./loop-device.ts";
 import { mounting } from "./mounting.ts";
 import { type Disks, persistent } from "./persistent.ts";
 import { reserveHugePages, scratch } from "./scratch.ts";
-import { figures, openServer } from "./volume-metrics.ts";
+import { figures, insecureServer } from "./volume-metrics.ts";
 import { VolumeNode } from "./volume-node.ts";
 
 const gates = {
@@ -36,7 +36,7 @@ export function volumesOfPods(version: ContainerdVersion): void {
 
   before(async () => {
     port = await freePort();
-    n = await VolumeNode.start(version, { config: { featureGates: gates, ...openServer(port) } });
+    n = await VolumeNode.start(version, { config: { featureGates: gates, ...insecureServer(port) } });
     disks = await makeDisks(n);
     for (const suite of suites) await suite.prepare(n, version);
   });

@@ -50,7 +50,7 @@ export const certificates: VolumeSuite = {
         containers: [{ volumeMounts: [{ name: "certs", mountPath: "/certs" }] }],
       },
     });
-    await n.addPod("refused", {
+    await n.addPod("denied", {
       spec: {
         volumes: [
           {
@@ -92,14 +92,14 @@ export const certificates: VolumeSuite = {
     });
 
     test("a denied request is reported by an event with the signer's reason", async () => {
-      const [request] = await requestsOf(node(), "refused", 1);
+      const [request] = await requestsOf(node(), "denied", 1);
       await setStatus(node(), request!, {
         conditions: [condition("Denied", "UnsupportedKeyType", "only RSA3072")],
       });
       const name = `default/${request?.metadata.name}`;
       const details = 'reason="UnsupportedKeyType", message="only RSA3072"';
-      await node().hasEvent("refused", "Denied", `PodCertificateRequest ${name} was denied, ${details}`);
-      await node().hasEvent("refused", "FailedMount", /PodCertificateRequest was permanently denied/);
+      await node().hasEvent("denied", "Denied", `PodCertificateRequest ${name} was denied, ${details}`);
+      await node().hasEvent("denied", "FailedMount", /PodCertificateRequest was permanently denied/);
     });
   },
 };

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import type { LoopDevice } from "./loop-device.ts";
 import type { VolumeNode, VolumeSuite } from "./volume-node.ts";
 
-const rejected: readonly [type: string, path: string, called: string][] = [
+const wrongPaths: readonly [type: string, path: string, called: string][] = [
   ["Directory", "file", "a directory"],
   ["Directory", "missing", "a directory"],
   ["DirectoryOrCreate", "file", "a directory"],
@@ -18,7 +18,7 @@ const rejected: readonly [type: string, path: string, called: string][] = [
   ["CharDevice", "file", "a character device"],
   ["BlockDevice", "file", "a block device"],
 ];
-const nameOf = (type: string, path: string) => `rejected-${type.toLowerCase()}-${path}`;
+const nameOf = (type: string, path: string) => `wrong-${type.toLowerCase()}-${path}`;
 const at = (n: VolumeNode, path: string) => join(n.dir, "host", path);
 
 /** hostPath volumes of all types; a block device only if the machine has one. */
@@ -55,7 +55,7 @@ export const hostPaths = (disk: () => LoopDevice | undefined): VolumeSuite => ({
         ],
       },
     });
-    for (const [type, path] of rejected)
+    for (const [type, path] of wrongPaths)
       await n.addPod(nameOf(type, path), {
         spec: {
           volumes: [{ name: "v", hostPath: { path: at(n, path), type: type as never } }],
@@ -67,14 +67,14 @@ export const hostPaths = (disk: () => LoopDevice | undefined): VolumeSuite => ({
   tests(node) {
     const run = (script: string) => node().inside("host-paths", script);
 
-    test("a path that does not match its type is rejected, with an event that names it", async () => {
-      for (const [type, path, called] of rejected) {
+    test("a path that does not match its type is not mounted, with an event that names it", async () => {
+      for (const [type, path, called] of wrongPaths) {
         const message = `MountVolume.SetUp failed for volume "v" : hostPath type check failed: ${at(node(), path)} is not ${called}`;
         await node().hasEvent(nameOf(type, path), "FailedMount", message);
       }
     });
 
-    test("a rejected pod runs as soon as the path is correct", async () => {
+    test("a pod whose volume could not be mounted runs as soon as the path is correct", async () => {
       await mkdir(at(node(), "missing"));
       await node().runs(nameOf("Directory", "missing"), 70_000);
     });

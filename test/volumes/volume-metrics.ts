@@ -8,8 +8,8 @@ import { parsePrometheus } from "../metrics/prometheus-text.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
 import type { VolumeNode } from "./volume-node.ts";
 
-/** The agent's own server, for clients on this machine. */
-export function openServer(port: number): Record<string, unknown> {
+/** A configuration of the kubelet API that lets every client on this machine in. */
+export function insecureServer(port: number): Record<string, unknown> {
   return {
     ...{ enableServer: true, address: "127.0.0.1", port },
     authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },

@@ -113,7 +113,7 @@ It contains the following software, whose licenses are in the directory licenses
 ${names.map((name) => `- ${name}\n`).join("")}`;
 }
 
-/** The libraries that Node reports to contain, without the numbers of its interfaces. */
+/** The libraries that Node.js reports to contain, without the numbers of its interfaces. */
 function nodeParts() {
   const { node: _node, modules: _modules, napi: _napi, ...parts } = process.versions;
   return parts;

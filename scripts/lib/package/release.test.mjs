@@ -26,7 +26,7 @@ for (const [title, change, version, debianVersion] of [
     "1.2.3~git20260921141320.g0123456789",
   ],
   [
-    "changed files are named, even with a tag",
+    "uncommitted changes are marked in the version, even with a tag",
     { isTagged: true, isChanged: true },
     "1.2.3-git20260921141320.g0123456789.changed",
     "1.2.3~git20260921141320.g0123456789.changed",

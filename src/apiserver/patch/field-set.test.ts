@@ -50,7 +50,7 @@ describe("the fields of an object", () => {
       { "f:metadata": { "f:finalizers": { 'v:"x"': {} } } },
     ],
     [
-      "a list without keys is one value",
+      "an atomic list is one value",
       { spec: { tolerations: [{ key: "a" }] } },
       { "f:spec": { "f:tolerations": {} } },
     ],
@@ -60,7 +60,7 @@ describe("the fields of an object", () => {
       { "f:spec": { "f:nodeSelector": {} } },
     ],
     [
-      "an item that is one value",
+      "an atomic item is one value",
       { metadata: { ownerReferences: [{ uid: "1", name: "n" }] } },
       { "f:metadata": { "f:ownerReferences": { 'k:{"uid":"1"}': {} } } },
     ],

@@ -13,7 +13,7 @@ export interface Exchange {
 
 /**
  * Forwards a request and waits for the head of its response. If the client disconnects in the meantime, the request is
- * canceled. Rejects with Node's error if there is no response.
+ * canceled. Rejects with the error of Node.js if there is no response.
  */
 export async function sendRequest(
   backend: Backend,

@@ -37,7 +37,7 @@ export function requestHeaders(request: IncomingMessage, upgrade: boolean): Outg
   if (socket.remoteAddress)
     headers["x-forwarded-for"] = [[...(headers["x-forwarded-for"] ?? []), socket.remoteAddress].join(", ")];
   const chunked = request.headers["transfer-encoding"] !== undefined || isHttp2WithBody(request);
-  // Set explicitly: otherwise Node would decide by the method whether there is a body.
+  // Set explicitly: otherwise Node.js would decide by the method whether there is a body.
   if (chunked) headers["transfer-encoding"] = ["chunked"];
   else if (request.method !== "GET" && request.method !== "HEAD") headers["content-length"] ??= ["0"];
   if (upgrade) {

@@ -40,7 +40,7 @@ describe("query parameters", () => {
     ["constructor", false],
   ];
   for (const [selector, matches] of table)
-    test(`${selector || "nothing"} ${matches ? "matches" : "does not match"}`, () =>
+    test(`${selector || "the empty selector"} ${matches ? "matches" : "does not match"}`, () =>
       assert.equal(matchesLabels(parseLabelSelector(selector), web), matches));
 });
 

@@ -18,7 +18,7 @@ const statusRules = (): DiffRules => ({
 const metadataRules: DiffRules = { keepEmptyText: true };
 
 /**
- * The strategic merge patch from `original` to `wanted`; undefined if there is no difference. Conditions are merged by
+ * The strategic merge patch from `original` to `desired`; undefined if there is no difference. Conditions are merged by
  * type, so that those of others survive; addresses are replaced as a whole, because two may have the same type.
  */
 export function nodePatch(original: NodeObject, desired: NodeObject): Json | undefined {
@@ -76,7 +76,7 @@ function withoutEmpty(value: unknown): unknown {
   return Object.fromEntries(entries.filter(([, field]) => !isEmpty(field)));
 }
 
-/** The API leaves out what is empty: it is the same as absent. */
+/** The API omits what is empty: it is the same as absent. */
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null) return true;
   return Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0;

@@ -29,7 +29,7 @@ export async function listen(
 
 function listenOnce(server: Server, options: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    // Not as the callback of listen(): Node keeps that listener after a failure.
+    // Not as the callback of listen(): Node.js keeps that listener after a failure.
     const end = (error?: Error) => {
       server.off("error", end).off("listening", end);
       if (error) reject(error);

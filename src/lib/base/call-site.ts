@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
  * The source position of the call to `callee`: "pleg/pleg.ts:99", the file with its folder. In a bundle the
  * position is looked up in the table that the build wrote next to it, because a source map of megabytes is too much to load for that.
  */
-export function callSite(callee: Caller): string {
+export function callSite(callee: AnyFunction): string {
   const { stackTraceLimit, prepareStackTrace } = Error;
   const holder: { stack?: unknown } = {};
   try {
@@ -19,7 +19,7 @@ export function callSite(callee: Caller): string {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: any function, as Error.captureStackTrace takes it.
-type Caller = (...args: any[]) => unknown;
+type AnyFunction = (...args: any[]) => unknown;
 
 const unknown = "unknown:1";
 const firstSite = (_: Error, sites: NodeJS.CallSite[]) => sites[0];

@@ -11,18 +11,18 @@ export interface Clock {
   after(ms: number, callback: () => void): () => void;
 }
 
-/** Node fires immediately if the delay is longer. */
+/** Node.js fires immediately if the delay is longer. */
 const maxTimerMs = 0x7fffffff;
 
 export const systemClock: Clock = {
   wall: () => wallTime(Date.now()),
-  // CLOCK_MONOTONIC, as for Node's timers: both stop while the machine is suspended.
+  // CLOCK_MONOTONIC, as for the timers of Node.js: both stop while the machine is suspended.
   monotonic: () => performance.now() as unknown as MonotonicTime,
   after(ms, callback) {
     let timer: NodeJS.Timeout;
     const wait = (leftMs: number) => {
       const more = leftMs > maxTimerMs;
-      // Node warns about negative delays, for example of a hook whose grace period has passed.
+      // Node.js warns about negative delays, for example of a hook whose grace period has passed.
       timer = more
         ? setTimeout(wait, maxTimerMs, leftMs - maxTimerMs)
         : setTimeout(callback, Math.max(leftMs, 0));

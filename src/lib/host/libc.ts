@@ -2,7 +2,7 @@ import { getSystemErrorMap } from "node:util";
 import { KubeletError } from "../base/errors.ts";
 
 /**
- * The C library of this process, for system calls that Node has no function for. An `async` call runs in the
+ * The C library of this process, for system calls that Node.js has no function for. An `async` call runs in the
  * thread pool, as Node's own file functions do: one that hangs does not stop the agent.
  */
 export interface Libc {

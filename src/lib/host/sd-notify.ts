@@ -9,7 +9,7 @@ const maxPathLength = 107;
 
 type SendDatagram = (path: string, message: string) => void;
 
-/** Node has no datagram sockets of the unix family, so libc is called. */
+/** Node.js has no datagram sockets of the unix family, so libc is called. */
 function datagramSender(): SendDatagram {
   const libc = koffi.load(null);
   const socket = libc.func("int socket(int domain, int type, int protocol)");

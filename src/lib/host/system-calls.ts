@@ -1,6 +1,6 @@
 import { KubeletError } from "../base/errors.ts";
 
-/** System calls that Node has no function for. Loaded at first use: most commands never need them. */
+/** System calls that Node.js has no function for. Loaded at first use: most commands never need them. */
 export interface SystemCalls {
   /** Lazy: the mount leaves the tree immediately, and the filesystem when it is no longer in use. */
   unmount(path: string, lazy: boolean): void;

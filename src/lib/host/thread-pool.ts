@@ -1,5 +1,5 @@
 /**
- * All file calls of the process, and the system calls of `libc.ts`, are made by a pool of threads. Node has four of them, and a call
+ * All file calls of the process, and the system calls of `libc.ts`, are made by a pool of threads. Node.js has four of them, and a call
  * on a dead filesystem blocks one forever.
  */
 const poolSize = 8;

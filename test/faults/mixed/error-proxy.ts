@@ -84,7 +84,7 @@ export class ErrorProxy {
       res.writeHead(error, { "content-type": "application/json", ...wait });
       return void res.end(JSON.stringify(body));
     }
-    // Without it, Node sends no body with DELETE unless its length is known.
+    // Without it, Node.js sends no body with DELETE unless its length is known.
     const chunked =
       req.method === "GET" || req.headers["content-length"] ? {} : { "transfer-encoding": "chunked" };
     const upstream = request(

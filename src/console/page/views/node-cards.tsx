@@ -8,7 +8,7 @@ import { formatAge, formatBytes } from "../state/format.ts";
 import { needsAttention } from "../state/pod-filter.ts";
 import { routeHash } from "../state/routes.ts";
 
-const phases: readonly (readonly [string, Tone])[] = [
+const states: readonly (readonly [string, Tone])[] = [
   ["Running", "good"],
   ["Pending", "warn"],
   ["Terminating", "plain"],
@@ -39,7 +39,7 @@ export function PodStates() {
       <table>
         <tbody>
           {row("Not ready", "bad", all.filter(needsAttention), ["ready", "false"])}
-          {phases.map(([phase, tone]) =>
+          {states.map(([phase, tone]) =>
             row(
               phase,
               tone,

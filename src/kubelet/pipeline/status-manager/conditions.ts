@@ -128,14 +128,14 @@ function isPodReady(
   others: readonly PodCondition[],
 ): ConditionState {
   if (containersReady.status !== "True") return containersReady;
-  const closed = (pod.spec.readinessGates ?? []).flatMap(({ conditionType }) => {
+  const unready = (pod.spec.readinessGates ?? []).flatMap(({ conditionType }) => {
     const found = others.find((c) => c.type === conditionType);
     if (!found) return `corresponding condition of pod readiness gate "${conditionType}" does not exist.`;
     if (found.status === "True") return [];
     return `the status of pod readiness gate "${conditionType}" is not "True", but ${found.status}`;
   });
-  if (closed.length === 0) return yes;
-  return { status: "False", reason: "ReadinessGatesNotReady", message: closed.join(", ") };
+  if (unready.length === 0) return yes;
+  return { status: "False", reason: "ReadinessGatesNotReady", message: unready.join(", ") };
 }
 
 function isInitialized(

@@ -123,7 +123,7 @@ class Exchange {
       insecureHTTPParser: true,
     });
     this.#request.once("response", (response) => {
-      // Before Node closes it gracefully: the side that closes first has the connection in TIME_WAIT for a minute.
+      // Before Node.js closes it gracefully: the side that closes first has the connection in TIME_WAIT for a minute.
       response.prependOnceListener("end", () => this.#closeConnection());
       events.responded(response);
     });
@@ -156,7 +156,7 @@ class Exchange {
   }
 }
 
-/** Node writes each character of a header as one byte; what is not ASCII is sent as UTF-8. */
+/** Node.js writes each character of a header as one byte; what is not ASCII is sent as UTF-8. */
 function bytes(headers: Record<string, string[]>): Record<string, string | string[]> {
   const entries = Object.entries(headers).map(([name, values]): [string, string | string[]] => {
     const encoded = values.map((value) => Buffer.from(value).toString("latin1"));

@@ -29,7 +29,7 @@ function setUp(t: TestContext, more: Partial<EvictedPodsOptions> = {}) {
   return { path, evicted, create, onDisk: () => [...decodeRecord(readFileSync(path, "utf8")).keys()] };
 }
 
-test("an eviction is on disk before it is posted, and known to the next agent", async (t) => {
+test("an eviction is on disk before its event is posted, and known to the next agent", async (t) => {
   const { create, evicted, onDisk } = setUp(t);
   const pods = create();
   await pods.start();
@@ -40,7 +40,7 @@ test("an eviction is on disk before it is posted, and known to the next agent", 
   const next = create();
   await next.start();
   assert.deepEqual(next.get(uid("a")), low);
-  assert.deepEqual(evicted, ["a"], "it is not posted again: the worker of the pod reads it");
+  assert.deepEqual(evicted, ["a"], "its event is not posted again: the worker of the pod reads it");
 });
 
 test("a pod is evicted once: the first reason is kept", async (t) => {

@@ -67,7 +67,7 @@ export class ClientCertificates {
     const certificate = peerOf(socket);
     if (!certificate) return undefined;
     const roots = this.#roots(ca);
-    // Node returns the intermediates of the client only if OpenSSL did not verify the certificate. If it did, its result holds
+    // Node.js returns the intermediates of the client only if OpenSSL did not verify the certificate. If it did, its result holds
     // as long as each CA that it could have been based on is still in the bundle.
     const handshakeCa = clientCaOf(socket);
     const verified =

@@ -15,7 +15,7 @@ export function clientCaOf(socket: Partial<TLSSocket>): string | undefined {
 }
 
 /**
- * The certificate that the client presented; `issuerCertificate` leads to the others. Node returns the others once, so all callers
+ * The certificate that the client presented; `issuerCertificate` leads to the others. Node.js returns the others once, so all callers
  * use one object. (`getPeerCertificate(true)` is not an alternative: creating legacy objects for a key on a curve without a NIST name crashes
  * Node 24, so that any client could crash the process.)
  */

@@ -18,8 +18,8 @@ import {
   type ServerConnection,
 } from "./server-connection.ts";
 
-/** Keep-alive probes detect a broken path in time: TCP on its own would retry for minutes. */
-const dialDeadlineMs = 10_000;
+/** TCP on its own would retry for minutes. */
+const dialTimeoutMs = 10_000;
 const maxOpenings = 20;
 
 /**
@@ -32,14 +32,14 @@ export class Connections {
   readonly #proxy: URL | undefined;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #authority: PemFiles<string> | undefined;
+  readonly #certificateAuthority: PemFiles<string> | undefined;
   readonly #onRenewed: () => void;
   readonly #outages: OutageLog;
-  #identity: { authority: string | undefined; clientCertificate: KeyPair | undefined } | undefined;
+  #credentials: { authority: string | undefined; clientCertificate: KeyPair | undefined } | undefined;
   #connections: ServerConnection[] = [];
   #opening: Promise<void> | undefined;
   #closed = new AbortController();
-  #isAway = false;
+  #isUnreachable = false;
   readonly #onReconnect = new Set<() => void>();
 
   constructor(options: {
@@ -60,12 +60,15 @@ export class Connections {
     const source = options.cluster.certificateAuthority;
     if (source) {
       const make = ([pem = ""]: readonly string[]) => certificateAuthority(pem, source.field);
-      this.#authority = new PemFiles([source], make, { ...options, onReadAgain: options.onAuthorityRead });
+      this.#certificateAuthority = new PemFiles([source], make, {
+        ...options,
+        onReadAgain: options.onAuthorityRead,
+      });
     }
   }
 
   async exchange(exchange: Exchange, clientCertificate: KeyPair | undefined): Promise<HttpResponse> {
-    this.#identify(await this.#authority?.current(), clientCertificate);
+    this.#readCredentials(await this.#certificateAuthority?.current(), clientCertificate);
     for (let opened = 0; ; opened++) {
       if (this.#closed.signal.aborted)
         throw markReported(new KubeletError("KubeTransport", "the client is closed"));
@@ -99,10 +102,10 @@ export class Connections {
     }
   }
 
-  #identify(authority: string | undefined, clientCertificate: KeyPair | undefined): void {
-    const before = this.#identity;
+  #readCredentials(authority: string | undefined, clientCertificate: KeyPair | undefined): void {
+    const before = this.#credentials;
     if (before && before.authority === authority && before.clientCertificate === clientCertificate) return;
-    this.#identity = { authority, clientCertificate };
+    this.#credentials = { authority, clientCertificate };
     if (!before) return;
     this.#logger.info("Credentials changed, reconnecting to the API server");
     for (const connection of this.#connections.splice(0)) connection.retire();
@@ -110,12 +113,12 @@ export class Connections {
   }
 
   async #open(): Promise<void> {
-    const identity = this.#identity;
+    const credentials = this.#credentials;
     const connection = await this.#withDialTimeout(async (signal) =>
       this.#connect(await this.#dial(signal), signal),
     );
-    // The identity changed in the meantime: this connection must not be used.
-    if (identity !== this.#identity || this.#closed.signal.aborted) connection.destroy();
+    // The credentials have changed in the meantime: this connection must not be used.
+    if (credentials !== this.#credentials || this.#closed.signal.aborted) connection.destroy();
     else this.#connections.push(connection);
   }
 
@@ -140,27 +143,27 @@ export class Connections {
 
   #dial(signal: AbortSignal): Promise<Dialed> {
     const { server, insecureSkipTlsVerify, tlsServerName } = this.#cluster;
-    const identity = {
-      authority: this.#identity?.authority,
-      clientCertificate: this.#identity?.clientCertificate,
+    const credentials = {
+      authority: this.#credentials?.authority,
+      clientCertificate: this.#credentials?.clientCertificate,
       insecure: insecureSkipTlsVerify,
       serverName: tlsServerName,
     };
-    return dial(server, this.#proxy, identity, signal);
+    return dial(server, this.#proxy, credentials, signal);
   }
 
   async #withDialTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const timeoutError = () => new Error(`no connection within ${dialDeadlineMs / 1000} s`);
-    const limits = { clock: this.#clock, ms: dialDeadlineMs, signal: this.#closed.signal, timeoutError };
+    const timeoutError = () => new Error(`no connection within ${dialTimeoutMs / 1000} s`);
+    const limits = { clock: this.#clock, ms: dialTimeoutMs, signal: this.#closed.signal, timeoutError };
     try {
       const connection = await within(limits, work);
-      const wasUnreachable = this.#isAway;
-      this.#isAway = false;
+      const wasUnreachable = this.#isUnreachable;
+      this.#isUnreachable = false;
       this.#outages.reachable(this.#cluster.server.host);
       if (wasUnreachable) for (const listener of [...this.#onReconnect]) listener();
       return connection;
     } catch (error) {
-      this.#isAway = true;
+      this.#isUnreachable = true;
       if (!this.#closed.signal.aborted) this.#outages.unreachable(this.#cluster.server.host, error);
       throw markReported(error);
     }

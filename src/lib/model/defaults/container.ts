@@ -57,7 +57,7 @@ function defaultHttpGet(http: HttpGet | undefined): void {
   http.scheme ||= "HTTP";
 }
 
-/** Always for ":latest", written or implied; a pinned image need not be checked again. */
+/** Always for ":latest", written or implied; one with another tag or a digest is pulled once. */
 export function defaultPullPolicy(image: string): "Always" | "IfNotPresent" {
   const [reference = "", digest] = image.split("@", 2);
   const last = reference.slice(reference.lastIndexOf("/") + 1);

@@ -70,7 +70,7 @@ export class VolumeOperations {
         dir: deviceDir,
         spec,
         state: "uncertain",
-        held: false,
+        reconstructed: false,
         failure: undefined,
       };
       changes.setDevice(entry); // before the call: an interrupted one may have mounted it

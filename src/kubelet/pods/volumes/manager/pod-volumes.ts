@@ -29,7 +29,7 @@ export function isClaim(volume: Volume): boolean {
   return volume.persistentVolumeClaim !== undefined || volume.ephemeral !== undefined;
 }
 
-/** Types that are always read-only: writes of containers would be lost with the next update. */
+/** Types that are always read-only: images by definition; with the others, writes of containers would be lost with the next update. */
 const readOnlySources = ["secret", "configMap", "downwardAPI", "projected", "image"];
 
 export function inlineSpec(volume: Volume): VolumeSpec {

@@ -88,7 +88,7 @@ export class Reconciler {
 
   /** The volume is no longer desired. A running mount is aborted. */
   dropDesired(record: VolumeRecord): void {
-    record.held = false;
+    record.reconstructed = false;
     if (!record.desired && !record.failure) return;
     record.desired = undefined;
     record.failure = undefined;
@@ -248,7 +248,7 @@ export class Reconciler {
         const record = this.record(podUid, volumeMode, plugin, name);
         if (record.desired || record.actual !== "none") return;
         record.actual = "uncertain";
-        record.held = true;
+        record.reconstructed = true;
         const spec = await caughtValue(async () => plugin.reconstruct?.({ podUid, dir: record.dir }));
         if (!spec || record.desired) return;
         record.spec = spec;
@@ -256,12 +256,18 @@ export class Reconciler {
         record.unique = plugin.uniqueName(pod, spec);
         const device = plugin.device?.applies?.(spec) === false ? undefined : plugin.device;
         if (device && volumeMode === "Filesystem")
-          this.#addDevice({ plugin, unique: record.unique, dir: device.deviceDir(spec), spec, held: false });
+          this.#addDevice({
+            plugin,
+            unique: record.unique,
+            dir: device.deviceDir(spec),
+            spec,
+            reconstructed: false,
+          });
       }),
     );
     for (const plugin of plugins)
       for (const device of (await caughtValue(async () => plugin.device?.reconstructDevices?.())) ?? [])
-        this.#addDevice({ ...device, plugin, held: true });
+        this.#addDevice({ ...device, plugin, reconstructed: true });
   }
 
   #addDevice(device: Omit<DeviceRecord, "state" | "failure">): void {
@@ -276,7 +282,7 @@ export class Reconciler {
       const mayBeUsed = [...this.records.values()].some(
         (r) => r.plugin === device.plugin && !r.spec && !isGone(r),
       );
-      if (!mayBeUsed) device.held = false;
+      if (!mayBeUsed) device.reconstructed = false;
     }
   }
 
@@ -310,7 +316,7 @@ export class Reconciler {
       unique: key,
       desired: undefined,
       actual: "none",
-      held: false,
+      reconstructed: false,
       generation: 0,
       setUpGeneration: 0,
       failure: undefined,

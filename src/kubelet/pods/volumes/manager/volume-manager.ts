@@ -271,7 +271,7 @@ export class VolumeManager implements Component {
     if (record.generation === 0 || capacityOf(before) !== capacityOf(spec)) record.generation++;
     record.desired = { pod, spec, since };
     record.spec = spec;
-    record.held = false;
+    record.reconstructed = false;
     if (requiresRemount(record)) this.#requestRemount(record, pod);
     return record.key;
   }
@@ -299,7 +299,7 @@ export class VolumeManager implements Component {
     for (const uid of uids) {
       const phase = phaseOf(uid);
       if (phase !== undefined && phase !== "terminated") continue;
-      if (this.#pods.get(uid) || this.#reconciler.recordsOf(uid).some((record) => record.held))
+      if (this.#pods.get(uid) || this.#reconciler.recordsOf(uid).some((record) => record.reconstructed))
         this.#drop(uid);
     }
     this.#reconciler.releaseDevices();

@@ -23,7 +23,7 @@ function record(over: Partial<VolumeRecord> = {}): VolumeRecord {
     unique: "u",
     desired: undefined,
     actual: "none",
-    held: false,
+    reconstructed: false,
     generation: 1,
     setUpGeneration: 1,
     failure: undefined,
@@ -33,7 +33,16 @@ function record(over: Partial<VolumeRecord> = {}): VolumeRecord {
 }
 
 function device(over: Partial<DeviceRecord> = {}): DeviceRecord {
-  return { unique: "u", plugin, dir: "/d", spec, state: "mounted", held: false, failure: undefined, ...over };
+  return {
+    unique: "u",
+    plugin,
+    dir: "/d",
+    spec,
+    state: "mounted",
+    reconstructed: false,
+    failure: undefined,
+    ...over,
+  };
 }
 
 const failure = failed(undefined, "step", "cause", monotonicTime(1_000)); // retried at 1,500
@@ -70,7 +79,13 @@ const table: [
     [],
     ["unmount"],
   ],
-  ["a volume whose pod may be running is kept", [record({ actual: "uncertain", held: true })], [], [], []],
+  [
+    "a volume whose pod may be running is kept",
+    [record({ actual: "uncertain", reconstructed: true })],
+    [],
+    [],
+    [],
+  ],
   ["no operation starts while another one runs", [record({ desired })], [], ["u"], []],
   [
     "no operation starts while another one runs under a previous unique name",
@@ -83,7 +98,7 @@ const table: [
   ["an unused device is unmounted", [], [device()], [], ["unmount-device"]],
   ["a device that is in use is kept", [record({ desired, actual: "mounted" })], [device()], [], []],
   ["a device is unmounted after its last user", [record({ actual: "mounted" })], [device()], [], ["unmount"]],
-  ["a device that pods may use is kept", [], [device({ held: true })], [], []],
+  ["a device that pods may use is kept", [], [device({ reconstructed: true })], [], []],
   ["a device with a running operation is left alone", [], [device()], ["u"], []],
   [
     "one operation at a time runs per unique name, unmount first",

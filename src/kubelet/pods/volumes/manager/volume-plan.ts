@@ -37,7 +37,7 @@ export function planVolumes(
       schedule({ kind: "unmount", unique: record.unique, record }, record.failure?.retryAt);
   const used = new Set(all.filter(usesDevice).map((record) => record.unique));
   for (const device of devices)
-    if (!device.held && !used.has(device.unique))
+    if (!device.reconstructed && !used.has(device.unique))
       schedule({ kind: "unmount-device", unique: device.unique, device }, device.failure?.retryAt);
   for (const record of all)
     if (needsMount(record))
@@ -46,7 +46,7 @@ export function planVolumes(
 }
 
 function needsUnmount(record: VolumeRecord): boolean {
-  return record.desired === undefined && record.actual !== "none" && !record.held;
+  return record.desired === undefined && record.actual !== "none" && !record.reconstructed;
 }
 
 function needsMount(record: VolumeRecord): boolean {

@@ -33,7 +33,7 @@ export interface VolumeRecord {
   /** Uncertain: an attempt failed, or it was found on disk. Both setUp and tearDown handle any partial state. */
   actual: "none" | "uncertain" | "mounted";
   /** Found on disk, and not known yet whether its pod is gone: left alone. */
-  held: boolean;
+  reconstructed: boolean;
   /** Incremented for each remount that is requested; `setUpGeneration` is the last one that was completed. */
   generation: number;
   setUpGeneration: number;
@@ -50,7 +50,7 @@ export interface DeviceRecord {
   readonly spec: VolumeSpec;
   state: "uncertain" | "mounted";
   /** Found on disk without a pod volume: left alone until all pods are known. */
-  held: boolean;
+  reconstructed: boolean;
   failure: Failure | undefined;
 }
 
