@@ -41,7 +41,10 @@ const ages: [seconds: number, text: string][] = [
   [2 * day, "2d"],
   [3 * day + 4 * hour, "3d4h"],
   [8 * day + 4 * hour, "8d"],
-  [400 * day, "400d"],
+  [729 * day, "729d"],
+  [730 * day, "2y"],
+  [765 * day + 3 * hour, "2y35d"],
+  [8 * 365 * day + 5 * day, "8y"],
 ];
 for (const [seconds, text] of ages)
   test(`age: ${text}`, () => assert.equal(age(startTime, start + seconds * 1000), text));

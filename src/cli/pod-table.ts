@@ -27,7 +27,7 @@ export function podTable(rows: readonly PodRow[], now: number, width = Number.PO
   );
 }
 
-/** The age, formatted as kubectl does: 45s, 3m12s, 5h, 3d4h. */
+/** The age, formatted as kubectl does: 45s, 3m12s, 5h, 3d4h, 2y35d. A start in the future has the age 0s. */
 export function age(startTime: string, now: number): string {
   const ms = now - Date.parse(startTime);
   if (Number.isNaN(ms)) return "-";
@@ -40,7 +40,10 @@ export function age(startTime: string, now: number): string {
   if (minutes < 180) return `${minutes}m`;
   if (hours < 8) return `${hours}h${rest(minutes % 60, "m")}`;
   if (hours < 48) return `${hours}h`;
-  return days < 8 ? `${days}d${rest(hours % 24, "h")}` : `${days}d`;
+  if (days < 8) return `${days}d${rest(hours % 24, "h")}`;
+  if (days < 2 * 365) return `${days}d`;
+  const years = Math.floor(days / 365);
+  return years < 8 ? `${years}y${rest(days % 365, "d")}` : `${years}y`;
 }
 
 function rest(amount: number, unit: string): string {

@@ -19,7 +19,7 @@ const unavailable =
 const cniDir = found.ok ? found.binaries.cniDir : "";
 
 /** One resource of each kind, as a node has them; the process carries the node's name in its working directory only. */
-class Leavings {
+class LeakedResources {
   readonly files: NodeFiles;
   readonly mount: string;
   readonly netns: string;
@@ -89,7 +89,10 @@ test("a leak check finds each kind of resource that a node has left, and nothing
   skip: unavailable,
 }, async (t) => {
   // Another node's name with the same prefix is not ours.
-  const [ours, theirs] = [new Leavings(`t-${process.pid}-9`), new Leavings(`t-${process.pid}-90`)];
+  const [ours, theirs] = [
+    new LeakedResources(`t-${process.pid}-9`),
+    new LeakedResources(`t-${process.pid}-90`),
+  ];
   const before = snapshot();
   for (const one of [ours, theirs]) {
     t.after(() => one.remove());

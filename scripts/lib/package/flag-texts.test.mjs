@@ -85,7 +85,7 @@ test("the completions of zsh and fish load, where these are installed, and have 
     t.diagnostic("fish is not installed");
 });
 
-test("the man page has all flags, and no line that starts with text of its own meaning", () => {
+test("the man page has all flags, and no text line that roff would read as a control line", () => {
   for (const { name } of flags) assert.ok(man.includes(`\\-\\-${name.replaceAll("-", "\\-")}`), name);
   const macros = new Set(["TH", "SH", "SS", "TP", "B", "BR", "I", "RI", "RS", "RE", "PP", "br", "nf", "fi"]);
   for (const line of man.split("\n")) {

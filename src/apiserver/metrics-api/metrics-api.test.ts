@@ -38,7 +38,7 @@ const summary: Summary = {
 
 const base = "/apis/metrics.k8s.io/v1beta1";
 
-async function bench(t: TestContext) {
+async function setUp(t: TestContext) {
   const signer = authority();
   const kubelet = await fakeKubelet(t, signer);
   const requests: string[] = [];
@@ -79,7 +79,7 @@ async function bench(t: TestContext) {
 
 describe("metrics.k8s.io", () => {
   it("is listed in discovery, with its verbs", async (t) => {
-    const { api } = await bench(t);
+    const { api } = await setUp(t);
     const { body } = await api.send("GET", base);
     assert.deepEqual(
       (body.resources as { name: string; kind: string; verbs: string[]; namespaced: boolean }[]).map(
@@ -95,7 +95,7 @@ describe("metrics.k8s.io", () => {
   });
 
   it("nodes whose kubelet responds are listed", async (t) => {
-    const { api, requests } = await bench(t);
+    const { api, requests } = await setUp(t);
     const { status, body } = await api.send("GET", `${base}/nodes`);
     assert.equal(status, 200);
     assert.equal(body.kind, "NodeMetricsList");
@@ -113,7 +113,7 @@ describe("metrics.k8s.io", () => {
   });
 
   it("lists pods in the API whose containers are all measured", async (t) => {
-    const { api } = await bench(t);
+    const { api } = await setUp(t);
     for (const path of [`${base}/namespaces/default/pods`, `${base}/pods`]) {
       const { body } = await api.send("GET", path);
       assert.deepEqual(
@@ -129,7 +129,7 @@ describe("metrics.k8s.io", () => {
   });
 
   it("selectors apply", async (t) => {
-    const { api } = await bench(t);
+    const { api } = await setUp(t);
     const count = async (query: string) =>
       (await api.send("GET", `${base}/namespaces/default/pods?${query}`)).body.items.length as number;
     assert.equal(await count("labelSelector=app%3Dweb"), 1);
@@ -139,7 +139,7 @@ describe("metrics.k8s.io", () => {
   });
 
   it("an object without metrics is not found, with the usual message", async (t) => {
-    const { api } = await bench(t);
+    const { api } = await setUp(t);
     for (const name of ["idle", "half", "lost", "pending", "none"]) {
       const { status, body } = await api.send("GET", `${base}/namespaces/default/pods/${name}`);
       assert.equal(status, 404);
@@ -150,7 +150,7 @@ describe("metrics.k8s.io", () => {
   });
 
   it("tables, and nothing but get and list", async (t) => {
-    const { api } = await bench(t);
+    const { api } = await setUp(t);
     const accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
     const { body } = await api.send("GET", `${base}/namespaces/default/pods`, undefined, { accept });
     assert.deepEqual(
@@ -171,7 +171,7 @@ describe("metrics.k8s.io", () => {
   });
 
   it("a kubelet that rejects the request, sends garbage or disconnects is omitted", async (t) => {
-    const { api, kubelet } = await bench(t);
+    const { api, kubelet } = await setUp(t);
     const ways: (typeof kubelet.handle)[] = [
       (_, response) => response.writeHead(403).end("Forbidden"),
       (_, response) => response.end("no JSON"),

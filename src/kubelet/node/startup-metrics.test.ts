@@ -7,7 +7,7 @@ import { startupMetrics } from "./startup-metrics.ts";
 
 const steps = ["pre_kubelet_", "pre_registration_", "registration_", "post_registration_", ""];
 
-function bench() {
+function setUp() {
   const metrics = createMetrics();
   const clock = new FakeClock(100_000);
   const startup = startupMetrics({ metrics, clock, bootedAt: wallTime(40_000), startedAt: wallTime(90_000) });
@@ -22,7 +22,7 @@ function bench() {
 
 describe("startup metrics", () => {
   it("each step has its duration, once", async () => {
-    const { startup, clock, exposed } = bench();
+    const { startup, clock, exposed } = setUp();
     assert.deepEqual(await exposed(), [0, 0, 0, 0, 0]);
     startup.attempting();
     await clock.advance(2000);
@@ -37,7 +37,7 @@ describe("startup metrics", () => {
   });
 
   it("an existing node has none", async () => {
-    const { startup, clock, exposed } = bench();
+    const { startup, clock, exposed } = setUp();
     startup.attempting();
     await clock.advance(2000);
     startup.ready();

@@ -26,7 +26,7 @@ const startedAt = 1_000_000;
 const none = { avg10: 0, avg60: 0, avg300: 0, total: 0 };
 const podPath = "/kubepods/podweb-uid";
 
-function bench(runtime: FakeRuntimeStats = {}, over: Partial<StatsOptions> = {}, version: 1 | 2 = 1) {
+function setUp(runtime: FakeRuntimeStats = {}, over: Partial<StatsOptions> = {}, version: 1 | 2 = 1) {
   const clock = new FakeClock(startedAt);
   const cgroups = new FakeCgroups(version);
   cgroups.all.set("/", fakeUsage(100e9, 400_000));
@@ -75,7 +75,7 @@ describe("summary", () => {
     try {
       await mkdir(join(logs, "default_web_web-uid/c"), { recursive: true });
       await writeFile(join(logs, "default_web_web-uid/c/0.log"), "x".repeat(5000));
-      const { stats } = bench({ containers: [runtimeStats] }, { podLogsDir: logs });
+      const { stats } = setUp({ containers: [runtimeStats] }, { podLogsDir: logs });
       const recorded = JSON.parse(
         readFileSync(new URL("../../../test/fixtures/stats/summary.json", import.meta.url), "utf8"),
       ) as unknown;
@@ -109,7 +109,7 @@ describe("summary", () => {
   });
 
   it("node: machine's memory is its limit, disks, images, tasks and network are there", async () => {
-    const { node } = await bench().stats.summary();
+    const { node } = await setUp().stats.summary();
     assert.equal(node.nodeName, "node");
     assert.equal(node.startTime, "1970-01-01T00:00:00Z");
     assert.equal(node.memory?.availableBytes, 600_000);
@@ -130,7 +130,7 @@ describe("summary", () => {
   });
 
   it("system containers: those that are configured and exist", async () => {
-    const { node } = await bench(
+    const { node } = await setUp(
       {},
       { systemCgroups: async () => ({ kubelet: "/kubepods", runtime: "/none" }) },
     ).stats.summary();
@@ -144,13 +144,13 @@ describe("summary", () => {
   });
 
   it("containers: the runtime's numbers where it has them, the cgroup's where not", async () => {
-    const [fromRuntime] = (await bench({ containers: [runtimeStats] }).stats.summary()).pods;
+    const [fromRuntime] = (await setUp({ containers: [runtimeStats] }).stats.summary()).pods;
     assert.equal(fromRuntime?.containers[0]?.cpu?.usageCoreNanoSeconds, 7e9);
     assert.equal(fromRuntime?.containers[0]?.memory?.workingSetBytes, 80_000);
     assert.equal(fromRuntime?.containers[0]?.rootfs?.usedBytes, 12_288);
     assert.equal(fromRuntime?.containers[0]?.rootfs?.capacityBytes, 1000);
     const { memory: _, ...half } = runtimeStats;
-    const [mixed] = (await bench({ containers: [half] }).stats.summary()).pods;
+    const [mixed] = (await setUp({ containers: [half] }).stats.summary()).pods;
     assert.equal(mixed?.containers[0]?.cpu?.usageCoreNanoSeconds, 7e9);
     assert.equal(mixed?.containers[0]?.memory?.workingSetBytes, 90_000);
     assert.equal(mixed?.containers[0]?.memory?.availableBytes, 210_000);
@@ -158,7 +158,7 @@ describe("summary", () => {
       new CriError("UNIMPLEMENTED", "ListContainerStats", "no"),
       new CriError("UNAVAILABLE", "ListContainerStats", "gone"),
     ]) {
-      const [fromCgroup] = (await bench({ containers: failure, images: failure }).stats.summary()).pods;
+      const [fromCgroup] = (await setUp({ containers: failure, images: failure }).stats.summary()).pods;
       assert.equal(fromCgroup?.containers[0]?.cpu?.usageCoreNanoSeconds, 8e9);
       assert.equal(fromCgroup?.containers[0]?.memory?.workingSetBytes, 90_000);
       assert.equal(fromCgroup?.containers[0]?.rootfs, undefined);
@@ -169,7 +169,7 @@ describe("summary", () => {
     const { swap: _, ...silent } = runtimeStats;
     const swapOf = async (containers: (typeof silent)[], swapBytes: number) => {
       const machine = { memoryBytes: 1_000_000, swapBytes };
-      const { stats, cgroups } = bench({ containers }, { machine });
+      const { stats, cgroups } = setUp({ containers }, { machine });
       const usage = fakeUsage(8e9, 90_000);
       cgroups.all.set(`${podPath}/c-id`, {
         ...usage,
@@ -185,7 +185,7 @@ describe("summary", () => {
   });
 
   it("v2: pressure of containers comes from the cgroup, the other stats from the runtime", async () => {
-    const { stats, cgroups } = bench({ containers: [runtimeStats] }, {}, 2);
+    const { stats, cgroups } = setUp({ containers: [runtimeStats] }, {}, 2);
     const line = { avg10: 1, avg60: 2, avg300: 3, total: 4 };
     const cpu = { some: line, full: { ...line, total: 5 } };
     cgroups.all.set(`${podPath}/c-id`, { ...fakeUsage(8e9, 90_000), pressure: { cpu } });
@@ -197,7 +197,7 @@ describe("summary", () => {
   it("v1: pressure of containers is present and zero, regardless of what else the runtime reports", async () => {
     const { io: _, ...silent } = runtimeStats;
     for (const containers of [[runtimeStats], [silent], []]) {
-      const [pod] = (await bench({ containers }).stats.summary()).pods;
+      const [pod] = (await setUp({ containers }).stats.summary()).pods;
       const [container] = pod!.containers;
       for (const part of [container?.cpu, container?.memory, container?.io])
         assert.deepEqual(part?.psi, { full: none, some: none });
@@ -206,7 +206,7 @@ describe("summary", () => {
   });
 
   it("a summary of CPU and memory only has pressure of these, and no I/O", async () => {
-    const { stats } = bench(
+    const { stats } = setUp(
       { containers: [runtimeStats] },
       { systemCgroups: async () => ({ kubelet: "/kubepods" }) },
     );
@@ -216,7 +216,7 @@ describe("summary", () => {
   });
 
   it("page faults of a cgroup are its own, without those below", async () => {
-    const { stats, cgroups } = bench();
+    const { stats, cgroups } = setUp();
     const { memory, ...rest } = fakeUsage(20e9, 200_000);
     cgroups.all.set("/kubepods", {
       ...rest,
@@ -230,7 +230,7 @@ describe("summary", () => {
   it("rows of cgroups have their pressure only with the gate", async () => {
     const line = { avg10: 1, avg60: 2, avg300: 3, total: 4 };
     for (const psi of [true, false]) {
-      const { stats, cgroups } = bench({}, { psi }, 2);
+      const { stats, cgroups } = setUp({}, { psi }, 2);
       cgroups.all.set(podPath, { ...fakeUsage(1, 1), pressure: { cpu: { some: line, full: line } } });
       const row = (await stats.containers()).find(({ id }) => id === podPath);
       assert.equal(row?.usage.pressure.cpu !== undefined, psi);
@@ -238,16 +238,16 @@ describe("summary", () => {
   });
 
   it("pressure and I/O are omitted if the gate is off", async () => {
-    const summary = JSON.stringify(await bench({}, { psi: false }).stats.summary());
+    const summary = JSON.stringify(await setUp({}, { psi: false }).stats.summary());
     assert.doesNotMatch(summary, /"psi"|"io"/);
   });
 
   it("systemd cgroup names are found, too", async () => {
-    const { stats, cgroups } = bench();
+    const { stats, cgroups } = setUp();
     cgroups.all.delete(`${podPath}/c-id`);
     cgroups.all.set(`${podPath}/cri-containerd-c1d.scope`, fakeUsage(5e9, 50_000));
     assert.equal((await stats.summary()).pods[0]?.containers[0]?.cpu, undefined);
-    const other = bench(
+    const other = setUp(
       {},
       { observed: { all: () => [fakeObservedPod("web", [fakeContainer("c", { id: "c1d" as never })])] } },
     );
@@ -258,7 +258,7 @@ describe("summary", () => {
   it("a pod without its own cgroup is the sum of its containers", async () => {
     const two = [runtimeStats, { ...runtimeStats, attributes: { id: "d-id" } }];
     const observed = { all: () => [fakeObservedPod("web", [fakeContainer("c"), fakeContainer("d")])] };
-    const [pod] = (await bench({ containers: two }, { cgroupOf: () => undefined, observed }).stats.summary())
+    const [pod] = (await setUp({ containers: two }, { cgroupOf: () => undefined, observed }).stats.summary())
       .pods;
     assert.equal(pod?.cpu?.usageCoreNanoSeconds, 14e9);
     assert.equal(pod?.memory?.workingSetBytes, 160_000);
@@ -276,7 +276,7 @@ describe("summary", () => {
       },
     };
     const options = { podStatsFromRuntime: true };
-    const [pod] = (await bench({ containers: [runtimeStats], sandboxes: [sandbox] }, options).stats.summary())
+    const [pod] = (await setUp({ containers: [runtimeStats], sandboxes: [sandbox] }, options).stats.summary())
       .pods;
     assert.equal(pod?.memory?.workingSetBytes, 80_000);
     assert.equal(pod?.network?.rxBytes, 99);
@@ -285,7 +285,7 @@ describe("summary", () => {
 
   it("pods without running containers are omitted", async () => {
     const observed = { all: () => [fakeObservedPod("web", [fakeContainer("c", { state: "exited" })])] };
-    assert.deepEqual((await bench({}, { observed }).stats.summary()).pods, []);
+    assert.deepEqual((await setUp({}, { observed }).stats.summary()).pods, []);
   });
 
   it("volumes: all are reported, only ephemeral ones are the pod's own disk", async () => {
@@ -300,7 +300,7 @@ describe("summary", () => {
         ],
       },
     });
-    const { stats } = bench(
+    const { stats } = setUp(
       { containers: [runtimeStats] },
       {
         pod: () => pod,
@@ -322,10 +322,10 @@ describe("summary", () => {
   });
 
   it("current CPU: waits for a second sample unless there is a recent one; counters are reported immediately", async () => {
-    const { stats, clock, cgroups } = bench({}, { secondSampleMs: 1000 });
+    const { stats, clock, cgroups } = setUp({}, { secondSampleMs: 1000 });
     const use = (ns: number) => cgroups.all.set("/", fakeUsage(ns, 1));
     assert.equal((await stats.totals()).node.cpu?.usageCoreNanoSeconds, 100e9);
-    const { stats: cold, clock: time, cgroups: others } = bench({}, { secondSampleMs: 1000 });
+    const { stats: cold, clock: time, cgroups: others } = setUp({}, { secondSampleMs: 1000 });
     const first = cold.cpuAndMemory();
     await clockWaits(time);
     others.all.set("/", fakeUsage(101.5e9, 1));
@@ -343,7 +343,7 @@ describe("summary", () => {
       tasks: () => Promise.reject(new Error("requested tasks")),
       device: () => Promise.reject(new Error("requested a device")),
     };
-    const { node, pods } = await bench({ containers: [runtimeStats] }, { host }).stats.cpuAndMemory();
+    const { node, pods } = await setUp({ containers: [runtimeStats] }, { host }).stats.cpuAndMemory();
     assert.deepEqual(Object.keys(node), [
       "nodeName",
       "systemContainers",
@@ -360,7 +360,7 @@ describe("summary", () => {
 
 describe("cgroup rows", () => {
   it("machine, QoS cgroups, pods, sandboxes and containers", async () => {
-    const { stats, cgroups } = bench({ containers: [runtimeStats] });
+    const { stats, cgroups } = setUp({ containers: [runtimeStats] });
     cgroups.all.set("/kubepods/burstable", fakeUsage(1, 1));
     cgroups.all.set("/kubepods/podstranger", fakeUsage(1, 1));
     const rows = await stats.containers();
@@ -390,7 +390,7 @@ describe("what decides about evictions", () => {
   function counted(pods: number) {
     const reads: string[] = [];
     const names = Array.from({ length: pods }, (_, i) => `p${i}`);
-    const { cgroups, stats } = bench(
+    const { cgroups, stats } = setUp(
       { containers: names.map((name) => ({ ...runtimeStats, attributes: { id: `${name}-id` } })) },
       {
         observed: { all: () => names.map((name) => fakeObservedPod(name, [fakeContainer(name)])) },
@@ -473,7 +473,7 @@ describe("what decides about evictions", () => {
 
   it("disks are divided by their devices", async () => {
     const layoutOf = (devices: Record<string, string>) =>
-      bench(
+      setUp(
         {
           images: {
             imageFilesystems: [{ fsId: { mountpoint: "/images" } }],

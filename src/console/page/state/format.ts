@@ -31,7 +31,7 @@ export function formatPercent(share: number | undefined): string {
   return percent > 0 && percent < 0.95 ? `${percent.toFixed(1)}%` : `${Math.round(percent)}%`;
 }
 
-/** As kubectl's AGE: "45s", "3m12s", "5h3m", "2d4h", "400d". */
+/** As kubectl's AGE: "45s", "3m12s", "5h3m", "2d4h", "400d", "2y35d". */
 export function formatAge(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   if (seconds < 120) return `${seconds}s`;
@@ -42,7 +42,10 @@ export function formatAge(ms: number): string {
   if (hours < 8) return joined(hours, "h", minutes % 60, "m");
   if (hours < 48) return `${hours}h`;
   const days = Math.floor(hours / 24);
-  return days < 8 ? joined(days, "d", hours % 24, "h") : `${days}d`;
+  if (days < 8) return joined(days, "d", hours % 24, "h");
+  if (days < 2 * 365) return `${days}d`;
+  const years = Math.floor(days / 365);
+  return years < 8 ? joined(years, "y", days % 365, "d") : `${years}y`;
 }
 
 /** The duration of a step: "3 ms", "0.42 s", "12.3 s", "4m10s". */

@@ -7,9 +7,9 @@ import { annotationSource, type Pod, type PodUid } from "../../../lib/model/pod.
 import type { WorkerPhase } from "../../state/pod-sync-status.ts";
 import { type CountedPods, createPodCounts } from "./pod-counts.ts";
 
-const pod = (uid: string, source = "file", debuggers = 0): Pod =>
+const pod = (uid: string, source = "file", ephemeral = 0): Pod =>
   aPod(
-    { ephemeralContainers: Array.from({ length: debuggers }, (_, i) => aContainer(`d${i}`) as never) },
+    { ephemeralContainers: Array.from({ length: ephemeral }, (_, i) => aContainer(`d${i}`) as never) },
     { uid: uid as PodUid, annotations: { [annotationSource]: source } },
   );
 const worker = (uid: string, phase: WorkerPhase, of?: Pod) => ({

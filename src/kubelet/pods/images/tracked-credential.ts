@@ -14,7 +14,7 @@ export interface TrackedCredential extends Credential {
   readonly source?: CredentialSource;
 }
 
-/** Identifies a credential in records. Equal to upstream's, so that records remain valid when the other kubelet takes over the node. */
+/** Identifies a credential in records. Equal to upstream's, so that records remain valid when the reference kubelet takes over the node. */
 export function credentialHash({ username, password, email }: Credential): string {
   const fields = {
     username: username || undefined,

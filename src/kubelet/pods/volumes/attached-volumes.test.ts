@@ -10,7 +10,7 @@ function nodeWith(...attached: string[]): NodeAttachments {
   return { status: { volumesAttached: attached.map((name) => ({ name })) } };
 }
 
-function bench() {
+function setUp() {
   const clock = new FakeClock();
   const state = { observed: nodeWith(), real: nodeWith(), retries: 0 };
   const volumes = new AttachedVolumes({
@@ -32,7 +32,7 @@ function bench() {
 
 describe("a volume that a controller attaches", () => {
   it("can be used immediately when it is reported in use and attached", async () => {
-    const { clock, state, volumes, outcome } = bench();
+    const { clock, state, volumes, outcome } = setUp();
     const result = outcome();
     await clock.advance(1);
     state.observed = state.real = nodeWith(volume);
@@ -45,7 +45,7 @@ describe("a volume that a controller attaches", () => {
   });
 
   it("cannot be used if only an outdated Node object lists it as attached", async () => {
-    const { clock, state, volumes, outcome } = bench();
+    const { clock, state, volumes, outcome } = setUp();
     state.observed = nodeWith(volume);
     volumes.reported([volume]);
     const result = outcome();
@@ -56,7 +56,7 @@ describe("a volume that a controller attaches", () => {
   });
 
   it("cannot be used before it is reported in use", async () => {
-    const { clock, state, outcome } = bench();
+    const { clock, state, outcome } = setUp();
     state.observed = state.real = nodeWith(volume);
     const result = outcome();
     await clock.advance(10_000);
@@ -64,7 +64,7 @@ describe("a volume that a controller attaches", () => {
   });
 
   it("is no longer awaited after an abort", async () => {
-    const { clock, outcome } = bench();
+    const { clock, outcome } = setUp();
     const abort = new AbortController();
     const result = outcome(abort.signal);
     await clock.advance(1);
@@ -75,7 +75,7 @@ describe("a volume that a controller attaches", () => {
   });
 
   it("triggers a retry of failed mounts when it is attached", () => {
-    const { state, volumes } = bench();
+    const { state, volumes } = setUp();
     for (const [attached, retries] of [
       [[], 0],
       [["a"], 1],

@@ -101,7 +101,7 @@ describe("the allocation of pods", () => {
     assert.deepEqual(requests(shrunk), small.requests);
   });
 
-  it("is written for the other kubelet: limits of the pod are those of containers without one", async () => {
+  it("is written for the reference kubelet: limits of the pod are those of containers without one", async () => {
     const allocation = await start();
     const resources = { requests: { cpu: "1" }, limits: { cpu: "2", memory: "96Mi" } };
     const pod = fakePod({ spec: { resources, containers: [{ name: "c", resources: small }] } });
@@ -123,7 +123,7 @@ describe("the allocation of pods", () => {
     const first = await start();
     first.admitted(podWith(small));
     await first.flushed();
-    // The other kubelet has allocated more since, and has not actuated it.
+    // The reference kubelet has allocated more since, and has not actuated it.
     rmSync(join(rootDir, "allocated_pods_state"));
     const allocation = await start();
     const now = podWith(large);

@@ -1,7 +1,7 @@
 import { getSystemErrorMap } from "node:util";
 import { KubeletError } from "../../base/errors.ts";
 
-const familyUnix = 1;
+const afUnix = 1; // AF_UNIX
 const streamCloexecNonBlocking = 1 | 0o2000000 | 0o4000;
 /** struct sockaddr_un: two bytes of family, 108 of path. */
 const maxPathLength = 107;
@@ -11,8 +11,8 @@ const maxBytes = 65_536;
 /** struct cmsghdr, before the descriptors: length, level, type. */
 const controlHeader = 16;
 const maxFds = 16;
-const levelSocket = 1;
-const typeRights = 1;
+const solSocket = 1; // SOL_SOCKET
+const scmRights = 1; // SCM_RIGHTS
 
 export interface Received {
   readonly bytes: Buffer;
@@ -45,14 +45,14 @@ export async function openFdSocket(path: string): Promise<FdSocket> {
     const [code, text] = getSystemErrorMap().get(-errno) ?? [`errno ${errno}`, `errno ${errno}`];
     return new KubeletError(code, `${operation} ${path}: ${text}`, { cause: errno });
   };
-  const isEmpty = () => koffi.errno() === koffi.os.errno.EAGAIN;
+  const wouldBlock = () => koffi.errno() === koffi.os.errno.EAGAIN;
 
   const fd = libc.func("int socket(int domain, int type, int protocol)")(
-    ...[familyUnix, streamCloexecNonBlocking, 0],
+    ...[afUnix, streamCloexecNonBlocking, 0],
   ) as number;
   if (fd < 0) throw fail("socket");
   const family = Buffer.alloc(2);
-  family.writeUInt16LE(familyUnix);
+  family.writeUInt16LE(afUnix);
   const address = Buffer.concat([family, name, Buffer.alloc(1)]);
   if ((connect(fd, address, address.length) as number) < 0) {
     const error = fail("connect");
@@ -64,7 +64,7 @@ export async function openFdSocket(path: string): Promise<FdSocket> {
     send(bytes) {
       const sent = Number(sendTo(fd, bytes, bytes.length, noSignal));
       if (sent >= 0) return sent;
-      if (isEmpty()) return 0;
+      if (wouldBlock()) return 0;
       throw fail("send");
     },
     receive() {
@@ -80,7 +80,7 @@ export async function openFdSocket(path: string): Promise<FdSocket> {
       message.writeBigUInt64LE(BigInt(control.length), 40);
       const size = Number(recvmsg(fd, message, closeOnExec));
       if (size < 0) {
-        if (isEmpty()) return undefined;
+        if (wouldBlock()) return undefined;
         throw fail("recvmsg");
       }
       const used = control.subarray(0, Number(message.readBigUInt64LE(40)));
@@ -97,7 +97,7 @@ export async function openFdSocket(path: string): Promise<FdSocket> {
 function descriptorsIn(control: Buffer): number[] {
   if (control.length < controlHeader) return [];
   const end = Math.min(Number(control.readBigUInt64LE(0)), control.length);
-  if (control.readInt32LE(8) !== levelSocket || control.readInt32LE(12) !== typeRights) return [];
+  if (control.readInt32LE(8) !== solSocket || control.readInt32LE(12) !== scmRights) return [];
   const fds: number[] = [];
   for (let at = controlHeader; at + 4 <= end; at += 4) fds.push(control.readInt32LE(at));
   return fds;

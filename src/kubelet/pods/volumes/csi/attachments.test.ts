@@ -11,7 +11,7 @@ const id = attachmentName("vol", "d", "n1");
 const path = `/apis/storage.k8s.io/v1/volumeattachments/${id}`;
 const never = new AbortController().signal;
 
-function bench(driver?: CsiDriverSpec) {
+function setUp(driver?: CsiDriverSpec) {
   const api = new StorageApi();
   const clock = new FakeClock();
   const exhausted: string[] = [];
@@ -23,7 +23,7 @@ function bench(driver?: CsiDriverSpec) {
 
 describe("the wait for a volume to be attached", () => {
   it("ends when it is attached, and the attacher's metadata is passed to the driver", async () => {
-    const { api, clock, attachments } = bench();
+    const { api, clock, attachments } = setUp();
     const wait = attachments.wait(volume, never);
     await clock.advance(500);
     api.put(path, { metadata: { name: id }, status: { attached: false } });
@@ -38,14 +38,14 @@ describe("the wait for a volume to be attached", () => {
   });
 
   it("is skipped for a driver with attachRequired: false", async () => {
-    const { api, attachments } = bench({ attachRequired: false });
+    const { api, attachments } = setUp({ attachRequired: false });
     await attachments.wait(volume, never);
     assert.deepEqual(await attachments.publishContext(volume, never), {});
     assert.deepEqual(api.requests, []);
   });
 
   it("fails after about ten seconds with the reason", async () => {
-    const { api, clock, attachments } = bench();
+    const { api, clock, attachments } = setUp();
     const missing = assert.rejects(attachments.wait(volume, never), {
       message: `volume vol has GET error for volume attachment ${id}: volumeattachments "${id}" not found`,
     });
@@ -70,20 +70,20 @@ describe("the wait for a volume to be attached", () => {
   ];
   for (const [rule, meta, status, message] of ends)
     it(`ends immediately with ${rule}`, async () => {
-      const { api, attachments } = bench();
+      const { api, attachments } = setUp();
       api.put(path, { metadata: { name: id, ...meta }, status });
       await assert.rejects(attachments.wait(volume, never), { message });
     });
 
   it("triggers an update of the driver's count when the limit is reached", async () => {
-    const { api, attachments, exhausted } = bench({ nodeAllocatableUpdatePeriodSeconds: 60 });
+    const { api, attachments, exhausted } = setUp({ nodeAllocatableUpdatePeriodSeconds: 60 });
     api.put(path, { metadata: { name: id }, status: { attachError: { message: "full", errorCode: 8 } } });
     await assert.rejects(attachments.wait(volume, never), { message: "full" });
     assert.deepEqual(exhausted, ["d"]);
   });
 
   it("starts when the node status lists it as attached; the attacher's error takes precedence", async () => {
-    const { api, attachments, exhausted } = bench({ nodeAllocatableUpdatePeriodSeconds: 60 });
+    const { api, attachments, exhausted } = setUp({ nodeAllocatableUpdatePeriodSeconds: 60 });
     const outOfCapacity = async () => {
       throw new Error("not attached according to node status");
     };
@@ -121,14 +121,14 @@ describe("the wait for a volume to be attached", () => {
     ["is not finished", { nodeAllocatableUpdatePeriodSeconds: 60 }, {}, false],
   ] as const)
     it(`an attach that ${rule} is ${isExhausted ? "" : "not "}exhausted`, async () => {
-      const { api, attachments } = bench(driver);
+      const { api, attachments } = setUp(driver);
       assert.equal(await attachments.isExhausted(volume, never), false);
       api.put(path, { metadata: { name: id }, status });
       assert.equal(await attachments.isExhausted(volume, never), isExhausted);
     });
 
   it("can be aborted", async () => {
-    const { attachments } = bench();
+    const { attachments } = setUp();
     const abort = new AbortController();
     const wait = assert.rejects(attachments.wait(volume, abort.signal), { name: "AbortError" });
     await settle();

@@ -12,7 +12,7 @@ const migrated = "storage.alpha.kubernetes.io/migrated-plugins";
 const info = { nodeId: "id-1", maxVolumes: 0n, topology: {} };
 const never = new AbortController().signal;
 
-function bench() {
+function setUp() {
   const api = new StorageApi();
   const clock = new FakeClock();
   const csiNode = new CsiNode({ transport: api, nodeName: "n1", clock, logger: silentLogger });
@@ -22,7 +22,7 @@ function bench() {
 
 describe("the CSINode object", () => {
   it("is created and owned by the node as soon as the node exists; until then it is unhealthy", async () => {
-    const { api, clock, csiNode } = bench();
+    const { api, clock, csiNode } = setUp();
     await csiNode.start(never);
     assert.deepEqual(csiNode.health(), { ok: false, reason: "CSINode is not yet initialized" });
     await clock.advance(5000);
@@ -43,7 +43,7 @@ describe("the CSINode object", () => {
   });
 
   it("waits for a node that is not registered yet with a back-off, without further attempts in between", async () => {
-    const { api, clock, csiNode } = bench();
+    const { api, clock, csiNode } = setUp();
     const nodeRequests = () => api.requests.filter((request) => request === `GET ${node}`).length;
     await csiNode.start(never);
     await settle();
@@ -58,7 +58,7 @@ describe("the CSINode object", () => {
     ["during an attempt", false],
   ] as const)
     it(`is created immediately if the node is registered ${rule}`, async () => {
-      const { api, csiNode } = bench();
+      const { api, csiNode } = setUp();
       await csiNode.start(never);
       if (isWaiting) await settle();
       while (api.requests.length === 0) await Promise.resolve();
@@ -69,7 +69,7 @@ describe("the CSINode object", () => {
     });
 
   it("is replaced if it belongs to a previous node with the same name", async () => {
-    const { api, clock, csiNode } = bench();
+    const { api, clock, csiNode } = setUp();
     api.put(node, { metadata: { name: "n1", uid: "new" } });
     const ownerReferences = [{ kind: "Node", name: "n1", uid: "old", apiVersion: "v1" }];
     api.put(own, {
@@ -85,7 +85,7 @@ describe("the CSINode object", () => {
   });
 
   it("keeps other drivers, and is only written when something has changed", async () => {
-    const { api, csiNode, drivers } = bench();
+    const { api, csiNode, drivers } = setUp();
     api.put(node, { metadata: { name: "n1", uid: "u1" } });
     await csiNode.install("a", info, never);
     await csiNode.install("b", info, never);
@@ -103,7 +103,7 @@ describe("the CSINode object", () => {
   });
 
   it("an aborted update leaves the queue and does not block the next one", async () => {
-    const { api, clock, csiNode, drivers } = bench();
+    const { api, clock, csiNode, drivers } = setUp();
     api.put(node, { metadata: { name: "n1", uid: "u1" } });
     const request = api.request.bind(api);
     const free = Promise.withResolvers<void>();
@@ -127,7 +127,7 @@ describe("the CSINode object", () => {
   });
 
   it("is tried four times, and then fails with the causes", async () => {
-    const { api, clock, csiNode } = bench();
+    const { api, clock, csiNode } = setUp();
     api.failing = 500;
     const failed = assert.rejects(csiNode.install("a", info, never), {
       message:
@@ -139,7 +139,7 @@ describe("the CSINode object", () => {
   });
 
   it("rejects a driver without a node ID", async () => {
-    const { csiNode } = bench();
+    const { csiNode } = setUp();
     await assert.rejects(
       csiNode.install("a", { ...info, nodeId: "" }, never),
       /driverNodeID must not be empty/,

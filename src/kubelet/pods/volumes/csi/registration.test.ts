@@ -10,7 +10,7 @@ import { CsiRegistration } from "./registration.ts";
 
 const never = new AbortController().signal;
 
-function bench(node: Partial<CsiNodeInfo> = {}) {
+function setUp(node: Partial<CsiNodeInfo> = {}) {
   const log: string[] = [];
   const drivers = new DriverStore();
   const open = (endpoint: string): PluginChannel => ({
@@ -39,7 +39,7 @@ const plugin = (...versions: string[]) => ({ name: "d", endpoint: "/d.sock", ver
 
 describe("a CSI driver", () => {
   it("is available, and in the node's objects, while it is registered", async () => {
-    const { registration, drivers, log } = bench();
+    const { registration, drivers, log } = setUp();
     registration.validate(plugin("1.0.0"));
     await registration.register(plugin("1.0.0"), never);
     assert.equal(drivers.client("d").driver, "d");
@@ -56,7 +56,7 @@ describe("a CSI driver", () => {
   ] as const)
     it(what, async () => {
       const end = new AbortController();
-      const { registration, drivers, log } = bench({
+      const { registration, drivers, log } = setUp({
         install: async (_driver, _info, signal) => {
           end.abort(reason);
           signal.throwIfAborted();
@@ -68,7 +68,7 @@ describe("a CSI driver", () => {
     });
 
   it("is not registered if the node's objects cannot be written", async () => {
-    const { registration, drivers, log } = bench({
+    const { registration, drivers, log } = setUp({
       install: async () => {
         throw new Error("no API");
       },
@@ -97,7 +97,7 @@ describe("a CSI driver", () => {
   ];
   for (const [what, versions, reason] of rejected)
     it(`${what} is rejected`, async () => {
-      const { registration } = bench();
+      const { registration } = setUp();
       await registration.register(plugin("1.1.0"), never);
       assert.throws(() => registration.validate(plugin(...versions)), {
         message: `validation failed for CSI Driver d at endpoint /d.sock: ${reason}`,

@@ -42,7 +42,7 @@ describe("an iscsi volume", () => {
   let mounted: Set<string>;
   const pod = fakePod();
 
-  const bench = (results: FakeCommands["results"] = {}, more: Partial<ScsiDevices> = {}) => {
+  const setUp = (results: FakeCommands["results"] = {}, more: Partial<ScsiDevices> = {}) => {
     const login = { effect: () => hosts.set("192.0.2.1:3260", 7) };
     const commands = new FakeCommands({
       ...results,
@@ -99,7 +99,7 @@ describe("an iscsi volume", () => {
   afterEach(() => rm(root, { recursive: true, force: true }));
 
   it("is attached, formatted, mounted once for the node, bind-mounted for the pod, and torn down", async () => {
-    const { plugin, commands } = bench();
+    const { plugin, commands } = setUp();
     const spec = volume();
     const dir = plugin.device!.deviceDir(spec);
     assert.equal(dir, join(root, `plugins/kubernetes.io/iscsi/iface-default/192.0.2.1:3260-${iqn}-lun-3`));
@@ -156,7 +156,7 @@ describe("an iscsi volume", () => {
   });
 
   it("keeps the session while another disk of the target is in use", async () => {
-    const { plugin, commands } = bench();
+    const { plugin, commands } = setUp();
     const dir = plugin.device!.deviceDir(volume());
     for (const lun of [3, 4]) await plugin.device!.waitForAttach(pod, volume({ lun }), never);
     commands.lines.length = 0;
@@ -167,7 +167,7 @@ describe("an iscsi volume", () => {
   });
 
   it("uses the CHAP values of its secret", async () => {
-    const { plugin, commands } = bench();
+    const { plugin, commands } = setUp();
     await plugin.device!.waitForAttach(
       pod,
       volume({ chapAuthSession: true, secretRef: { name: "s" } }),
@@ -184,7 +184,7 @@ describe("an iscsi volume", () => {
   });
 
   it("uses a clone of the configured interface if it has an initiator name", async () => {
-    const { plugin, commands } = bench();
+    const { plugin, commands } = setUp();
     hosts.set("192.0.2.1:3260", 7);
     await plugin.device!.waitForAttach(pod, volume({ initiatorName: "iqn.me" }), never);
     const iface = "iscsiadm -m iface -I 192.0.2.1:3260:pv -o";
@@ -196,7 +196,7 @@ describe("an iscsi volume", () => {
   });
 
   it("fails with the last error if no path can be attached", async () => {
-    const { plugin } = bench({
+    const { plugin } = setUp({
       "iscsiadm -m discoverydb -t sendtargets -p 192.0.2.1:3260 -I default --discover": {
         code: 8,
         output: "timed out",
@@ -210,7 +210,7 @@ describe("an iscsi volume", () => {
 
   it("waits 30 s for the disk", async () => {
     let polls = 0;
-    const { plugin } = bench({}, { find: async () => void polls++ as undefined });
+    const { plugin } = setUp({}, { find: async () => void polls++ as undefined });
     const failed = assert.rejects(
       plugin.device!.waitForAttach(pod, volume(), never),
       /Timed out waiting for device at path/,
@@ -223,7 +223,7 @@ describe("an iscsi volume", () => {
 
   it("uses the multipath device if it has several portals", async () => {
     hosts.set("192.0.2.1:3260", 7).set("192.0.2.2:3260", 8);
-    const { plugin } = bench({}, { multipathOf: async () => "/dev/dm-4" });
+    const { plugin } = setUp({}, { multipathOf: async () => "/dev/dm-4" });
     const block = volume({ portals: ["192.0.2.2"] }, "Block");
     const target = {
       podUid: "p1" as PodUid,

@@ -77,7 +77,7 @@ const spec = (size: string, claimCapacity: string, readOnly = false): VolumeSpec
   },
 });
 
-function bench(given: Claim) {
+function setUp(given: Claim) {
   const api = new StorageApi();
   api.put(path, given as never);
   const events: string[] = [];
@@ -105,7 +105,7 @@ function bench(given: Claim) {
 
 describe("the expansion of a volume", () => {
   it("marks the claim, expands, and reports to the claim and the pod", async () => {
-    const b = bench(
+    const s = setUp(
       claim({
         ...pending("NodeResizePending"),
         conditions: [
@@ -114,95 +114,95 @@ describe("the expansion of a volume", () => {
         ],
       }),
     );
-    await b.run();
-    assert.deepEqual(b.sizes, ["2Gi"]);
-    assert.deepEqual(b.status(), {
+    await s.run();
+    assert.deepEqual(s.sizes, ["2Gi"]);
+    assert.deepEqual(s.status(), {
       capacity: { storage: "2Gi" },
       allocatedResources: { storage: "2Gi" },
       allocatedResourceStatuses: {},
       conditions: [{ type: "Other", status: "True" }],
     });
-    assert.equal(b.api.requests.filter((request) => request.startsWith("PATCH")).length, 2);
+    assert.equal(s.api.requests.filter((request) => request.startsWith("PATCH")).length, 2);
     const message = 'MountVolume.NodeExpandVolume succeeded for volume "pv" n1';
-    assert.deepEqual(b.events, [`FileSystemResizeSuccessful: ${message}`]);
+    assert.deepEqual(s.events, [`FileSystemResizeSuccessful: ${message}`]);
   });
 
   it("is reported to the claim and retried if it fails", async () => {
-    const b = bench(claim(pending("NodeResizePending")));
-    await assert.rejects(b.run(new ExpansionError("failed", "input/output error")), {
+    const s = setUp(claim(pending("NodeResizePending")));
+    await assert.rejects(s.run(new ExpansionError("failed", "input/output error")), {
       message: "input/output error",
     });
-    assert.deepEqual(b.status()?.allocatedResourceStatuses, { storage: "NodeResizeInProgress" });
-    const [condition] = b.status()?.conditions ?? [];
+    assert.deepEqual(s.status()?.allocatedResourceStatuses, { storage: "NodeResizeInProgress" });
+    const [condition] = s.status()?.conditions ?? [];
     assert.deepEqual(
       [condition?.type, condition?.message],
       ["NodeResizeError", "failed to expand pvc with input/output error"],
     );
-    await b.run();
-    assert.deepEqual(b.status()?.capacity, { storage: "2Gi" });
-    assert.deepEqual(b.status()?.conditions, []);
+    await s.run();
+    assert.deepEqual(s.status()?.capacity, { storage: "2Gi" });
+    assert.deepEqual(s.status()?.conditions, []);
   });
 
   it("is marked as infeasible if it is", async () => {
-    const b = bench(claim(pending("NodeResizePending")));
-    await assert.rejects(b.run(new ExpansionError("infeasible", "too large")));
-    assert.deepEqual(b.status()?.allocatedResourceStatuses, { storage: "NodeResizeInfeasible" });
+    const s = setUp(claim(pending("NodeResizePending")));
+    await assert.rejects(s.run(new ExpansionError("infeasible", "too large")));
+    assert.deepEqual(s.status()?.allocatedResourceStatuses, { storage: "NodeResizeInfeasible" });
   });
 
   it("is marked infeasible if it keeps failing for an outdated size", async () => {
-    const b = bench(claim(pending("NodeResizePending"), { requested: "1500Mi" }));
-    await assert.rejects(b.run(new ExpansionError("failed", "no")));
-    assert.deepEqual(b.status()?.allocatedResourceStatuses, { storage: "NodeResizeInProgress" });
-    await assert.rejects(b.run(new ExpansionError("failed", "no")));
-    assert.deepEqual(b.status()?.allocatedResourceStatuses, { storage: "NodeResizeInfeasible" });
+    const s = setUp(claim(pending("NodeResizePending"), { requested: "1500Mi" }));
+    await assert.rejects(s.run(new ExpansionError("failed", "no")));
+    assert.deepEqual(s.status()?.allocatedResourceStatuses, { storage: "NodeResizeInProgress" });
+    await assert.rejects(s.run(new ExpansionError("failed", "no")));
+    assert.deepEqual(s.status()?.allocatedResourceStatuses, { storage: "NodeResizeInfeasible" });
   });
 
   it("is not reported as failed while it may still be in progress", async () => {
-    const b = bench(claim(pending("NodeResizePending")));
-    await assert.rejects(b.run(new ExpansionError("uncertain", "no response")));
-    assert.equal(b.status()?.conditions, undefined);
+    const s = setUp(claim(pending("NodeResizePending")));
+    await assert.rejects(s.run(new ExpansionError("uncertain", "no response")));
+    assert.equal(s.status()?.conditions, undefined);
   });
 
   it("neither blocks the pod nor is retried if it is not possible online", async () => {
-    const b = bench(claim(pending("NodeResizePending")));
-    await b.run(new ExpansionError("in-use", "not now"));
-    assert.equal(b.expander.mayBeNeeded(spec("2Gi", "1Gi")), false);
-    await b.run();
-    assert.equal(b.sizes.length, 1);
+    const s = setUp(claim(pending("NodeResizePending")));
+    await s.run(new ExpansionError("in-use", "not now"));
+    assert.equal(s.expander.mayBeNeeded(spec("2Gi", "1Gi")), false);
+    await s.run();
+    assert.equal(s.sizes.length, 1);
   });
 
   it("is skipped for a driver without support", async () => {
-    const b = bench(claim({ capacity: { storage: "1Gi" } }));
-    await b.run(new ExpansionError("not-supported", "no"));
-    assert.deepEqual(b.status(), { capacity: { storage: "1Gi" } });
+    const s = setUp(claim({ capacity: { storage: "1Gi" } }));
+    await s.run(new ExpansionError("not-supported", "no"));
+    assert.deepEqual(s.status(), { capacity: { storage: "1Gi" } });
   });
 
   it("is skipped for a read-only volume", async () => {
-    const b = bench(claim(pending("NodeResizePending")));
-    await b.run(undefined, spec("2Gi", "1Gi", true));
-    assert.deepEqual(b.sizes, []);
-    assert.match(b.events[0] ?? "", /^FileSystemResizeFailed: .* requested read-only file system$/);
+    const s = setUp(claim(pending("NodeResizePending")));
+    await s.run(undefined, spec("2Gi", "1Gi", true));
+    assert.deepEqual(s.sizes, []);
+    assert.match(s.events[0] ?? "", /^FileSystemResizeFailed: .* requested read-only file system$/);
   });
 
   it("is done once by each node that uses the volume", async () => {
-    const b = bench(claim(reported, { accessModes: ["ReadWriteMany"] }));
-    b.expander.markInUse(spec("1Gi", "1Gi"));
-    assert.equal(b.expander.mayBeNeeded(spec("2Gi", "2Gi")), true);
-    await b.run(undefined, spec("2Gi", "2Gi"));
-    assert.equal(b.expander.mayBeNeeded(spec("2Gi", "2Gi")), false);
-    assert.deepEqual(b.sizes, ["2Gi"]);
+    const s = setUp(claim(reported, { accessModes: ["ReadWriteMany"] }));
+    s.expander.markInUse(spec("1Gi", "1Gi"));
+    assert.equal(s.expander.mayBeNeeded(spec("2Gi", "2Gi")), true);
+    await s.run(undefined, spec("2Gi", "2Gi"));
+    assert.equal(s.expander.mayBeNeeded(spec("2Gi", "2Gi")), false);
+    assert.deepEqual(s.sizes, ["2Gi"]);
   });
 
   it("stops when the claim was modified in the meantime", async () => {
-    const b = bench(claim(pending("NodeResizePending")));
-    b.api.request = (async (call: { method: string }) => {
+    const s = setUp(claim(pending("NodeResizePending")));
+    s.api.request = (async (call: { method: string }) => {
       if (call.method === "PATCH") throw new Error("the object has been modified");
-      return b.api.get(path);
+      return s.api.get(path);
     }) as never;
     await assert.rejects(
-      b.run(),
+      s.run(),
       /update PVC status failed : patchPVCStatus failed to patch PVC "c": the object has/,
     );
-    assert.deepEqual(b.sizes, []);
+    assert.deepEqual(s.sizes, []);
   });
 });

@@ -10,7 +10,7 @@ export interface ClaimCondition {
   readonly [field: string]: unknown;
 }
 
-type Amounts = Readonly<Record<string, string>>;
+type ResourceList = Readonly<Record<string, string>>;
 
 /** The parts of a PersistentVolumeClaim that a node reads. */
 export interface Claim {
@@ -27,13 +27,13 @@ export interface Claim {
   readonly spec: {
     readonly volumeName?: string;
     readonly accessModes?: readonly string[];
-    readonly resources?: { readonly requests?: Amounts };
+    readonly resources?: { readonly requests?: ResourceList };
   };
   readonly status?: {
     readonly phase?: string;
-    readonly capacity?: Amounts;
-    readonly allocatedResources?: Amounts;
-    readonly allocatedResourceStatuses?: Amounts;
+    readonly capacity?: ResourceList;
+    readonly allocatedResources?: ResourceList;
+    readonly allocatedResourceStatuses?: Readonly<Record<string, string>>;
     readonly conditions?: readonly ClaimCondition[];
   };
 }
@@ -45,7 +45,7 @@ export interface PersistentVolume {
     readonly annotations?: Readonly<Record<string, string>>;
   };
   readonly spec: {
-    readonly capacity?: Amounts;
+    readonly capacity?: ResourceList;
     readonly claimRef?: { readonly namespace?: string; readonly name?: string; readonly uid?: string };
     readonly volumeMode?: "Filesystem" | "Block";
     readonly accessModes?: readonly string[];
