@@ -74,8 +74,8 @@ describe(long("the console of kubelet up"), () => {
     assert.equal(detail.mayDelete, false);
     const { yaml } = await client.get<PodYaml>(`/pods/${uid}/yaml`);
     assert.match(yaml, /^ {2}phase: Running$/m);
-    const refused = await client.post(`/pods/${uid}/delete`, {});
-    assert.deepEqual([refused.status, refused.body.error?.code], [409, "conflict"]);
+    const rejected = await client.post(`/pods/${uid}/delete`, {});
+    assert.deepEqual([rejected.status, rejected.body.error?.code], [409, "conflict"]);
   });
 
   test("a pod is applied, shows its log, runs a command, restarts and is deleted", async () => {
