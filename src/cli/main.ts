@@ -74,7 +74,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
-// A command that has its own log writes the fault there.
+// A command that has its own log writes the exception there.
 process.on("uncaughtException", (error) => {
   if (process.listenerCount("uncaughtException") === 1) fail(error);
 });
