@@ -5,7 +5,7 @@ import { parseFlags } from "../lib/config/flags/parse.ts";
 import { widenThreadPool } from "../lib/host/thread-pool.ts";
 import { version } from "./version.ts";
 
-/** Node names its processes after a thread; tools look for a process named kubelet. */
+/** Node.js names its processes after a thread; tools look for a process named kubelet. */
 function nameProcess(): void {
   try {
     writeFileSync("/proc/self/comm", "kubelet");

@@ -1,6 +1,6 @@
 /**
  * The protocol between the console page and the node: URLs, cookies, headers and all JSON bodies. The page imports this file, so it has
- * no imports and no dependencies on Node.
+ * no imports and no dependencies on Node.js.
  *
  * | request | response |
  * |---|---|

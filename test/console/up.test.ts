@@ -158,7 +158,7 @@ describe(long("the console of kubelet up"), () => {
 function exec(client: ConsoleClient, uid: string, command: readonly string[]): Promise<string> {
   const query = command.map((part) => `command=${encodeURIComponent(part)}`).join("&");
   const url = `${client.origin.replace("http", "ws")}/console/api/pods/${uid}/exec/main?${query}&stdout=true`;
-  // Node's own client accepts headers; its types do not have them.
+  // Node.js's own client accepts headers; its types do not have them.
   const options = { protocols: "v5.channel.k8s.io", headers: client.headers } as unknown as string;
   const socket = new WebSocket(url, options);
   socket.binaryType = "arraybuffer";
