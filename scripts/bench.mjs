@@ -1,4 +1,4 @@
-// npm run bench [-- MODE] [options]: starts on the installed Node, continues on Node 24. --help lists modes and options.
+// npm run bench [-- MODE] [options]: starts on the installed Node.js, continues on Node 24. --help lists modes and options.
 import { spawnSync } from "node:child_process";
 import { needLinux, node24, prepareNode, root } from "./lib/node-packages.mjs";
 

@@ -1,4 +1,4 @@
-// npm run build. Starts on the installed Node.
+// npm run build. Starts on the installed Node.js.
 import { spawnSync } from "node:child_process";
 import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
 

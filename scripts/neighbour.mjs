@@ -1,4 +1,4 @@
-// npm run neighbour [-- [options] [COMMAND ...]]: starts on the installed Node, continues on Node 24.
+// npm run neighbour [-- [options] [COMMAND ...]]: starts on the installed Node.js, continues on Node 24.
 import { spawn } from "node:child_process";
 import { needLinux, node24, prepareNode, root } from "./lib/node-packages.mjs";
 

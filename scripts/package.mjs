@@ -1,4 +1,4 @@
-// npm run package [-- --arch x64 --out DIR]: starts on the installed Node, continues on Node 24.
+// npm run package [-- --arch x64 --out DIR]: starts on the installed Node.js, continues on Node 24.
 import { spawnSync } from "node:child_process";
 import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
 

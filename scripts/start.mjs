@@ -1,4 +1,4 @@
-// npm start: prepares this machine for a local node and runs one. Starts on the installed Node.
+// npm start: prepares this machine for a local node and runs one. Starts on the installed Node.js.
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { needLinux, node24, prepareNode, root } from "./lib/node-packages.mjs";

@@ -1,4 +1,4 @@
-// npm run takeover -- --reference PATH [--record]: starts on the installed Node, continues on Node 24.
+// npm run takeover -- --reference PATH [--record]: starts on the installed Node.js, continues on Node 24.
 import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { resolve } from "node:path";

@@ -1,4 +1,5 @@
-// npm test [-- <part of a file name> ...], npm run test:all [-- [--rest] <part of a file name> ...]: starts on the installed Node, continues on Node 24.
+// npm test [-- <part of a file name> ...], npm run test:all [-- [--rest] <part of a file name> ...]:
+// starts on the installed Node.js, continues on Node 24.
 import { spawnSync } from "node:child_process";
 import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
 

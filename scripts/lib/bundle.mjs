@@ -62,7 +62,7 @@ export function bundleOptions() {
     minifySyntax: true,
     // Names are kept for stacks, profiles and heap snapshots; shorter ones save almost no memory.
     minifyIdentifiers: false,
-    // An uncaught exception makes Node print the line that it comes from.
+    // An uncaught exception makes Node.js print the line that it comes from.
     lineLimit: 400,
     sourcemap: "linked",
     sourcesContent: false,

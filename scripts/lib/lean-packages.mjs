@@ -1,7 +1,7 @@
 // An esbuild plugin: parts of npm packages that no bundle uses, and that cost time and memory at each start, stay out of the bundles.
 import { readFileSync } from "node:fs";
 
-/** The parts of prom-client besides metrics and registries. They load HTTPS, zlib, worker and performance modules of Node. */
+/** The parts of prom-client besides metrics and registries. They load HTTPS, zlib, worker and performance modules of Node.js. */
 const unusedOfPromClient = /prom-client\/lib\/(pushgateway|cluster|defaultMetrics)\.js$/;
 
 /**

@@ -1,4 +1,4 @@
-// Runs with the installed Node (20 or newer), before any npm package is installed.
+// Runs with the installed Node.js (20 or newer), before any npm package is installed.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -6,11 +6,11 @@ import { join } from "node:path";
 export function unpackPackage(downloads, target) {
   const deb = readdirSync(downloads).find((name) => name.endsWith(".deb"));
   if (!deb) return "apt-get downloaded nothing";
-  const half = `${target}.new`;
-  rmSync(half, { recursive: true, force: true });
-  const done = spawnSync("dpkg-deb", ["-x", join(downloads, deb), half], { encoding: "utf8" });
+  const partial = `${target}.new`;
+  rmSync(partial, { recursive: true, force: true });
+  const done = spawnSync("dpkg-deb", ["-x", join(downloads, deb), partial], { encoding: "utf8" });
   if (done.status !== 0) return `dpkg-deb -x ${deb}: ${done.stderr.trim()}`;
   rmSync(target, { recursive: true, force: true });
-  renameSync(half, target);
+  renameSync(partial, target);
   return undefined;
 }

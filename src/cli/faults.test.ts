@@ -11,7 +11,7 @@ import { freePort } from "../../test/e2e/agent-process.ts";
 
 const main = new URL("./main.ts", import.meta.url).pathname;
 
-/** Code that runs in the process before its own: a fault with each signal. */
+/** Code that runs in the process before its own: one signal causes an unhandled rejection, one an uncaught exception. */
 const faults = `data:text/javascript,${encodeURIComponent(`
   process.on("SIGUSR2", () => void Promise.reject(new Error("an unhandled promise")));
   process.on("SIGWINCH", () => { throw new Error("a callback failed"); });

@@ -3,8 +3,8 @@ import type { Logger } from "../lib/base/logger.ts";
 import { readableStack } from "../lib/base/readable-stack.ts";
 
 /**
- * Writes faults to the structured log, with their stack. After an uncaught exception some callback has not completed, and
- * it is unknown which: the process exits, as Node.js does by default. The logger has to write synchronously.
+ * Writes unhandled rejections and uncaught exceptions to the structured log, with their stack. After an exception some callback has not
+ * completed, and it is unknown which: the process exits, as Node.js does by default. The logger has to write synchronously.
  */
 export function logFaults(logger: Logger): void {
   logRejections(logger);

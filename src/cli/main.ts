@@ -5,7 +5,7 @@ import { parseFlags } from "../lib/config/flags/parse.ts";
 import { widenThreadPool } from "../lib/host/thread-pool.ts";
 import { version } from "./version.ts";
 
-/** Node names its processes after a thread; tools look for a process named kubelet. */
+/** Node.js names its processes after a thread; tools look for a process named kubelet. */
 function nameProcess(): void {
   try {
     writeFileSync("/proc/self/comm", "kubelet");
@@ -74,7 +74,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
-// A command that has its own log writes the fault there.
+// A command that has its own log writes the exception there.
 process.on("uncaughtException", (error) => {
   if (process.listenerCount("uncaughtException") === 1) fail(error);
 });

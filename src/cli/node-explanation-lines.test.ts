@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { NodeExplanation } from "../kubelet/agent/explain-node.ts";
 import { nodeExplanationLines } from "./node-explanation-lines.ts";
 
-const calm: NodeExplanation = {
+const healthy: NodeExplanation = {
   node: "vm",
   at: "2026-11-16T13:00:00.000Z",
   cause: null,
@@ -24,8 +24,8 @@ const calm: NodeExplanation = {
   shutdown: null,
 };
 
-test("a calm node is explained by what is left of each resource", () =>
-  assert.deepEqual(nodeExplanationLines(calm), [
+test("a healthy node is explained by what is left of each resource", () =>
+  assert.deepEqual(nodeExplanationLines(healthy), [
     "vm  nothing is low, and the node is ready",
     "  memory.available   hard  < 100Mi  22.1Gi of 23.5Gi available",
     "  nodefs.available   hard  < 10%    74Gi of 252Gi available, threshold 25.2Gi",
@@ -33,9 +33,9 @@ test("a calm node is explained by what is left of each resource", () =>
   ]));
 
 test("a node under pressure is explained by its cause, the end of its conditions, and the last eviction", () => {
-  const [memory, ...others] = calm.thresholds;
+  const [memory, ...others] = healthy.thresholds;
   const lines = nodeExplanationLines({
-    ...calm,
+    ...healthy,
     cause: "MemoryPressure, DiskPressure: memory.available is 80Mi, below the soft threshold of 100Mi",
     conditions: [{ type: "MemoryPressure" }, { type: "DiskPressure", endsInSeconds: 250 }],
     thresholds: [{ ...memory!, kind: "soft", available: "80Mi", met: true, evictsInSeconds: 12 }, ...others],
@@ -88,12 +88,12 @@ const shutdowns: [title: string, shutdown: NodeExplanation["shutdown"], lines: s
 for (const [title, shutdown, lines] of shutdowns)
   test(`a node is explained with ${title}`, () =>
     assert.deepEqual(
-      nodeExplanationLines({ ...calm, shutdown }).slice(1, -3),
+      nodeExplanationLines({ ...healthy, shutdown }).slice(1, -3),
       lines.map((line) => `  ${line}`),
     ));
 
 test("a node without thresholds is explained, too", () =>
-  assert.deepEqual(nodeExplanationLines({ ...calm, thresholds: [] }), [
+  assert.deepEqual(nodeExplanationLines({ ...healthy, thresholds: [] }), [
     "vm  nothing is low, and the node is ready",
     "  no eviction thresholds are configured",
   ]));

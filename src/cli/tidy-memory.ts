@@ -6,7 +6,7 @@ import { releaseProgramPages } from "../lib/host/program-pages.ts";
 
 /** By then, pods that ran before a restart have been taken over. */
 const firstMs = 10_000;
-/** Pages in use are mapped again within milliseconds of CPU time. */
+/** Pages in use are faulted in again within milliseconds of CPU time. */
 const everyMs = 10 * 60_000;
 
 /**

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type FakePodParts, fakePod } from "../lib/model/fake-pod.ts";
 import type { Pod } from "../lib/model/pod.ts";
-import { explainUnscheduled, type ScheduledNode, unscheduledPods } from "./unscheduled-pods.ts";
+import { explainUnscheduled, type SchedulerNode, unscheduledPods } from "./unscheduled-pods.ts";
 
-const node: ScheduledNode = {
+const node: SchedulerNode = {
   metadata: { name: "n1", labels: { zone: "a" } },
   status: { allocatable: { cpu: "2", memory: "4Gi", pods: "110" } },
 };
 const tainted = { ...node, spec: { taints: [{ key: "k", value: "v", effect: "NoSchedule" }] } };
 const message = "0/1 nodes are available: 1 reason.";
-const unfit = "Unschedulable: 0/1 nodes are available: 1 reason";
+const unschedulable = "Unschedulable: 0/1 nodes are available: 1 reason";
 
 function waiting(parts: FakePodParts, condition: object = {}): Pod {
   const pod = fakePod(parts);
@@ -24,19 +24,19 @@ function waiting(parts: FakePodParts, condition: object = {}): Pod {
   } as Pod;
 }
 
-const table: [rule: string, pod: Pod, cause: string, on?: ScheduledNode][] = [
+const table: [rule: string, pod: Pod, cause: string, on?: SchedulerNode][] = [
   [
     "the label",
     waiting({ spec: { nodeSelector: { disk: "ssd" } } }),
-    `${unfit}: nodeSelector disk=ssd: the node has no label disk`,
+    `${unschedulable}: nodeSelector disk=ssd: the node has no label disk`,
   ],
-  ["the taint, including NoSchedule", waiting({}), `${unfit}: taint k=v:NoSchedule`, tainted],
+  ["the taint, including NoSchedule", waiting({}), `${unschedulable}: taint k=v:NoSchedule`, tainted],
   [
     "the amount",
     waiting({ spec: { containers: [{ resources: { requests: { cpu: "3" } } }] } }),
-    `${unfit}: Node didn't have enough resource: cpu, requested: 3000, used: 0, capacity: 2000`,
+    `${unschedulable}: Node didn't have enough resource: cpu, requested: 3000, used: 0, capacity: 2000`,
   ],
-  ["the scheduler's message, if nothing else is known", waiting({}), unfit],
+  ["the scheduler's message, if nothing else is known", waiting({}), unschedulable],
   [
     "scheduling gates",
     waiting({ spec: { schedulingGates: [{ name: "example.com/a" }, { name: "example.com/b" }] } }),

@@ -11,7 +11,7 @@ import type { Pod } from "../lib/model/pod.ts";
 import type { PodExplanation } from "../lib/model/pod-explanation.ts";
 
 /** The parts of the node that the scheduler considers. */
-export interface ScheduledNode {
+export interface SchedulerNode {
   readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
   readonly spec?: { readonly taints?: readonly Taint[] };
   readonly status?: { readonly allocatable?: Readonly<Record<string, string>> };
@@ -36,7 +36,7 @@ export async function unscheduledPods(socketPath: string): Promise<PodExplanatio
       api.request<{ items: T[] }>({ method: "GET", path, query, timeoutMs });
     const { items } = await get<Pod>("/api/v1/pods", { fieldSelector: "spec.nodeName=" });
     if (items.length === 0) return [];
-    const [node] = (await get<ScheduledNode>("/api/v1/nodes")).items;
+    const [node] = (await get<SchedulerNode>("/api/v1/nodes")).items;
     return items.map((pod) => explainUnscheduled(pod, node));
   } catch {
     return [];
@@ -45,7 +45,7 @@ export async function unscheduledPods(socketPath: string): Promise<PodExplanatio
   }
 }
 
-export function explainUnscheduled(pod: Pod, node: ScheduledNode | undefined): PodExplanation {
+export function explainUnscheduled(pod: Pod, node: SchedulerNode | undefined): PodExplanation {
   const { namespace, name, uid, creationTimestamp } = pod.metadata;
   return {
     ...{ namespace, name, uid, source: "api", phase: pod.status?.phase ?? "Pending", ready: false },
@@ -55,17 +55,17 @@ export function explainUnscheduled(pod: Pod, node: ScheduledNode | undefined): P
   };
 }
 
-function causeOf(pod: Pod, node: ScheduledNode | undefined): string {
+function causeOf(pod: Pod, node: SchedulerNode | undefined): string {
   const gates = pod.spec.schedulingGates ?? [];
   if (gates.length > 0) return `SchedulingGated: ${gates.map((gate) => gate.name).join(", ")}`;
   const condition = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
   if (condition?.status !== "False") return `waiting for scheduler ${pod.spec.schedulerName ?? ""}`.trim();
-  const detail = node && unfitReason(pod, node);
+  const detail = node && filterFailure(pod, node);
   return [condition.reason, condition.message?.replace(/\.$/, ""), detail].filter(Boolean).join(": ");
 }
 
 /** The label, taint or amount that does not fit; the scheduler's message only has the number of nodes. */
-function unfitReason(pod: Pod, { metadata, spec, status }: ScheduledNode): string | undefined {
+function filterFailure(pod: Pod, { metadata, spec, status }: SchedulerNode): string | undefined {
   const taint = untoleratedTaint(pod, spec?.taints ?? [], ["NoSchedule", "NoExecute"]);
   if (taint) return `taint ${taintText(taint)}`;
   const node = { name: metadata.name, labels: metadata.labels ?? {} };

@@ -70,7 +70,7 @@ export function createConsole(o: ConsoleOptions): NodeConsole {
       return await logins.useLink(exchange, path.query);
     }
     if (method !== "GET" && method !== "HEAD") throw methodNotAllowed(["GET", "HEAD"]);
-    if (first === undefined && !path.hasSlash)
+    if (first === undefined && !path.hasTrailingSlash)
       return reply(response, 308, "text/plain; charset=utf-8", "", { location: "/console/" });
     if (first !== undefined && (first !== "assets" || path.segments.length !== 2)) throw notFound();
     await files.serve(request, response, path.segments.join("/") || "index.html");

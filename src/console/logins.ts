@@ -12,7 +12,7 @@ import { consolePath, type LoginInfo, type Session } from "./protocol.ts";
 import { cookieHeader, cookieName, readCookie } from "./sessions/cookie.ts";
 import { OneTimeTokens } from "./sessions/one-time-tokens.ts";
 import type { PersistedSessions } from "./sessions/persisted-sessions.ts";
-import { secretKey } from "./sessions/secrets.ts";
+import { secretHash } from "./sessions/secrets.ts";
 import { type ConsoleSession, Sessions } from "./sessions/sessions.ts";
 
 const linkValidMs = 30 * 60_000;
@@ -54,7 +54,7 @@ export class Logins {
         handle: async ({ request, response }) => {
           const cookie = this.#cookie(request) ?? "";
           this.#sessions.end(cookie);
-          await this.#persisted?.remove(secretKey(cookie));
+          await this.#persisted?.remove(secretHash(cookie));
           this.#setCookie(response, undefined, 0);
           response.writeHead(204).end();
         },
@@ -120,7 +120,7 @@ export class Logins {
     const user = { name: "root (link)", groups: [] };
     const { id, session } = this.#sessions.create(user, { isLocal: true, validMs });
     await this.#persisted?.add(id, session);
-    const key = secretKey(id);
+    const key = secretHash(id);
     whenAborted(session.ended, () => void this.#persisted?.remove(key));
     this.#setCookie(response, id, validMs);
     return session;

@@ -1,6 +1,6 @@
 /**
  * The protocol between the console page and the node: URLs, cookies, headers and all JSON bodies. The page imports this file, so it has
- * no imports and no dependencies on Node.
+ * no imports and no dependencies on Node.js.
  *
  * | request | response |
  * |---|---|
@@ -293,7 +293,7 @@ export interface VolumeDetail {
   readonly name: string;
   /** "ConfigMap", "Secret", "EmptyDir", "HostPath", "PersistentVolumeClaim", "Projected", "DownwardAPI", "CSI", … */
   readonly kind: string;
-  /** Name of the object, path or claim; "" if there is none. Never content. */
+  /** Name of the object or PVC, or path; "" if there is none. Never content. */
   readonly detail: string;
   /** Null if the pod does not wait for it; otherwise why it is not mounted. */
   readonly problem: string | null;
@@ -361,6 +361,7 @@ export interface NodeState {
     readonly os: string;
     readonly architecture: string;
     readonly cgroups: string;
+    /** The version of Node.js. */
     readonly node: string;
   };
   readonly addresses: readonly string[];

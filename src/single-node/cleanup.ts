@@ -33,14 +33,14 @@ export async function cleanUpNode(files: NodeFiles, options: CleanupOptions): Pr
   const { logger = silentLogger, clock = systemClock } = options;
   const remaining: string[] = [];
   const taskIds = containerIds(files);
-  const { killed, orphans, survivors } = await killProcesses(files, taskIds, clock);
+  const { killed, containerCgroups, survivors } = await killProcesses(files, taskIds, clock);
   remaining.push(...survivors.map((p) => `process ${p.pid} (${p.args.join(" ")})`));
   const unmounted = await unmountAll(files, remaining);
   remaining.push(...(await removeNetwork(files)));
   removeShimSockets(files);
   const hierarchies = cgroupMounts(readMounts());
   const cgroups = hierarchies.flatMap((mount) =>
-    [files.cgroupRoot, ...orphans].map((path) => join(mount, path)),
+    [files.cgroupRoot, ...containerCgroups].map((path) => join(mount, path)),
   );
   remaining.push(...(await removeCgroups(cgroups, clock)).map((dir) => `cgroup ${dir}`));
   removeFiles(files, options.keep, remaining);
@@ -59,14 +59,16 @@ export async function cleanUpNode(files: NodeFiles, options: CleanupOptions): Pr
 async function killProcesses(files: NodeFiles, taskIds: ReadonlySet<string>, clock: Clock) {
   const deadline = msFromNow(clock, 10_000);
   const killed = new Set<number>();
-  const orphans = new Set<string>();
+  // They may be outside of the cgroup of the node: those of containers that named no parent.
+  const containerCgroups = new Set<string>();
   for (;;) {
     const { api, containerd, containers, shims } = processesOfNode(files, readProcesses(), process.pid);
     const alive = [...containerd, ...api, ...containers, ...shims].filter((p) => !p.zombie);
     if (alive.length === 0 || clock.monotonic() >= deadline) {
-      return { killed: killed.size, orphans: [...orphans], survivors: alive };
+      return { killed: killed.size, containerCgroups: [...containerCgroups], survivors: alive };
     }
-    for (const path of containers.flatMap(cgroupPaths)) if (taskIds.has(basename(path))) orphans.add(path);
+    for (const path of containers.flatMap(cgroupPaths))
+      if (taskIds.has(basename(path))) containerCgroups.add(path);
     for (const { pid } of alive) {
       killed.add(pid);
       try {
@@ -79,7 +81,7 @@ async function killProcesses(files: NodeFiles, taskIds: ReadonlySet<string>, clo
   }
 }
 
-/** Container cgroups outside of the node's own: of containers that named no parent. */
+/** The paths in /proc/<pid>/cgroup, one for each hierarchy. */
 function cgroupPaths(p: ProcessInfo): string[] {
   return p.cgroups.map((line) => line.split(":").slice(2).join(":"));
 }

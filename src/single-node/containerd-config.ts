@@ -103,7 +103,7 @@ function version3(settings: ContainerdSettings): Table {
       "io.containerd.cri.v1.runtime": {
         ...criBehaviour,
         enable_cdi: true,
-        // Drivers of devices write to the directories of the host, unless configured otherwise.
+        // DRA drivers and device plugins write CDI specifications to the directories of the host, unless configured otherwise.
         cdi_spec_dirs: ["/etc/cdi", "/var/run/cdi", files.containerd.cdi],
         cni: { bin_dirs: [settings.cniDir], conf_dir: files.cni.conf },
         containerd: { default_runtime_name: "runc", runtimes: runtimes(settings) },

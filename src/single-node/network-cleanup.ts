@@ -16,7 +16,7 @@ export async function recordSharedChains(files: NodeFiles): Promise<void> {
   if (!save) return;
   // A kernel without a nat table has no chains either; the first pod will report the error.
   const table = await run(save, ["-t", "nat"]).catch(() => "");
-  if (hasSharedChains(table)) writeFileSync(sharedChainsNote(files), "");
+  if (hasSharedChains(table)) writeFileSync(sharedChainsMarker(files), "");
 }
 
 /**
@@ -40,7 +40,7 @@ async function removeRules(files: NodeFiles): Promise<void> {
   // Without a network the node has no rules, and running iptables would create its tables.
   if (!iptables || !save || !existsSync(files.cni.conf)) return;
   const table = await run(save, ["-t", "nat"]);
-  const removal = planRuleRemoval(table, files.network, !existsSync(sharedChainsNote(files)));
+  const removal = planRuleRemoval(table, files.network, !existsSync(sharedChainsMarker(files)));
   for (const change of removal.own) await run(iptables, ["-w", "5", "-t", "nat", ...change]);
   const restore = findProgram("iptables-restore");
   if (!restore || removal.shared.length === 0) return;
@@ -49,7 +49,7 @@ async function removeRules(files: NodeFiles): Promise<void> {
   await run(restore, ["-w", "5", "--noflush"], { input }).catch(() => {});
 }
 
-function sharedChainsNote(files: NodeFiles): string {
+function sharedChainsMarker(files: NodeFiles): string {
   return join(dirname(files.cni.conf), "host-ports-in-use-before");
 }
 
@@ -68,8 +68,8 @@ function isResultOf(name: string, network: string): boolean {
 }
 
 /**
- * The kernel removes veth pairs with their network namespace, but a namespace is kept by each copy of the mount table that another
- * container engine has created: the ports are removed by name.
+ * The kernel removes veth pairs with their network namespace, but each mount namespace that another container engine has created may
+ * still have the bind mount of the network namespace, which keeps it: the ports are removed by name.
  */
 async function removeBridge(bridge: string): Promise<string[]> {
   const ports = `/sys/class/net/${bridge}/brif`;

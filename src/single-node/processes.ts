@@ -63,15 +63,15 @@ function descendants(all: readonly ProcessInfo[], roots: ReadonlySet<number>): S
 }
 
 export function readProcesses(): ProcessInfo[] {
-  const ownMounts = readlinkSync("/proc/self/ns/mnt");
+  const ownMountNs = readlinkSync("/proc/self/ns/mnt");
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
-    .map((name) => readProcess(Number(name), ownMounts))
+    .map((name) => readProcess(Number(name), ownMountNs))
     .filter((p) => p !== undefined);
 }
 
 /** Undefined if the process does not exist. */
-export function readProcess(pid: number, ownMounts?: string): ProcessInfo | undefined {
+export function readProcess(pid: number, ownMountNs?: string): ProcessInfo | undefined {
   const read = (file: string) => readFileSync(`/proc/${pid}/${file}`, "utf8");
   try {
     const stat = read("stat");
@@ -85,16 +85,16 @@ export function readProcess(pid: number, ownMounts?: string): ProcessInfo | unde
       zombie,
       args: read("cmdline").split("\0").slice(0, -1),
       cgroups: read("cgroup").split("\n").filter(Boolean),
-      rootMount: ownMounts && !zombie ? foreignRoot(pid, ownMounts) : undefined,
+      rootMount: ownMountNs && !zombie ? foreignRoot(pid, ownMountNs) : undefined,
     };
   } catch {
     return undefined;
   }
 }
 
-function foreignRoot(pid: number, ownMounts: string): string | undefined {
+function foreignRoot(pid: number, ownMountNs: string): string | undefined {
   try {
-    if (readlinkSync(`/proc/${pid}/ns/mnt`) === ownMounts) return undefined;
+    if (readlinkSync(`/proc/${pid}/ns/mnt`) === ownMountNs) return undefined;
     const lines = readFileSync(`/proc/${pid}/mountinfo`, "utf8").split("\n");
     return lines.find((line) => line.split(" ")[4] === "/");
   } catch {

@@ -108,7 +108,7 @@ export class BenchCluster {
   }
 
   /** Waits until the runtime has no sandbox, and removes the events that the next kubelet would otherwise receive at once. */
-  async becomesEmpty(): Promise<void> {
+  async waitUntilEmpty(): Promise<void> {
     await until("all sandboxes are gone", async () => (await this.cri.listPodSandboxes()).length === 0);
     await this.#drainEvents();
   }

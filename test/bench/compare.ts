@@ -8,7 +8,7 @@ import { type KubeletProgram, kubeletProgram } from "./bench-kubelet.ts";
 import { chart } from "./chart.ts";
 import { type Column, type Measured, rowsOf } from "./figures.ts";
 import { measureKubelet, remove, start } from "./kubelet-figures.ts";
-import { captionOf, conditionsOf } from "./machine.ts";
+import { captionOf, environmentOf } from "./machine.ts";
 import { type OptionTable, type OptionValues, UsageError } from "./options.ts";
 import { type RecordedPod, recordPod } from "./recorded-pod.ts";
 import { measureFloor, type Sizes } from "./runtime-floor.ts";
@@ -42,16 +42,16 @@ export async function run(o: OptionValues<typeof options>): Promise<boolean> {
     ...{ containerd: "2.x", pods: o.pods, kubeconfig: o.kubeconfig && resolve(o.kubeconfig) },
   });
   try {
-    const conditions = await conditionsOf(cluster, programs);
+    const environment = await environmentOf(cluster, programs);
     const recorded = await warmUp(cluster, programs);
     const sizes: Sizes = { pods: o.pods, samples: o.samples, windowSeconds: o.seconds };
     const columns = await measure(cluster, programs, recorded, sizes, o.rounds);
     const rows = rowsOf(columns, o.pods);
-    const caption = captionOf(conditions, o.pods, o.rounds);
+    const caption = captionOf(environment, o.pods, o.rounds);
     const over = overTarget(rows, columns);
     console.log(["", caption, "", table(rows, columns), ...over].join("\n"));
     const { pods, rounds, seconds, samples } = o;
-    const report = { ...conditions, options: { pods, rounds, seconds, samples }, columns, rows };
+    const report = { ...environment, options: { pods, rounds, seconds, samples }, columns, rows };
     if (o.json !== undefined) writeFileSync(o.json, `${JSON.stringify(report, null, 1)}\n`);
     if (o.svg !== undefined) writeFileSync(o.svg, chart(rows, columns, caption));
     return !o.check || !over.some((line) => line.includes(`, ${programs[0]!.name}:`));
@@ -77,7 +77,7 @@ async function warmUp(cluster: BenchCluster, programs: readonly KubeletProgram[]
     const [container] = await cluster.running();
     recorded ??= await recordPod(cluster.node.endpoint, container!.podSandboxId, container!.id);
     await remove(cluster, ["warm-up"]);
-    await cluster.becomesEmpty();
+    await cluster.waitUntilEmpty();
     await kubelet.stop();
   }
   return recorded!;

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 
-/** The settings that a kubelet sets at startup, unless it has a flag against it. */
+/** The settings that a kubelet sets at startup; kubelet-ts does not with `--keep-kernel-tunables`. */
 const files = [
   "vm/overcommit_memory",
   "vm/panic_on_oom",

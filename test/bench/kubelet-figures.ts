@@ -9,7 +9,7 @@ import { until } from "./until.ts";
 
 /** After the last pod is Ready a kubelet still sends events. */
 const settleMs = 2000;
-const longestCalmMs = 10_000;
+const maxSettleMs = 10_000;
 
 /** All figures of one kubelet, from its start on an empty node to its stop. */
 export async function measureKubelet(
@@ -33,7 +33,7 @@ export async function measureKubelet(
     const restartToPod = (readyAt! - kubelet.startedAt) / 1000;
     await remove(cluster, ["restarted"]);
     const deleteAll = await remove(cluster, names);
-    await cluster.becomesEmpty();
+    await cluster.waitUntilEmpty();
     return {
       ...{ ...started.figures, ...one, ...burst, killedToRunning, restartToPod, deleteAll },
       ...{ idleCpu: idle.cpuPercent, idleMemory: idle.memory },
@@ -129,7 +129,7 @@ async function window(
   kubelet: RunningKubelet,
   seconds: number,
 ): Promise<{ cpuPercent: number; memory: number }> {
-  await pause(Math.min(longestCalmMs, seconds * 1000));
+  await pause(Math.min(maxSettleMs, seconds * 1000));
   const [from, before] = [preciseNow(), threadCpuMs(kubelet.pid)];
   await pause(seconds * 1000);
   const used = cpuBetween(before, threadCpuMs(kubelet.pid));

@@ -4,7 +4,7 @@ import type { BenchCluster } from "./bench-cluster.ts";
 import type { KubeletProgram } from "./bench-kubelet.ts";
 
 /** The machine and the versions of a run, for its report. */
-export interface Conditions {
+export interface Environment {
   readonly date: string;
   readonly machine: string;
   readonly runtime: string;
@@ -14,10 +14,10 @@ export interface Conditions {
   readonly kubelets: readonly { readonly name: string; readonly version: string; readonly node?: string }[];
 }
 
-export async function conditionsOf(
+export async function environmentOf(
   cluster: BenchCluster,
   kubelets: readonly KubeletProgram[],
-): Promise<Conditions> {
+): Promise<Environment> {
   const { runtimeName, runtimeVersion } = await cluster.cri.version();
   const memory = Math.round(totalmem() / 1024 ** 3);
   const processor = cpus()[0]?.model.trim() ?? "unknown processor";
@@ -35,17 +35,17 @@ export async function conditionsOf(
 }
 
 /** One line about a run. */
-export function captionOf(conditions: Conditions, pods: number, rounds: number): string {
-  const kubelets = conditions.kubelets.map(({ name, version }) => `${name} ${version}`);
-  const { loadBefore } = conditions;
+export function captionOf(environment: Environment, pods: number, rounds: number): string {
+  const kubelets = environment.kubelets.map(({ name, version }) => `${name} ${version}`);
+  const { loadBefore } = environment;
   const load = loadBefore < 1 ? [] : [`load average ${loadBefore.toFixed(0)} from other work`];
   const runs = rounds === 1 ? "1 round" : `medians of ${rounds} rounds`;
   return [
     `${pods} pods, ${runs}`,
-    conditions.date,
-    conditions.machine,
-    conditions.runtime,
-    conditions.api,
+    environment.date,
+    environment.machine,
+    environment.runtime,
+    environment.api,
     ...kubelets,
     ...load,
   ].join("; ");

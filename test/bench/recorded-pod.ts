@@ -12,7 +12,7 @@ import {
 } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { cgroupFilesystem, detectLayout } from "../../src/lib/host/cgroups/mounted-cgroups.ts";
 
-/** The requests of the kubelet for one pod, as reported by the runtime: the baseline sends the same. */
+/** The requests of the kubelet for one pod, as reported by the runtime: the runtime floor sends the same. */
 export interface RecordedPod {
   uid: string;
   name: string;

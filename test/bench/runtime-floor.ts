@@ -50,7 +50,7 @@ export async function measureFloor(
   const killed = await killAndRun(cluster, running.slice(0, samples));
   const deleteAll = await timed(() => parallel(running, (one) => remove(cluster, one)));
   for (const pod of copies) await pod.cleanUp();
-  await cluster.becomesEmpty();
+  await cluster.waitUntilEmpty();
   const seconds = (ms: number) => ms / 1000;
   return {
     onePod: seconds(median(onePod)),

@@ -99,10 +99,10 @@ export class MockConsole {
       });
     }
     if (path === "/console/api/stream") return this.#stream(response);
-    this.#answer(path.slice("/console/api/".length), body, response);
+    this.#respond(path.slice("/console/api/".length), body, response);
   }
 
-  #answer(path: string, body: string, response: ServerResponse): void {
+  #respond(path: string, body: string, response: ServerResponse): void {
     const [kind, uid = "", what, name] = path.split("/");
     const now = this.#clock();
     const pod = this.pods.get(uid);

@@ -74,8 +74,8 @@ describe(long("the console of kubelet up"), () => {
     assert.equal(detail.mayDelete, false);
     const { yaml } = await client.get<PodYaml>(`/pods/${uid}/yaml`);
     assert.match(yaml, /^ {2}phase: Running$/m);
-    const refused = await client.post(`/pods/${uid}/delete`, {});
-    assert.deepEqual([refused.status, refused.body.error?.code], [409, "conflict"]);
+    const rejected = await client.post(`/pods/${uid}/delete`, {});
+    assert.deepEqual([rejected.status, rejected.body.error?.code], [409, "conflict"]);
   });
 
   test("a pod is applied, shows its log, runs a command, restarts and is deleted", async () => {
@@ -158,7 +158,7 @@ describe(long("the console of kubelet up"), () => {
 function exec(client: ConsoleClient, uid: string, command: readonly string[]): Promise<string> {
   const query = command.map((part) => `command=${encodeURIComponent(part)}`).join("&");
   const url = `${client.origin.replace("http", "ws")}/console/api/pods/${uid}/exec/main?${query}&stdout=true`;
-  // Node's own client accepts headers; its types do not have them.
+  // Node.js's own client accepts headers; its types do not have them.
   const options = { protocols: "v5.channel.k8s.io", headers: client.headers } as unknown as string;
   const socket = new WebSocket(url, options);
   socket.binaryType = "arraybuffer";

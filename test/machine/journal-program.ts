@@ -1,5 +1,5 @@
 // Runs in a guest: sends each query of the command line to /logs/, with the journal of the guest, and prints the responses as JSON. A query that
-// starts with "!" is a shell command that is run instead, and one that starts with "&" is run while the next query is answered.
+// starts with "!" is a shell command that is run instead, and one that starts with "&" is run during the next query.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { TestContext } from "node:test";

@@ -46,7 +46,7 @@ export class Machine {
   readonly #dir: string;
   readonly #start: () => ChildProcess;
   #kernel: ChildProcess;
-  #line: Duplex;
+  #serialLine: Duplex;
   #exited: Promise<void>;
   /** The next ones that the guest reports. */
   #ready = Promise.withResolvers<void>();
@@ -60,7 +60,7 @@ export class Machine {
     this.#dir = dir;
     this.#start = start;
     this.#kernel = start();
-    this.#line = this.#lineOf(this.#kernel);
+    this.#serialLine = this.#serialLineOf(this.#kernel);
     this.#exited = exitOf(this.#kernel);
   }
 
@@ -112,7 +112,7 @@ export class Machine {
     writeFileSync(file("sh"), script);
     const result = Promise.withResolvers<number>();
     this.#waiting.set(id, result);
-    this.#line.write(`${id}\n`);
+    this.#serialLine.write(`${id}\n`);
     const code = await this.#withTimeout(
       result.promise,
       options.timeoutMs ?? commandTimeoutMs,
@@ -169,7 +169,7 @@ export class Machine {
     await this.#shutDown(script, () => this.#exited);
     await this.#untilEnded();
     this.#kernel = this.#start();
-    this.#line = this.#lineOf(this.#kernel);
+    this.#serialLine = this.#serialLineOf(this.#kernel);
     this.#exited = exitOf(this.#kernel);
     await this.#untilReady();
   }
@@ -240,7 +240,7 @@ export class Machine {
   }
 
   /** The guest closes its end when it powers off. */
-  #lineOf(kernel: ChildProcess): Duplex {
+  #serialLineOf(kernel: ChildProcess): Duplex {
     const line = (kernel.stdio[3] as Duplex).on("error", () => {});
     createInterface(line)
       .on("line", (text) => {

@@ -13,8 +13,8 @@ const config = {
   shutdownGracePeriodCriticalPods: "30s",
   nodeStatusUpdateFrequency: "5s",
 };
-/** A directory of the guest's disk, in which pods write when something happens to them. */
-const journal = "/var/lib/journal-of-pods";
+/** A directory of the guest's disk, in which pods note their hooks and signals. */
+const notesDir = "/var/lib/journal-of-pods";
 const hookSeconds = 5;
 const stubbornSeconds = 15;
 
@@ -40,7 +40,7 @@ ExecStart=/bin/bash /usr/local/sbin/node-setup
 `,
   );
   await machine.sh(`set -e
-    mkdir -p ${journal} ${guestPaths.project} /etc/systemd/system/multi-user.target.wants
+    mkdir -p ${notesDir} ${guestPaths.project} /etc/systemd/system/multi-user.target.wants
     for unit in node-setup kubelet; do
       ln -s /etc/systemd/system/$unit.service /etc/systemd/system/multi-user.target.wants/
     done
@@ -55,7 +55,7 @@ function notingPod(onTerm: string, more: object = {}, preStop = true) {
   const hook = `${note("hook")}; sleep ${hookSeconds}; ${note("hook-done")}`;
   return {
     volumes: [
-      { name: "journal", hostPath: { path: journal } },
+      { name: "journal", hostPath: { path: notesDir } },
       { name: "memory", emptyDir: { medium: "Memory" } },
     ],
     containers: [
@@ -100,13 +100,13 @@ describeOnMachine("a node that is shut down and started again", () => {
       assert.equal(condition?.status, status, condition?.message);
       if (text) assert.equal(condition?.message, text);
     }, 240_000);
-  const locked = () =>
+  const hasInhibitorLock = () =>
     node.waitFor(async () =>
       assert.match(await node.machine.sh("systemd-inhibit --list --no-legend"), /kubelet.*shutdown.*delay/),
     );
   /** When a pod noted something for the first time, in seconds. */
   const noted = async (pod: string, what: string) => {
-    const lines = (await node.machine.sh(`cat ${journal}/${pod}`)).trim().split("\n");
+    const lines = (await node.machine.sh(`cat ${notesDir}/${pod}`)).trim().split("\n");
     const times = lines
       .filter((line) => line.startsWith(`${what} `))
       .map((line) => Number(line.split(" ")[1]));
@@ -116,7 +116,7 @@ describeOnMachine("a node that is shut down and started again", () => {
 
   test("a reboot that fails leaves a node that accepts pods and delays the next one", async () => {
     const { machine } = node;
-    await locked();
+    await hasInhibitorLock();
     assert.match(
       await machine.sh(
         "busctl get-property org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager InhibitDelayMaxUSec",
@@ -125,7 +125,7 @@ describeOnMachine("a node that is shut down and started again", () => {
     );
     await node.api.addPod("early", { containers: [{ name: "c" }] });
     await runs("early");
-    // A second lock holds the machine until its target can no longer be started.
+    // A second inhibitor lock delays the reboot until reboot.target can no longer be started.
     const lock = "systemd-inhibit --what=shutdown --who=test --why=test --mode=delay sleep 600";
     await machine.sh(`setsid ${lock} >/dev/null 2>&1 & echo $! >/run/test-lock`);
     await node.waitFor(async () =>
@@ -146,7 +146,7 @@ describeOnMachine("a node that is shut down and started again", () => {
       ),
     );
     await machine.sh("systemctl unmask --runtime reboot.target");
-    await locked();
+    await hasInhibitorLock();
     await readyIs("True");
   });
 
@@ -247,7 +247,7 @@ describeOnMachine("a node that is shut down and started again", () => {
     assert.ok(state.endTime > state.startTime, JSON.stringify(state));
     await api.addPod("next", { containers: [{ name: "c" }] });
     await runs("next");
-    await locked();
+    await hasInhibitorLock();
   });
 
   test("a node that is powered off and on runs its static pods again, and no pod of before", async () => {

@@ -20,7 +20,7 @@ export const relations = {
   Suggests: "kubectl, kubeadm, nfs-common, open-iscsi",
 };
 
-/** The files of the package. `program`: bin, dist and Node; `documents`: below /usr/share/doc/kubelet-ts. */
+/** The files of the package. `program`: bin, dist and Node.js; `documents`: below /usr/share/doc/kubelet-ts. */
 export function debianTree({ root, program, documents, shellFiles, man }) {
   const packaging = (name) => file(readFileSync(`${root}packaging/${name}`));
   return merge(

@@ -39,7 +39,7 @@ function nativeTree(npm, arch) {
   ]);
 }
 
-/** Node, where bin/kubelet looks for it. */
+/** Node.js, where bin/kubelet looks for it. */
 export function nodeTree({ npm, arch }) {
   const name = nodePackage(arch);
   return new Map([[`node_modules/${name}/bin/node`, file(npm.read(name, "bin/node"), executable)]]);

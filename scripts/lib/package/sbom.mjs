@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 export function sbom({ release, arch, packages, node, nodeParts }) {
   const nodeComponent = {
     ...npmComponent(node),
-    // Libraries that are linked into Node, as it reports them.
+    // Libraries that are linked into Node.js, as it reports them.
     components: Object.entries(nodeParts)
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, version]) => ({ type: "library", "bom-ref": `${node.name}/${name}`, name, version })),

@@ -1,7 +1,7 @@
 /** The decoded segments after /console, and the query; undefined if no path of the console looks like this. */
 export interface RequestPath {
   readonly segments: readonly string[];
-  readonly hasSlash: boolean;
+  readonly hasTrailingSlash: boolean;
   readonly query: URLSearchParams;
 }
 
@@ -21,8 +21,8 @@ export function requestPath(url: string | undefined): RequestPath | undefined {
     if (segment === undefined || !isName(segment)) return undefined;
     segments.push(segment);
   }
-  const hasSlash = path.endsWith("/");
-  return { segments, hasSlash, query: new URLSearchParams(search) };
+  const hasTrailingSlash = path.endsWith("/");
+  return { segments, hasTrailingSlash, query: new URLSearchParams(search) };
 }
 
 function splitQuery(url: string): [string, string] {

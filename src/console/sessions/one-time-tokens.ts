@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/base/clock.ts";
 import { type MonotonicTime, plusMs } from "../../lib/base/time.ts";
-import { newSecret, secretKey } from "./secrets.ts";
+import { newSecret, secretHash } from "./secrets.ts";
 
 const maxTokens = 32;
 
@@ -20,13 +20,13 @@ export class OneTimeTokens {
     const token = newSecret();
     const [oldest] = this.#expiry.keys();
     if (this.#expiry.size >= maxTokens && oldest !== undefined) this.#expiry.delete(oldest);
-    this.#expiry.set(secretKey(token), plusMs(this.#clock.monotonic(), this.#validMs));
+    this.#expiry.set(secretHash(token), plusMs(this.#clock.monotonic(), this.#validMs));
     return token;
   }
 
   /** True for the first use of a token that has not expired. */
   use(token: string): boolean {
-    const key = secretKey(token);
+    const key = secretHash(token);
     const expiry = this.#expiry.get(key);
     this.#expiry.delete(key);
     return expiry !== undefined && this.#clock.monotonic() < expiry;

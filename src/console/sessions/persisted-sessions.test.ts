@@ -7,7 +7,7 @@ import { FakeClock } from "../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
 import { epochMs, plusMs } from "../../lib/base/time.ts";
 import { PersistedSessions, resumeProof } from "./persisted-sessions.ts";
-import { secretKey } from "./secrets.ts";
+import { secretHash } from "./secrets.ts";
 
 const origin = "http://127.0.0.1:10280";
 
@@ -48,7 +48,7 @@ test("a session that has expired or was removed is not resumed", async (t) => {
   const first = start();
   await first.add("expires", { resumeKey: "key", expiresAt });
   await first.add("ends", { resumeKey: "key", expiresAt });
-  await first.remove(secretKey("ends"));
+  await first.remove(secretHash("ends"));
   const next = start();
   assert.deepEqual([next.has("expires"), next.has("ends")], [true, false]);
   await clock.advance(1000);
@@ -60,7 +60,7 @@ test("the sessions of an agent that stops are kept", async (t) => {
   const first = start();
   await first.add("cookie", { resumeKey: "key", expiresAt });
   first.close();
-  await first.remove(secretKey("cookie"));
+  await first.remove(secretHash("cookie"));
   assert.equal(start().has("cookie"), true);
 });
 

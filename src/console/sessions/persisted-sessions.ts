@@ -5,7 +5,7 @@ import { messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { epochMs } from "../../lib/base/time.ts";
 import { replaceDurably } from "../../lib/host/durable-file.ts";
-import { newSecret, secretKey } from "./secrets.ts";
+import { newSecret, secretHash } from "./secrets.ts";
 
 const maxPersisted = 64;
 
@@ -46,7 +46,7 @@ export class PersistedSessions {
 
   /** Resolves when the session is in the file. */
   async add(cookie: string, { resumeKey, expiresAt }: Omit<PersistedSession, "id">): Promise<void> {
-    const added = { id: secretKey(cookie), resumeKey, expiresAt };
+    const added = { id: secretHash(cookie), resumeKey, expiresAt };
     this.#persisted = [...this.#valid(), added].slice(-maxPersisted);
     await this.#write();
   }
@@ -74,7 +74,7 @@ export class PersistedSessions {
   }
 
   #find(cookie: string): PersistedSession | undefined {
-    const id = secretKey(cookie);
+    const id = secretHash(cookie);
     return this.#valid().find((persisted) => persisted.id === id);
   }
 
@@ -102,7 +102,7 @@ export function resumeProof(resumeKey: string, challenge: string, origin: string
 }
 
 function isEqual(a: string, b: string): boolean {
-  return timingSafeEqual(Buffer.from(secretKey(a)), Buffer.from(secretKey(b)));
+  return timingSafeEqual(Buffer.from(secretHash(a)), Buffer.from(secretHash(b)));
 }
 
 /** None if the file does not exist, or is not one of ours. */

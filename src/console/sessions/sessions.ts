@@ -1,7 +1,7 @@
 import type { Clock } from "../../lib/base/clock.ts";
 import { epochMs, type MonotonicTime, plusMs } from "../../lib/base/time.ts";
 import type { ConsoleUser } from "../../lib/model/console-node.ts";
-import { newSecret, secretKey } from "./secrets.ts";
+import { newSecret, secretHash } from "./secrets.ts";
 
 /** A browser that is logged in. */
 export interface ConsoleSession {
@@ -50,7 +50,7 @@ export class Sessions {
       expiresAt: epochMs(plusMs(this.#clock.wall(), o.validMs)),
     };
     const expiry = plusMs(this.#clock.monotonic(), o.validMs);
-    const key = secretKey(id);
+    const key = secretHash(id);
     // Open streams end with it.
     const cancelExpiry = this.#clock.after(o.validMs, () => this.#end(key));
     this.#sessions.set(key, { session, expiry, end, cancelExpiry });
@@ -59,14 +59,14 @@ export class Sessions {
 
   /** Undefined if there is none, or it has expired. */
   get(id: string): ConsoleSession | undefined {
-    const key = secretKey(id);
+    const key = secretHash(id);
     const stored = this.#sessions.get(key);
     if (stored && this.#clock.monotonic() >= stored.expiry) this.#end(key);
     return this.#sessions.get(key)?.session;
   }
 
   end(id: string): void {
-    this.#end(secretKey(id));
+    this.#end(secretHash(id));
   }
 
   endAll(): void {

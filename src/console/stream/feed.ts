@@ -84,8 +84,8 @@ export class Feed {
   readonly #viewers = new Set<OnMessage>();
   #active: Active | undefined;
   #cancelLinger: (() => void) | undefined;
-  #cancelTurn: (() => void) | undefined;
-  #lastTurn: MonotonicTime | undefined;
+  #cancelWake: (() => void) | undefined;
+  #lastWake: MonotonicTime | undefined;
   /** The newest message, and the position that it continues. */
   #newest: { readonly after: string; readonly message: FeedMessage } | undefined;
 
@@ -145,8 +145,8 @@ export class Feed {
     else this.nodeChanged();
     return () => {
       if (!this.#viewers.delete(onMessage) || this.#viewers.size > 0) return;
-      this.#cancelTurn?.();
-      this.#cancelTurn = undefined;
+      this.#cancelWake?.();
+      this.#cancelWake = undefined;
       this.#cancelLinger = this.#o.clock.after(lingerMs, () => this.stop());
     };
   }
@@ -169,12 +169,12 @@ export class Feed {
 
   /** Calls the viewers soon: all at the same time, so that they get the same message. */
   wake(): void {
-    if (this.#cancelTurn || this.#viewers.size === 0) return;
+    if (this.#cancelWake || this.#viewers.size === 0) return;
     const { clock } = this.#o;
-    const ago = this.#lastTurn === undefined ? pauseMs : msSince(clock, this.#lastTurn);
-    this.#cancelTurn = clock.after(Math.max(collectMs, pauseMs - ago), () => {
-      this.#cancelTurn = undefined;
-      this.#lastTurn = clock.monotonic();
+    const ago = this.#lastWake === undefined ? pauseMs : msSince(clock, this.#lastWake);
+    this.#cancelWake = clock.after(Math.max(collectMs, pauseMs - ago), () => {
+      this.#cancelWake = undefined;
+      this.#lastWake = clock.monotonic();
       const taken = [...this.#viewers].map((onMessage) => onMessage());
       if (taken.includes(false)) this.wake();
     });
@@ -199,8 +199,8 @@ export class Feed {
 
   stop(): void {
     this.#cancelLinger?.();
-    this.#cancelTurn?.();
-    this.#cancelTurn = undefined;
+    this.#cancelWake?.();
+    this.#cancelWake = undefined;
     this.#newest = undefined;
     this.#active?.stop.abort();
     this.#active = undefined;

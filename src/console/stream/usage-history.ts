@@ -5,7 +5,7 @@ const fields = ["cpu", "memory", "disk", "rx", "tx"] as const;
 /** How many points of each pod the snapshot has: enough for a small chart in the list. */
 const recentPoints = 60;
 
-/** Five numbers for each slot; NaN: no value. Singles are exact enough for a chart. */
+/** Five numbers for each slot; NaN: no value. Single precision is exact enough for a chart. */
 class Ring {
   readonly #values: Float32Array;
 

@@ -83,7 +83,7 @@ function condition({ type, status, reason, message, lastTransitionTime }: PodCon
   };
 }
 
-/** The kind of a volume is the name of its field. */
+/** The type of a volume is the name of its source field. */
 function volumeDetail(volume: Volume, { explanation }: ConsolePod): VolumeDetail {
   const { name, ...sources } = volume;
   const [field = "emptyDir", source] = Object.entries(sources).find(([, value]) => value !== undefined) ?? [];

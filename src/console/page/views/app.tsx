@@ -81,14 +81,14 @@ function Reconnecting() {
 function useFocusOnNavigation(shown: Route, main: { current: HTMLElement | null }): void {
   const key = shown.view === "pod" ? `pod ${shown.namespace}/${shown.name}` : shown.view;
   const before = useRef(key);
-  const user = useStore(session, (value) => value?.node);
+  const nodeName = useStore(session, (value) => value?.node);
   useEffect(() => {
-    document.title = `${titleOf(shown)} · ${user ?? "kubelet"}`;
+    document.title = `${titleOf(shown)} · ${nodeName ?? "kubelet"}`;
     if (before.current === key) return;
     before.current = key;
     scrollTo(0, 0);
     main.current?.querySelector<HTMLElement>("h1")?.focus();
-  }, [shown, key, user, main]);
+  }, [shown, key, nodeName, main]);
 }
 
 function titleOf(shown: Route): string {
