@@ -67,7 +67,7 @@ export class PressureStats {
     };
   }
 
-  /** How the disks are divided. Fails while the runtime does not respond. */
+  /** Which of nodefs, imagefs and containerfs are separate filesystems. Fails while the runtime does not respond. */
   async layout(): Promise<{ dedicatedImageFs: boolean; splitContainerFs: boolean }> {
     const { runtime, rootDir } = this.#o;
     const info = await runtime.imageFsInfo({ timeoutMs: imageFsWithinMs });

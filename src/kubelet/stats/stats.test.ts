@@ -471,7 +471,7 @@ describe("what decides about evictions", () => {
     assert.deepEqual(reads, ["space /nowhere", "volumes p3-uid"]);
   });
 
-  it("disks are divided by their devices", async () => {
+  it("nodefs, imagefs and containerfs are separate if their devices differ", async () => {
     const layoutOf = (devices: Record<string, string>) =>
       setUp(
         {
