@@ -11,7 +11,7 @@ export interface ChoiceInput {
   readonly affinity: bigint | undefined;
 }
 
-/** The plugin may have a preference. Its response is a hint: anything that is not offered is ignored. */
+/** A GetPreferredAllocation call. Its response is only a preference: anything that is not offered is ignored. */
 export interface PreferenceQuery {
   readonly kind: "query";
   readonly offered: readonly string[];
