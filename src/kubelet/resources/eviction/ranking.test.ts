@@ -105,7 +105,7 @@ const memoryTable: [rule: string, Candidate[], string][] = [
     "lonely sandboxed",
   ],
   [
-    "resources of the pod replace those of its containers",
+    "pod-level resources replace those of the containers",
     [
       { name: "plain", request: "100", usage: 120, priority: 5 },
       { name: "podlevel", request: "100", usage: 120, spec: { resources: { requests: { memory: "200" } } } },
