@@ -48,7 +48,7 @@ function diskUsage(
   return sum;
 }
 
-/** Volumes on the nodefs. */
+/** The local volumes, as in the reference kubelet: hostPath and local ephemeral ones. */
 function isLocal(volume: NonNullable<Pod["spec"]["volumes"]>[number]): boolean {
   if (volume.emptyDir) return !volume.emptyDir.medium;
   return [volume.hostPath, volume.gitRepo, volume.configMap].some((source) => source !== undefined);
