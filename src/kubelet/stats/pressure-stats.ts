@@ -74,13 +74,14 @@ export class PressureStats {
     const images = info.imageFilesystems[0]?.fsId?.mountpoint;
     if (!images) throw new KubeletError("ImageFs", "imageFs information is unavailable");
     const containers = info.containerFilesystems[0]?.fsId?.mountpoint || images;
-    const [own, ofImages, ofContainers] = await Promise.all(
+    const [nodeDevice, imageDevice, containerDevice] = await Promise.all(
       [rootDir, images, containers].map((path) => this.#host.device(path)),
     );
-    if (ofImages === undefined) throw new KubeletError("ImageFs", `imagefs device is not found: ${images}`);
+    if (imageDevice === undefined)
+      throw new KubeletError("ImageFs", `imagefs device is not found: ${images}`);
     this.#mounts = { images, containers };
-    const splitContainerFs = ofContainers !== undefined && ofContainers !== ofImages;
-    return { dedicatedImageFs: ofImages !== own || splitContainerFs, splitContainerFs };
+    const splitContainerFs = containerDevice !== undefined && containerDevice !== imageDevice;
+    return { dedicatedImageFs: imageDevice !== nodeDevice || splitContainerFs, splitContainerFs };
   }
 }
 
