@@ -1,4 +1,4 @@
-/** The self-description of a plugin. */
+/** The response of a plugin to GetInfo. */
 export interface Plugin {
   readonly name: string;
   /** The socket that serves it. */

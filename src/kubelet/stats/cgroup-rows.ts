@@ -85,13 +85,13 @@ async function addPod(
   pod: ObservedPod,
   owners: Map<string, Owner>,
 ): Promise<void> {
-  const whose = { namespace: pod.namespace, pod: pod.name };
-  owners.set(path, { ...noContainer, ...whose, kind: "pod" });
+  const podLabels = { namespace: pod.namespace, pod: pod.name };
+  owners.set(path, { ...noContainer, ...podLabels, kind: "pod" });
   for (const dir of await o.cgroups.children(path)) {
     const id = containerIdOf(dir);
     const container = pod.containers.find((c) => c.id === id);
     const sandbox = pod.sandboxes.find((s) => s.id === id);
-    const owner = { ...noContainer, ...whose, name: id };
+    const owner = { ...noContainer, ...podLabels, name: id };
     if (container)
       owners.set(`${path}/${dir}`, {
         ...{ ...owner, kind: "container", container: container.name, image: container.image },

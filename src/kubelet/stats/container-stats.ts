@@ -17,8 +17,8 @@ export interface ContainerSources {
   readonly sampler: CgroupSampler;
   readonly rates: CpuRates;
   readonly psi: boolean;
-  /** True on v2, where the kernel counts pressure by cgroup. */
-  readonly cgroupPressure: boolean;
+  /** True on v2, where the kernel measures PSI for each cgroup. */
+  readonly hasCgroupPsi: boolean;
   /** True if the machine has swap. */
   readonly canSwap: boolean;
 }
@@ -35,17 +35,17 @@ export async function containerUsage(
   const memory = runtimeMemory(runtimeStats?.memory, psi);
   const io = runtimeIo(runtimeStats?.io, psi);
   const swap = runtimeSwap(runtimeStats?.swap);
-  const lacksPressure = from.cgroupPressure && psi && cpu?.psi === undefined;
-  const lacking = !cpu || !memory || lacksPressure || (!swap && from.canSwap);
+  const lacksPsi = from.hasCgroupPsi && psi && cpu?.psi === undefined;
+  const lacking = !cpu || !memory || lacksPsi || (!swap && from.canSwap);
   const kernel: CgroupStats = (lacking && cgroup && (await sampler.stats(cgroup, createdAt))) || {};
-  // With the gate, pressure is always reported: zero where neither the runtime nor the kernel measures it.
-  const pressure = (...found: (Psi | undefined)[]) =>
+  // With the gate, PSI is always reported: zero where neither the runtime nor the kernel measures it.
+  const psiField = (...found: (Psi | undefined)[]) =>
     psi ? { psi: found.find(Boolean) ?? psiOf(noPressure) } : {};
   const ioTime = io?.time ?? kernel.io?.time ?? cpu?.time;
   const merged = {
-    cpu: cpu ? { ...cpu, ...pressure(cpu.psi, kernel.cpu?.psi) } : kernel.cpu,
-    memory: memory ? { ...memory, ...pressure(memory.psi, kernel.memory?.psi) } : kernel.memory,
-    io: psi && ioTime ? { time: ioTime, ...pressure(io?.psi, kernel.io?.psi) } : undefined,
+    cpu: cpu ? { ...cpu, ...psiField(cpu.psi, kernel.cpu?.psi) } : kernel.cpu,
+    memory: memory ? { ...memory, ...psiField(memory.psi, kernel.memory?.psi) } : kernel.memory,
+    io: psi && ioTime ? { time: ioTime, ...psiField(io?.psi, kernel.io?.psi) } : undefined,
     swap: swap ?? kernel.swap ?? (from.canSwap ? undefined : noSwap(cpu?.time)),
   };
   return { name, startTime: rfc3339(createdAt), ...present(merged) };

@@ -19,16 +19,16 @@ export async function runtimeFilesystems(
   const [images] = info.imageFilesystems;
   if (images === undefined) return {};
   const [containers] = info.containerFilesystems;
-  const imageFs = await withRoom(runtimeFs(images)!, images.fsId?.mountpoint, space);
-  const apart = containers?.fsId !== undefined && containers.fsId.mountpoint !== images.fsId?.mountpoint;
-  const containerFs = apart
-    ? await withRoom(runtimeFs(containers)!, containers.fsId?.mountpoint, space)
+  const imageFs = await withSpace(runtimeFs(images)!, images.fsId?.mountpoint, space);
+  const isSplit = containers?.fsId !== undefined && containers.fsId.mountpoint !== images.fsId?.mountpoint;
+  const containerFs = isSplit
+    ? await withSpace(runtimeFs(containers)!, containers.fsId?.mountpoint, space)
     : imageFs;
   return { imageFs, containerFs };
 }
 
 /** A filesystem that is not visible here has no space to report. */
-async function withRoom(
+async function withSpace(
   fs: FsStats,
   mountpoint: string | undefined,
   space: (mountpoint: string) => Promise<FilesystemSpace | undefined>,

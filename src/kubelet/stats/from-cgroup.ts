@@ -14,7 +14,7 @@ export interface CgroupStatsOptions {
   readonly time: string;
   readonly usage: CgroupUsage;
   readonly nanoCores: number;
-  /** Whether pressure is reported at all. */
+  /** The KubeletPSI gate. */
   readonly psi: boolean;
   /** The sizes of the whole machine, whose root cgroup has no limits. */
   readonly machine?: { readonly memoryBytes: number; readonly swapBytes: number };
@@ -22,11 +22,11 @@ export interface CgroupStatsOptions {
 
 export function cgroupStats(o: CgroupStatsOptions): CgroupStats {
   const { time, usage, psi } = o;
-  const pressure = (of: Pressure | undefined) => (psi ? { psi: psiOf(of ?? noPressure) } : {});
+  const psiField = (of: Pressure | undefined) => (psi ? { psi: psiOf(of ?? noPressure) } : {});
   return {
-    ...(usage.cpu && { cpu: { ...cpuOf(o, usage.cpu), ...pressure(usage.pressure.cpu) } }),
-    ...(usage.memory && { memory: { ...memoryOf(o, usage.memory), ...pressure(usage.pressure.memory) } }),
-    ...(psi && { io: { time, ...pressure(usage.pressure.io) } }),
+    ...(usage.cpu && { cpu: { ...cpuOf(o, usage.cpu), ...psiField(usage.pressure.cpu) } }),
+    ...(usage.memory && { memory: { ...memoryOf(o, usage.memory), ...psiField(usage.pressure.memory) } }),
+    ...(psi && { io: { time, ...psiField(usage.pressure.io) } }),
     ...(usage.memory && { swap: swapOf(o, usage.memory) }),
   };
 }

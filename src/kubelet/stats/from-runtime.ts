@@ -36,7 +36,7 @@ export function runtimeCpu(
     time: rfc3339(at),
     usageNanoCores: rate(at, usageNs),
     usageCoreNanoSeconds: usageNs,
-    ...pressure(cpu.psi, psi),
+    ...psiField(cpu.psi, psi),
   };
 }
 
@@ -52,7 +52,7 @@ export function runtimeMemory(memory: api.MemoryUsage | undefined, psi: boolean)
       pageFaults: memory.pageFaults,
       majorPageFaults: memory.majorPageFaults,
     }),
-    ...pressure(memory.psi, psi),
+    ...psiField(memory.psi, psi),
   };
 }
 
@@ -65,7 +65,7 @@ export function runtimeSwap(swap: api.SwapUsage | undefined): SwapStats | undefi
 }
 
 export function runtimeIo(io: api.IoUsage | undefined, psi: boolean): IoStats | undefined {
-  return io && psi ? { time: timeOf(io), ...pressure(io.psi, psi) } : undefined;
+  return io && psi ? { time: timeOf(io), ...psiField(io.psi, psi) } : undefined;
 }
 
 export function runtimeFs(fs: api.FilesystemUsage | undefined): FsStats | undefined {
@@ -97,7 +97,7 @@ function timeOf({ timestamp }: { readonly timestamp: bigint }): string {
   return rfc3339(timeOfNs(timestamp));
 }
 
-function pressure(psi: api.PsiStats | undefined, enabled: boolean): { psi?: Psi } {
+function psiField(psi: api.PsiStats | undefined, enabled: boolean): { psi?: Psi } {
   return psi && enabled ? { psi: { full: psiData(psi.Full), some: psiData(psi.Some) } } : {};
 }
 

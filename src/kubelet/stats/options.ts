@@ -13,6 +13,7 @@ import type { ObservedPod } from "../state/observed-pods.ts";
 /** A volume as measured by its plugin. */
 export interface MeasuredVolume {
   readonly name: string;
+  /** The PVC of the volume, if it has one. */
   readonly claim: { readonly namespace: string; readonly name: string } | undefined;
   /** Milliseconds since the epoch. */
   readonly time: WallTime;

@@ -49,7 +49,7 @@ export class PodStatsProvider {
     const containers = await Promise.all(
       running.map((container) =>
         containerUsage(container, {
-          ...{ sampler, rates, psi: o.psi, cgroupPressure: o.cgroups.version === 2 },
+          ...{ sampler, rates, psi: o.psi, hasCgroupPsi: o.cgroups.version === 2 },
           canSwap: o.machine.swapBytes > 0,
           runtimeStats: runtime.containers.get(container.id),
           cgroup: dirs?.get(container.id),

@@ -67,20 +67,21 @@ export class PressureStats {
     };
   }
 
-  /** How the disks are divided. Fails while the runtime does not respond. */
+  /** Which of nodefs, imagefs and containerfs are separate filesystems. Fails while the runtime does not respond. */
   async layout(): Promise<{ dedicatedImageFs: boolean; splitContainerFs: boolean }> {
     const { runtime, rootDir } = this.#o;
     const info = await runtime.imageFsInfo({ timeoutMs: imageFsWithinMs });
     const images = info.imageFilesystems[0]?.fsId?.mountpoint;
     if (!images) throw new KubeletError("ImageFs", "imageFs information is unavailable");
     const containers = info.containerFilesystems[0]?.fsId?.mountpoint || images;
-    const [own, ofImages, ofContainers] = await Promise.all(
+    const [nodeDevice, imageDevice, containerDevice] = await Promise.all(
       [rootDir, images, containers].map((path) => this.#host.device(path)),
     );
-    if (ofImages === undefined) throw new KubeletError("ImageFs", `imagefs device is not found: ${images}`);
+    if (imageDevice === undefined)
+      throw new KubeletError("ImageFs", `imagefs device is not found: ${images}`);
     this.#mounts = { images, containers };
-    const splitContainerFs = ofContainers !== undefined && ofContainers !== ofImages;
-    return { dedicatedImageFs: ofImages !== own || splitContainerFs, splitContainerFs };
+    const splitContainerFs = containerDevice !== undefined && containerDevice !== imageDevice;
+    return { dedicatedImageFs: imageDevice !== nodeDevice || splitContainerFs, splitContainerFs };
   }
 }
 

@@ -83,8 +83,8 @@ describe("summary", () => {
       const missing = [...fieldTypesOf(recorded)].filter(([path, type]) => ours.get(path) !== type);
       assert.deepEqual(missing, []);
       const more = [...ours.keys()].filter((path) => !fieldTypesOf(recorded).has(path));
-      // The recorded kubelet did not find the cgroups of its containers; one that does reports their pressure, too.
-      const pressure = ["cpu", "io", "memory"].flatMap((resource) =>
+      // The recorded kubelet did not find the cgroups of its containers; one that does reports their PSI, too.
+      const psiFields = ["cpu", "io", "memory"].flatMap((resource) =>
         ["full", "some"].flatMap((line) =>
           ["avg10", "avg300", "avg60", "total"].map(
             (key) => `.pods[].containers[].${resource}.psi.${line}.${key}`,
@@ -94,7 +94,7 @@ describe("summary", () => {
       assert.deepEqual(
         new Set(more),
         new Set([
-          ...pressure,
+          ...psiFields,
           ...[".pods[].memory.availableBytes", ".pods[].network.time"],
           ...["name", "rxBytes", "rxErrors", "txBytes", "txErrors"].map((key) => `.pods[].network.${key}`),
           ...["name", "rxBytes", "rxErrors", "txBytes", "txErrors"].map(
@@ -184,7 +184,7 @@ describe("summary", () => {
     assert.deepEqual(await swapOf([], 0), { swapAvailableBytes: 23, swapUsageBytes: 77 });
   });
 
-  it("v2: pressure of containers comes from the cgroup, the other stats from the runtime", async () => {
+  it("v2: PSI of containers comes from the cgroup, the other stats from the runtime", async () => {
     const { stats, cgroups } = setUp({ containers: [runtimeStats] }, {}, 2);
     const line = { avg10: 1, avg60: 2, avg300: 3, total: 4 };
     const cpu = { some: line, full: { ...line, total: 5 } };
@@ -194,7 +194,7 @@ describe("summary", () => {
     assert.deepEqual(pod?.containers[0]?.cpu?.psi, { full: { ...line, total: 5 }, some: line });
   });
 
-  it("v1: pressure of containers is present and zero, regardless of what else the runtime reports", async () => {
+  it("v1: PSI of containers is present and zero, regardless of what else the runtime reports", async () => {
     const { io: _, ...silent } = runtimeStats;
     for (const containers of [[runtimeStats], [silent], []]) {
       const [pod] = (await setUp({ containers }).stats.summary()).pods;
@@ -205,7 +205,7 @@ describe("summary", () => {
     }
   });
 
-  it("a summary of CPU and memory only has pressure of these, and no I/O", async () => {
+  it("a summary of CPU and memory only has their PSI, and no I/O", async () => {
     const { stats } = setUp(
       { containers: [runtimeStats] },
       { systemCgroups: async () => ({ kubelet: "/kubepods" }) },
@@ -227,7 +227,7 @@ describe("summary", () => {
     assert.equal(pods?.memory?.majorPageFaults, 3);
   });
 
-  it("rows of cgroups have their pressure only with the gate", async () => {
+  it("rows of cgroups have their PSI only with the gate", async () => {
     const line = { avg10: 1, avg60: 2, avg300: 3, total: 4 };
     for (const psi of [true, false]) {
       const { stats, cgroups } = setUp({}, { psi }, 2);
@@ -237,7 +237,7 @@ describe("summary", () => {
     }
   });
 
-  it("pressure and I/O are omitted if the gate is off", async () => {
+  it("PSI and I/O are omitted if the gate is off", async () => {
     const summary = JSON.stringify(await setUp({}, { psi: false }).stats.summary());
     assert.doesNotMatch(summary, /"psi"|"io"/);
   });
@@ -471,7 +471,7 @@ describe("what decides about evictions", () => {
     assert.deepEqual(reads, ["space /nowhere", "volumes p3-uid"]);
   });
 
-  it("disks are divided by their devices", async () => {
+  it("nodefs, imagefs and containerfs are separate if their devices differ", async () => {
     const layoutOf = (devices: Record<string, string>) =>
       setUp(
         {

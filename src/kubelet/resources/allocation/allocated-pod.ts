@@ -23,7 +23,7 @@ export function allocationOf({ spec }: Pod, gates: AllocationGates): PodResource
   };
 }
 
-/** The resources that a container is started with: a missing limit defaults to the pod's. */
+/** The resources that a container is started with: a missing limit defaults to the pod-level one. */
 export function actuationOf({ spec }: Pod, { podLevel }: AllocationGates): PodResourceInfo {
   const all = [...(spec.initContainers ?? []), ...spec.containers];
   const hasPodResources = spec.resources?.requests || spec.resources?.limits;

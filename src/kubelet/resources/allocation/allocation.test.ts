@@ -101,7 +101,7 @@ describe("the allocation of pods", () => {
     assert.deepEqual(requests(shrunk), small.requests);
   });
 
-  it("is written for the reference kubelet: limits of the pod are those of containers without one", async () => {
+  it("is written for the reference kubelet: pod-level limits are those of containers without one", async () => {
     const allocation = await start();
     const resources = { requests: { cpu: "1" }, limits: { cpu: "2", memory: "96Mi" } };
     const pod = fakePod({ spec: { resources, containers: [{ name: "c", resources: small }] } });

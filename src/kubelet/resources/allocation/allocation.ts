@@ -122,7 +122,7 @@ export class Allocation {
     return isInit && container.restartPolicy !== "Always" && action === "restart" ? "update" : action;
   }
 
-  /** The pod's cgroup needs a resize, apart from its containers: its own resources changed, or a resize was interrupted or failed. */
+  /** The pod's cgroup needs a resize, apart from its containers: its pod-level resources changed, or a resize was interrupted or failed. */
   needsPodResize(pod: Pod): boolean {
     return this.isResizing(pod.metadata.uid) || this.#podDiffers(pod);
   }

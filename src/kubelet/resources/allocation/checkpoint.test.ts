@@ -19,7 +19,7 @@ describe("the checkpoint of pod resources", () => {
     assert.equal(typeof checksum, "number");
   });
 
-  it("round-trips, with the resources of the pod", () => {
+  it("round-trips, with pod-level resources", () => {
     const pod = { limits: { cpu: "1" }, requests: { cpu: "500m" } };
     const infos = new Map([[uid, { ...info, pod }]]);
     assert.deepEqual(decodeCheckpoint(encodeCheckpoint(infos)), infos);

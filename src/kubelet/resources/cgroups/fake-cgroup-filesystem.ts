@@ -5,12 +5,13 @@ export class FakeCgroupFilesystem implements CgroupFilesystem {
   readonly version: 1 | 2 = 2;
   readonly cgroups = new Map<string, CgroupResources>();
   updateError: Error | undefined;
-  without: string[] = [];
+  /** The controllers that every cgroup lacks. */
+  missing: string[] = [];
   async exists(path: string) {
     return this.cgroups.has(path);
   }
   async missingControllers(path: string) {
-    return this.cgroups.has(path) ? this.without : undefined;
+    return this.cgroups.has(path) ? this.missing : undefined;
   }
   async create(path: string, resources: CgroupResources) {
     this.cgroups.set(path, { ...this.cgroups.get(path), ...resources });

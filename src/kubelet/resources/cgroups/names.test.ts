@@ -42,14 +42,14 @@ describe("cgroup names", () => {
   ];
   for (const [rule, path, want] of rows) it(rule, () => assert.equal(path, want));
 
-  const driver = fc.constantFrom<CgroupDriver>("cgroupfs", "systemd");
+  const anyDriver = fc.constantFrom<CgroupDriver>("cgroupfs", "systemd");
   it("a directory yields the pod UID, with both drivers", () => {
     const anyUid = fc.uuid().map((text) => text as PodUid);
     fc.assert(
-      fc.property(anyUid, driver, (some, way) => {
+      fc.property(anyUid, anyDriver, (some, driver) => {
         const name = podName(root, "Burstable", some);
-        const dir = toPath(name, way).split("/").at(-1)!;
-        const child = childName(qosName(root, "Burstable"), dir, way);
+        const dir = toPath(name, driver).split("/").at(-1)!;
+        const child = childName(qosName(root, "Burstable"), dir, driver);
         assert.deepEqual(child, name);
         assert.equal(uidOf(child!), some);
       }),
@@ -58,8 +58,8 @@ describe("cgroup names", () => {
   it("a path yields its name, with both drivers", () => {
     const part = fc.stringMatching(/^[a-z][a-z0-9-]{0,8}[a-z0-9]$/);
     fc.assert(
-      fc.property(fc.array(part, { maxLength: 4 }), driver, (name, way) => {
-        assert.deepEqual(parseName(toPath(name, way), way), name);
+      fc.property(fc.array(part, { maxLength: 4 }), anyDriver, (name, driver) => {
+        assert.deepEqual(parseName(toPath(name, driver), driver), name);
       }),
     );
     assert.deepEqual(parseName("system-services.slice", "systemd"), ["system", "services"]);

@@ -56,7 +56,7 @@ test("a cgroup of daemons that does not exist, or lacks a controller, fails star
   await assert.rejects(start(), { code: "InvalidCgroup", message: missing });
   assert.equal(events.at(-1), `FailedNodeAllocatableEnforcement: ${missing}`);
   await filesystem.create("/kube.slice/daemons", {});
-  filesystem.without = ["memory", "pids"];
+  filesystem.missing = ["memory", "pids"];
   await assert.rejects(start(), /daemons"\] has some missing controllers: memory, pids \(/);
 });
 

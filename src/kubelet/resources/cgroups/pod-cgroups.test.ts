@@ -132,18 +132,18 @@ describe("pod cgroups", () => {
     const { filesystem, cgroups } = setUp({ cgroupRoot: "/node" });
     await assert.rejects(cgroups.start(), /cgroupRoot: "\/node" doesn't exist/);
     await filesystem.create("/node", {});
-    filesystem.without = ["cpuset", "hugetlb"];
+    filesystem.missing = ["cpuset", "hugetlb"];
     await assert.rejects(
       cgroups.start(),
       /cgroupRoot: "\/node" has some missing controllers: cpuset, hugetlb/,
     );
-    filesystem.without = [];
+    filesystem.missing = [];
     await cgroups.start();
     assert.equal(cgroups.parentFor(bestEffort), "/node/kubepods/besteffort/podu-2");
   });
   it("fail to start if the kubepods cgroup does not have the controllers that pods need", async () => {
     const { filesystem, cgroups } = setUp();
-    filesystem.without = ["memory"];
+    filesystem.missing = ["memory"];
     await assert.rejects(cgroups.start(), /cgroup "\/kubepods" has some missing controllers: memory \(/);
   });
   it("are not created with cgroupsPerQOS off", async () => {

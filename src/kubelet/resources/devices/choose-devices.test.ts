@@ -21,7 +21,7 @@ interface Row {
   available?: string[];
   affinity?: bigint;
   preferred?: string[];
-  /** The devices that the plugin offers. */
+  /** The devices that are offered to the plugin; undefined if it is not called. */
   offered?: string[];
   chosen: string[] | string;
 }

@@ -11,7 +11,7 @@ export interface ChoiceInput {
   readonly affinity: bigint | undefined;
 }
 
-/** The plugin may have a preference. Its response is a hint: anything that is not offered is ignored. */
+/** A GetPreferredAllocation call. Its response is only a preference: anything that is not offered is ignored. */
 export interface PreferenceQuery {
   readonly kind: "query";
   readonly offered: readonly string[];
@@ -32,11 +32,11 @@ export function chooseDevices(input: ChoiceInput): Choice {
   if (missing === 0) return { kind: "chosen", devices: taken };
   if (available.length < missing)
     return { kind: "unavailable", needed: missing, available: available.length };
-  const { aligned, unaligned, without } = byAffinity(input);
+  const { aligned, unaligned, noAffinity } = byAffinity(input);
   if (missing < aligned.length) return query(taken, aligned, [aligned], count);
   const start = [...taken, ...aligned];
   if (start.length === count) return { kind: "chosen", devices: start };
-  return query(start, available, [unaligned, without], count);
+  return query(start, available, [unaligned, noAffinity], count);
 }
 
 function query(
@@ -62,15 +62,15 @@ interface Groups {
   readonly aligned: string[];
   readonly unaligned: string[];
   /** Without NUMA nodes, or all if there is no affinity. */
-  readonly without: string[];
+  readonly noAffinity: string[];
 }
 
 function byAffinity({ available, devices, affinity }: ChoiceInput): Groups {
-  const groups: Groups = { aligned: [], unaligned: [], without: [] };
-  if (affinity === undefined || !hasTopology(devices)) return { ...groups, without: [...available] };
+  const groups: Groups = { aligned: [], unaligned: [], noAffinity: [] };
+  if (affinity === undefined || !hasTopology(devices)) return { ...groups, noAffinity: [...available] };
   for (const id of available) {
     const nodes = devices.get(id)?.numaNodes ?? [];
-    if (nodes.length === 0) groups.without.push(id);
+    if (nodes.length === 0) groups.noAffinity.push(id);
     else if (nodes.some((node) => isIn(affinity, node))) groups.aligned.push(id);
     else groups.unaligned.push(id);
   }

@@ -63,13 +63,13 @@ describe("registration", () => {
     );
   });
 
-  const refused: [rule: string, version: string, resource: string, message: RegExp][] = [
+  const invalid: [rule: string, version: string, resource: string, message: RegExp][] = [
     ["an unknown version", "v1alpha", gpu, /requested API version "v1alpha" is not supported by kubelet/],
     ["an invalid resource name", "v1beta1", "cpu", /the ResourceName "cpu" is invalid/],
     ["a socket that does not exist", "v1beta1", gpu, /no plugin at/],
   ];
-  for (const [rule, version, resource, message] of refused)
-    it(`${rule} is refused`, async () => {
+  for (const [rule, version, resource, message] of invalid)
+    it(`${rule} is rejected`, async () => {
       const { manager } = start(dir, plugins);
       await assert.rejects(
         manager.plugins.requested({ version, resource, socketPath: "/x" }, never),

@@ -185,7 +185,7 @@ test("an agent that is killed during an eviction evicts no other pod in place of
   assert.deepEqual(node.violations, []);
 });
 
-test("a pod over its limit of local storage is evicted without pressure, one at a time", async () => {
+test("a pod over its limit of local ephemeral storage is evicted without pressure, one at a time", async () => {
   const limits = (limit: string) => ({
     containers: [{ name: "c", image: "i", resources: { limits: { "ephemeral-storage": limit } } }],
   });

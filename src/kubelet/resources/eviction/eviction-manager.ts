@@ -43,7 +43,7 @@ export interface EvictionManagerOptions {
   readonly transitionMs: number;
   /** At most, for pods that are evicted because of a soft threshold. */
   readonly maxPodGraceSeconds: number;
-  /** Limits of local storage are enforced. */
+  /** Limits of local ephemeral storage are enforced. */
   readonly localStorage: boolean;
   /** The PodLevelResources gate. */
   readonly podLevel: boolean;
@@ -91,7 +91,7 @@ const immediately = 1;
 const minKillSeconds = 10;
 const cleanupMs = 30_000;
 const pollMs = 1000;
-/** The layout of the disks is unknown: only memory and process IDs are protected. */
+/** The layout of the filesystems is unknown: only memory and process IDs are protected. */
 const unknownLayout: FsLayout = { dedicatedImageFs: false, splitContainerFs: false };
 
 /**
@@ -171,7 +171,7 @@ export class EvictionManager implements Component {
 
   /** One measurement and at most one eviction. */
   async #synchronize(signal: AbortSignal): Promise<Evicted | undefined> {
-    const layout = await this.#disks();
+    const layout = await this.#fsLayout();
     const { clock, transitionMs, activePods } = this.#o;
     const at = clock.monotonic();
     const usage = await this.#measure();
@@ -197,8 +197,8 @@ export class EvictionManager implements Component {
     return this.#o.stats.node(new Set(this.#thresholds.map(({ signal }) => signal)));
   }
 
-  /** How the disks are divided does not change while the agent runs. Undefined until the runtime has responded. */
-  async #disks(): Promise<FsLayout | undefined> {
+  /** The layout does not change while the agent runs. Undefined until the runtime has responded. */
+  async #fsLayout(): Promise<FsLayout | undefined> {
     if (this.#layout) return this.#layout;
     const { stats, logger } = this.#o;
     try {
@@ -302,7 +302,7 @@ export class EvictionManager implements Component {
     return this.#evict(pod, { message, detail, conditions: [disruption], annotations, graceSeconds });
   }
 
-  /** Evicts the first pod that exceeds a limit of local storage. */
+  /** Evicts the first pod that exceeds a limit of local ephemeral storage. */
   async #evictExceeding(pods: readonly Pod[], layout: FsLayout): Promise<Evicted | undefined> {
     const { localStorage, stats, evicted, metrics, logger } = this.#o;
     if (!localStorage) return undefined;

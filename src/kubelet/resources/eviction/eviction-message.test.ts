@@ -62,7 +62,7 @@ const table: [
     },
   ],
   [
-    "a pod with its own resources is named too",
+    "a pod with pod-level resources is named too",
     "memory.available",
     { containers: [{ name: "c", image: "i" }], resources: { requests: { memory: "1Gi" } } },
     { memory: { time, workingSetBytes: 10 * mi } },

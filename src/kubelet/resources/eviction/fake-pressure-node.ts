@@ -31,7 +31,7 @@ export interface FakePressureNodeOptions {
     Partial<EvictionManagerOptions>;
   /** Disk space that a garbage collection frees. */
   readonly garbage?: { containers: number; images: number };
-  /** How the disks are divided; one disk by default. */
+  /** The layout of the filesystems; only a nodefs by default. */
   readonly layout?: EvictionManagerOptions["stats"]["layout"];
 }
 

@@ -66,7 +66,7 @@ const table: [rule: string, PodSpec, Partial<PodStats>, dedicated: boolean, expe
       'ephemeralcontainerfs.limit: Container a exceeded its local ephemeral storage limit "1Mi". ',
     ],
     [
-      "layers on the image disk do not count for a container",
+      "layers on a dedicated imagefs do not count for a container",
       { containers: [limited("a", "1Mi")] },
       { containers: [used("a", mi, 1)] },
       true,

@@ -20,7 +20,7 @@ export function limitsStorage(pod: Pod): boolean {
   return emptyDirLimits(pod).length > 0 || limitsContainers(pod);
 }
 
-/** The first limit of local storage that the pod exceeds: of a volume, of the pod, of a container. */
+/** The first limit of local ephemeral storage that the pod exceeds: of a volume, of the pod, of a container. */
 export function exceededStorageLimit(
   pod: Pod,
   stats: PodStats,

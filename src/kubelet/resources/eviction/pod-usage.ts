@@ -7,7 +7,7 @@ import type { FsLayout } from "./thresholds.ts";
 /** Parts of a pod's disk usage. */
 type DiskPart = "writable layers" | "logs" | "volumes";
 
-/** The parts that are on the disk of the signal. */
+/** The parts that are on the filesystem of the signal. */
 export function diskParts(signal: Signal, layout: FsLayout): readonly DiskPart[] {
   if (!layout.dedicatedImageFs) return ["writable layers", "logs", "volumes"];
   if (layout.splitContainerFs)
@@ -48,7 +48,7 @@ function diskUsage(
   return sum;
 }
 
-/** Volumes on the disk of the node. */
+/** The local volumes, as in the reference kubelet: hostPath and local ephemeral ones. */
 function isLocal(volume: NonNullable<Pod["spec"]["volumes"]>[number]): boolean {
   if (volume.emptyDir) return !volume.emptyDir.medium;
   return [volume.hostPath, volume.gitRepo, volume.configMap].some((source) => source !== undefined);

@@ -16,8 +16,8 @@ interface Candidate {
   spec?: Partial<PodSpec>;
 }
 
-const one: FsLayout = { dedicatedImageFs: false, splitContainerFs: false };
-const apart: FsLayout = { dedicatedImageFs: true, splitContainerFs: false };
+const nodeFsOnly: FsLayout = { dedicatedImageFs: false, splitContainerFs: false };
+const dedicated: FsLayout = { dedicatedImageFs: true, splitContainerFs: false };
 const split: FsLayout = { dedicatedImageFs: true, splitContainerFs: true };
 const time = "2026-01-01T00:00:00Z";
 
@@ -33,7 +33,7 @@ function rank(
   signal: Signal,
   candidates: Candidate[],
   stats: (c: Candidate) => Partial<PodStats>,
-  layout = one,
+  layout = nodeFsOnly,
 ) {
   const resource = signal.includes("emory") ? "memory" : "ephemeral-storage";
   const byName = new Map(candidates.map((c) => [c.name, c]));
@@ -105,7 +105,7 @@ const memoryTable: [rule: string, Candidate[], string][] = [
     "lonely sandboxed",
   ],
   [
-    "resources of the pod replace those of its containers",
+    "pod-level resources replace those of the containers",
     [
       { name: "plain", request: "100", usage: 120, priority: 5 },
       { name: "podlevel", request: "100", usage: 120, spec: { resources: { requests: { memory: "200" } } } },
@@ -131,7 +131,7 @@ const volumes = [
   { name: "scratch", emptyDir: {} },
   { name: "tmpfs", emptyDir: { medium: "Memory" } },
   { name: "host", hostPath: { path: "/data" } },
-  { name: "claim", persistentVolumeClaim: { claimName: "c" } },
+  { name: "pvc", persistentVolumeClaim: { claimName: "c" } },
 ];
 /** Where each pod has its 100 bytes. */
 const places: Record<string, Partial<PodStats>> = {
@@ -140,24 +140,24 @@ const places: Record<string, Partial<PodStats>> = {
   scratch: { volume: [{ name: "scratch", time, usedBytes: 80, inodesUsed: 80 }] },
   host: { volume: [{ name: "host", time, usedBytes: 70, inodesUsed: 70 }] },
   tmpfs: { volume: [{ name: "tmpfs", time, usedBytes: 1000, inodesUsed: 1000 }] },
-  claim: { volume: [{ name: "claim", time, usedBytes: 1000, inodesUsed: 1000 }] },
+  pvc: { volume: [{ name: "pvc", time, usedBytes: 1000, inodesUsed: 1000 }] },
 };
 const diskTable: [signal: Signal, FsLayout, rule: string, expected: string][] = [
-  ["nodefs.available", one, "one disk: everything local counts", "layer logs scratch host tmpfs claim"],
-  ["imagefs.inodesFree", one, "one disk: regardless of the signal", "layer logs scratch host tmpfs claim"],
+  ["nodefs.available", nodeFsOnly, "only nodefs: all of it counts", "layer logs scratch host tmpfs pvc"],
+  ["imagefs.inodesFree", nodeFsOnly, "only nodefs: all of it counts", "layer logs scratch host tmpfs pvc"],
   [
     "nodefs.available",
-    apart,
-    "own image disk: logs and volumes are on the other",
-    "logs scratch host layer tmpfs claim",
+    dedicated,
+    "a dedicated imagefs: logs and volumes are on the nodefs",
+    "logs scratch host layer tmpfs pvc",
   ],
-  ["imagefs.available", apart, "own image disk: layers are on it", "layer logs scratch host tmpfs claim"],
-  ["containerfs.inodesFree", apart, "own image disk: with the images", "layer logs scratch host tmpfs claim"],
+  ["imagefs.available", dedicated, "a dedicated imagefs: layers too", "layer logs scratch host tmpfs pvc"],
+  ["containerfs.inodesFree", dedicated, "a dedicated imagefs: the same", "layer logs scratch host tmpfs pvc"],
   [
     "containerfs.available",
     split,
-    "layers on the kubelet's disk: all of it counts",
-    "layer logs scratch host tmpfs claim",
+    "layers on the nodefs: all of it counts",
+    "layer logs scratch host tmpfs pvc",
   ],
 ];
 for (const [signal, layout, rule, expected] of diskTable)
@@ -181,20 +181,21 @@ test("storage: what is requested does not count", () => {
 
 const both: NodeReclaim[] = ["dead containers", "unused images"];
 const reclaims: [Signal, FsLayout, NodeReclaim[]][] = [
-  ["memory.available", one, []],
-  ["pid.available", one, []],
-  ["nodefs.available", one, both],
-  ["imagefs.inodesFree", one, both],
-  ["containerfs.available", one, both],
-  ["nodefs.available", apart, []],
-  ["imagefs.available", apart, both],
-  ["containerfs.inodesFree", apart, both],
+  ["memory.available", nodeFsOnly, []],
+  ["pid.available", nodeFsOnly, []],
+  ["nodefs.available", nodeFsOnly, both],
+  ["imagefs.inodesFree", nodeFsOnly, both],
+  ["containerfs.available", nodeFsOnly, both],
+  ["nodefs.available", dedicated, []],
+  ["imagefs.available", dedicated, both],
+  ["containerfs.inodesFree", dedicated, both],
   ["nodefs.inodesFree", split, ["dead containers"]],
   ["imagefs.available", split, ["unused images"]],
   ["containerfs.available", split, ["dead containers"]],
 ];
 for (const [signal, layout, expected] of reclaims) {
-  const disks = layout === one ? "one disk" : layout === apart ? "an image disk" : "a split image disk";
+  const disks =
+    layout === nodeFsOnly ? "only nodefs" : layout === dedicated ? "a dedicated imagefs" : "a split imagefs";
   test(`${signal} with ${disks} reclaims ${expected.join(" and ") || "nothing"} before pods`, () =>
     assert.deepEqual(nodeReclaims(signal, layout), expected));
 }

@@ -12,7 +12,7 @@ export function nodeReclaims(signal: Signal, layout: FsLayout): readonly NodeRec
   const onImageFs = signal.startsWith("imagefs.");
   if (layout.dedicatedImageFs && layout.splitContainerFs)
     return onImageFs ? ["unused images"] : ["dead containers"];
-  // Neither dead containers nor images are on the disk of the kubelet.
+  // Neither dead containers nor images are on the nodefs.
   if (layout.dedicatedImageFs && signal.startsWith("nodefs.")) return [];
   return both;
 }

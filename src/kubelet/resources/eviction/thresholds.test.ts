@@ -78,21 +78,21 @@ const disks = parsed({
 });
 const layouts: [rule: string, dedicatedImageFs: boolean, splitContainerFs: boolean, string[]][] = [
   [
-    "on one disk writable layers have the thresholds of the kubelet",
+    "without a dedicated imagefs the containerfs has the thresholds of the nodefs",
     false,
     false,
     ["containerfs.available<1Gi"],
   ],
   [
-    "on the disk of images they have those of images",
+    "with a dedicated imagefs it has those of the imagefs",
     true,
     false,
     ["containerfs.available<2Gi", "containerfs.inodesFree<10% for 5000"],
   ],
-  ["apart from images they have those of the kubelet", true, true, ["containerfs.available<1Gi"]],
+  ["with a split imagefs it has those of the nodefs", true, true, ["containerfs.available<1Gi"]],
 ];
 for (const [rule, dedicatedImageFs, splitContainerFs, expected] of layouts)
-  test(`${rule}, regardless of what is configured for them`, () => {
+  test(`${rule}, regardless of what is configured for it`, () => {
     const all = withContainerFs(disks, { dedicatedImageFs, splitContainerFs });
     assert.deepEqual(all.map(text).slice(0, 3), [
       "nodefs.available<1Gi",

@@ -24,11 +24,11 @@ export interface ThresholdSettings {
   readonly enforcesAllocatable: boolean;
 }
 
-/** How the disks of a node are divided. */
+/** Which of nodefs, imagefs and containerfs are separate filesystems. */
 export interface FsLayout {
-  /** Images, or images and writable layers, are not on the disk of the kubelet. */
+  /** The imagefs, with the images or with images and writable layers, is not the nodefs. */
   readonly dedicatedImageFs: boolean;
-  /** Writable layers are not on the disk of the images. */
+  /** Writable layers are not on the imagefs. */
   readonly splitContainerFs: boolean;
 }
 
@@ -57,7 +57,7 @@ export function thresholdsOf(settings: ThresholdSettings): Threshold[] {
 }
 
 /**
- * Writable layers share a disk with the kubelet or with the images and have its thresholds. Thresholds that were configured for them
+ * The containerfs is the nodefs or the imagefs, and has its thresholds. Thresholds that were configured for the containerfs
  * do not apply, as in the reference kubelet.
  */
 export function withContainerFs(thresholds: readonly Threshold[], layout: FsLayout): Threshold[] {

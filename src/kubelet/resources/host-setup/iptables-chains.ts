@@ -18,7 +18,7 @@ const flushPollMs = 100;
 const flushTimeoutMs = 5_000;
 
 /**
- * Keeps the utility chains in the packet filter. A canary chain shows whether another program has flushed the tables.
+ * Keeps the utility chains in iptables. A canary chain shows whether another program has flushed the tables.
  * The chains are kept when the agent stops: the containers and other users of them keep running.
  */
 export class IptablesChains implements Component {
@@ -47,10 +47,10 @@ export class IptablesChains implements Component {
     const families = iptables.filter((_, at) => present[at]);
     if (families.length === 0)
       logger.info("No iptables support on this system; not creating the KUBE-IPTABLES-HINT chain");
-    await Promise.all(families.map((family) => this.#keep(new ReportedOnce(family, logger), signal)));
+    await Promise.all(families.map((family) => this.#keep(new FamilyChains(family, logger), signal)));
   }
 
-  async #keep(family: ReportedOnce, signal: AbortSignal): Promise<void> {
+  async #keep(family: FamilyChains, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#o;
     for (let initialized = false; ; ) {
       while (!(await family.ensureChains(signal)) || !(await family.ensureCanaries(signal)))
@@ -66,7 +66,7 @@ export class IptablesChains implements Component {
   }
 
   /** Waits until the flush is complete, which would otherwise remove rules that are added in the meantime. */
-  async #waitForFlush(family: ReportedOnce, signal: AbortSignal): Promise<void> {
+  async #waitForFlush(family: FamilyChains, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#o;
     const from = clock.monotonic();
     for (const table of canary.tables.slice(1))
@@ -78,8 +78,8 @@ export class IptablesChains implements Component {
   }
 }
 
-/** The packet filter of one IP family; a persistent failure is logged once. */
-class ReportedOnce {
+/** The chains of one IP family; a persistent failure is logged once. */
+class FamilyChains {
   readonly iptables: Iptables;
   readonly #logger: Logger;
   #reported = "";

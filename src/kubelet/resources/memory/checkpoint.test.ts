@@ -68,7 +68,7 @@ for (const [rule, text, message] of [
   ["a wrong checksum", ofReference.replace("4215593881", "101010"), "checkpoint is corrupted"],
   ["a changed size", ofReference.replace('"size":512', '"size":513'), "checkpoint is corrupted"],
   [
-    "a file with resources of pods, which needs PodLevelResourceManagers",
+    "a file with pod-level resources, which needs PodLevelResourceManagers",
     ofReference
       .replace("4215593881", "1278640530")
       .replace('"checksum"', '"podEntries":{"pod":{"memoryBlocks":[]}},"checksum"'),

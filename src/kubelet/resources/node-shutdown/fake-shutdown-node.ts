@@ -87,7 +87,7 @@ export class FakeShutdownNode {
     await this.manager.done;
   }
 
-  /** Announces a shutdown, or that it was canceled. */
+  /** Sends PrepareForShutdown, after logind has begun or canceled a shutdown. */
   prepare(isActive: boolean): void {
     this.isPreparing = isActive;
     this.signal(isActive);

@@ -43,7 +43,7 @@ async function setUp(
     await clock.advance(1);
     await stopped;
   });
-  /** When each pod was requested to terminate, after the announcement. */
+  /** When each pod was requested to terminate, in seconds after PrepareForShutdown. */
   const times = (from = 0) =>
     Object.fromEntries([...node.terminated].map(([uid, one]) => [uid, Math.round((one.from - from) / 1000)]));
   return { clock, node, times };
@@ -116,7 +116,7 @@ test("statuses that the API server does not accept delay the next group by 2 s",
   assert.deepEqual(times(), { a: 0, critical: 3 });
 });
 
-test("an announcement during a shutdown changes nothing", async (t) => {
+test("a PrepareForShutdown signal during a shutdown changes nothing", async (t) => {
   const { clock, node, times } = await setUp(t, [pod("a", 0), pod("critical", critical)]);
   node.prepare(true);
   await clock.advance(2000);
@@ -167,7 +167,7 @@ test("a signal that logind does not confirm is ignored", async (t) => {
   assert.deepEqual([times(), node.held], [{ a: 1, critical: 6 }, 0]);
 });
 
-test("an announcement that was missed while the bus was restarted counts", async (t) => {
+test("a PrepareForShutdown signal that was missed while the bus was restarted counts", async (t) => {
   const { clock, node, times } = await setUp(t, [pod("a", 0)]);
   node.isAvailable = false;
   node.disconnect();

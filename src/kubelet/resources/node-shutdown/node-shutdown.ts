@@ -122,7 +122,7 @@ export class NodeShutdown implements Component {
     this.#lock?.release();
   }
 
-  /** Holds a lock and waits for announcements, until the connection ends. Never rejects. */
+  /** Holds a lock and waits for PrepareForShutdown signals, until the connection ends. Never rejects. */
   async #watch(signal: AbortSignal): Promise<"canceled" | "lost" | "failed"> {
     const { logger } = this.#o;
     const ended = Promise.withResolvers<"canceled" | "lost">();
@@ -130,7 +130,7 @@ export class NodeShutdown implements Component {
     signal.addEventListener("abort", onAbort, { once: true });
     const logind = this.#o.logind({
       onPrepareForShutdown: (isActive) => {
-        void this.#announced(logind, isActive, signal).then((isCanceled) => {
+        void this.#onPrepareForShutdown(logind, isActive, signal).then((isCanceled) => {
           if (isCanceled) ended.resolve("canceled");
         });
       },
@@ -166,7 +166,7 @@ export class NodeShutdown implements Component {
   async #inhibit(logind: Logind, signal: AbortSignal): Promise<void> {
     const { logger, periods } = this.#o;
     await this.#ensureDelay(logind, signal);
-    // The announcement may have been missed.
+    // The PrepareForShutdown signal may have been missed.
     if (await logind.isPreparing(signal)) return this.#current ? undefined : this.#begin();
     if (this.#current?.isFinished) return;
     // A logind that was restarted has forgotten the shutdown: it no longer waits for this lock.
@@ -174,7 +174,7 @@ export class NodeShutdown implements Component {
     const lock = await logind.inhibit("kubelet", "Kubelet needs time to handle node shutdown", signal);
     this.#lock?.release();
     this.#lock = lock;
-    // The shutdown was announced and handled in the meantime.
+    // The PrepareForShutdown signal was received and handled in the meantime.
     if ((this.#current as Shutdown | undefined)?.isFinished) this.#releaseLock();
     if (this.#problem === undefined) return;
     this.#problem = undefined;
@@ -210,7 +210,7 @@ export class NodeShutdown implements Component {
    * True if a shutdown was canceled: then a new lock is needed. Any user can send the signal, so logind is queried. If that fails, logind is
    * likely being stopped, and the signal is trusted.
    */
-  async #announced(logind: Logind, isActive: boolean, signal: AbortSignal): Promise<boolean> {
+  async #onPrepareForShutdown(logind: Logind, isActive: boolean, signal: AbortSignal): Promise<boolean> {
     const isPreparing = await logind.isPreparing(signal).catch(() => isActive);
     if (isPreparing !== isActive || signal.aborted) return false;
     if (isActive) this.#begin();

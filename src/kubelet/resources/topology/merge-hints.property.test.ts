@@ -60,7 +60,7 @@ function exhaustive(hints: TopologyHints, all: NumaMask, o: MergeOptions): Topol
     }),
   );
   let best: { nodes: NumaMask; preferred: boolean } | undefined;
-  const isFitter = (a: NumaMask, b: NumaMask) => {
+  const isBetterMask = (a: NumaMask, b: NumaMask) => {
     if (isSingle || !o.preferClosest || nodeCount(a) !== nodeCount(b)) return isNarrower(a, b);
     const [x, y] = [average(a, o), average(b, o)];
     return x === y ? a < b : x < y;
@@ -68,11 +68,11 @@ function exhaustive(hints: TopologyHints, all: NumaMask, o: MergeOptions): Topol
   const replaces = (next: { nodes: NumaMask; preferred: boolean }) => {
     if (!best) return true;
     if (best.preferred !== next.preferred) return next.preferred;
-    if (best.preferred) return isFitter(next.nodes, best.nodes);
+    if (best.preferred) return isBetterMask(next.nodes, best.nodes);
     const [now, then] = [nodeCount(best.nodes), nodeCount(next.nodes)];
-    if (now > needed) return isFitter(next.nodes, best.nodes);
+    if (now > needed) return isBetterMask(next.nodes, best.nodes);
     if (then > needed) return false;
-    return now === then ? isFitter(next.nodes, best.nodes) : then > now;
+    return now === then ? isBetterMask(next.nodes, best.nodes) : then > now;
   };
   const visit = (index: number, chosen: readonly TopologyHint[]) => {
     const list = lists[index];

@@ -106,13 +106,13 @@ type IsBetter = (a: NumaMask, b: NumaMask) => boolean;
 
 /** Which of two different results is better. Those that are not preferred should have `wanted` nodes, preferably fewer than more. */
 function ordering(o: MergeOptions, wanted: number): { preferred: IsBetter; other: IsBetter } {
-  const isFitter: IsBetter =
+  const isBetterMask: IsBetter =
     o.preferClosest && o.policy !== "single-numa-node" ? closest(o.numaNodes) : isNarrower;
   return {
-    preferred: isFitter,
+    preferred: isBetterMask,
     other: (a, b) => {
       const [countA, countB] = [nodeCount(a), nodeCount(b)];
-      if (countA === countB || (countA > wanted && countB > wanted)) return isFitter(a, b);
+      if (countA === countB || (countA > wanted && countB > wanted)) return isBetterMask(a, b);
       if (countA > wanted || countB > wanted) return countA <= wanted;
       return countA > countB;
     },
