@@ -29,7 +29,7 @@ export interface ClusterOptions {
   /** Keep the credentials valid: started before anything that sends requests. */
   readonly components?: readonly Component[];
   /** Present if the client certificate is rotated: why requests wait for it, undefined while they do not. */
-  readonly certificate?: () => string | undefined;
+  readonly certificateWait?: () => string | undefined;
   /** The client certificate in PEM, without its key; undefined if other credentials are used. */
   readonly clientCertificate?: () => Promise<string | undefined>;
 }

@@ -175,7 +175,7 @@ function nodeState(core: AgentCore, { explainNode, certificate }: ConsoleParts):
     },
     api: options.cluster && {
       server: options.cluster.server ?? "",
-      problem: view?.connectionFailure ?? options.cluster.certificate?.(),
+      problem: view?.connectionFailure ?? options.cluster.certificateWait?.(),
     },
     certificates: serving === undefined ? [] : [{ name: "serving", certificate: serving }],
   };
