@@ -176,7 +176,7 @@ export class ClusterView {
   }
 }
 
-/** In large clusters the node controller sets the TTL of cached objects by annotation. */
+/** In large clusters the TTL controller sets how long objects are cached, by an annotation of the node. */
 function objectTtl(node: NodeObject | undefined): number | undefined {
   const seconds = Number(node?.metadata.annotations?.["node.alpha.kubernetes.io/ttl"] ?? Number.NaN);
   return Number.isInteger(seconds) ? seconds * 1000 : undefined;

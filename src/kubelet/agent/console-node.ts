@@ -110,7 +110,7 @@ function asCaller<T extends Pick<Exchange, "request" | "response" | "signal">>(
   return { ...exchange, params, query, caller: { name: "console", groups: [] } };
 }
 
-/** On a machine of its own, or where manifests can be applied over HTTP; elsewhere the cluster owns the pods. */
+/** In a single-node cluster, or where manifests can be applied over HTTP; elsewhere the cluster owns the pods. */
 function consoleChanges(core: AgentCore, { pods, manifests }: ConsoleParts): ConsoleChanges | undefined {
   const { options } = core;
   const { isSingleNode = false, cluster, server } = options;

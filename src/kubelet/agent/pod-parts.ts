@@ -203,7 +203,7 @@ export function podParts(
     recordsOfPods: [allocation, evictedPods, exclusive.topology, ...(resources ? [resources.orphans] : [])],
     /** The resources of containers, for the PodResources API. */
     allocated: { ...exclusive.sources, ...resources?.sources },
-    // The claims come before the plugins: these are registered while the components start.
+    // ResourceClaims come before the plugins: these are registered while the components start.
     components: [
       qosCgroups,
       resizes,
