@@ -91,11 +91,11 @@ export class TokenReviews {
 export function bearerToken(request: IncomingMessage): string | undefined {
   const [scheme, token] = (request.headers.authorization ?? "").trim().split(" ");
   if (scheme?.toLowerCase() === "bearer" && token) return token;
-  const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((word) => word.trim());
-  const carrier = offered.find((word) => word.startsWith(protocolPrefix));
+  const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
+  const carrier = offered.find((name) => name.startsWith(protocolPrefix));
   if (carrier === undefined || request.headers.upgrade?.toLowerCase() !== "websocket") return undefined;
   // It is not passed on: it is not a protocol.
-  request.headers["sec-websocket-protocol"] = offered.filter((word) => word !== carrier).join(", ");
+  request.headers["sec-websocket-protocol"] = offered.filter((name) => name !== carrier).join(", ");
   const decoded = Buffer.from(carrier.slice(protocolPrefix.length), "base64url").toString("utf8");
   return decoded === "" ? undefined : decoded;
 }
