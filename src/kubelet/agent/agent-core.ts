@@ -69,7 +69,8 @@ export interface AgentCore {
   readonly starting: StartingContainers;
   /** Running pods as users see them: a container whose postStart hook is still running does not count yet. */
   readonly running: { get(uid: PodUid): ObservedPod | undefined; knows(uid: PodUid): boolean };
-  readonly restartLimiters: { containerRules: boolean; restartAll: boolean };
+  /** The feature gates for restarts by rule, and of all containers of a pod. */
+  readonly restartGates: { containerRules: boolean; restartAll: boolean };
   readonly startupLatency: PodStartupLatency;
   /** The node's addresses: those in the API once the node is registered. */
   readonly hostIps: () => readonly string[];
@@ -148,11 +149,11 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
       get: (uid) => starting.asReported(observed.get(uid)),
       knows: (uid) => observed.knows(uid),
     },
-    restartLimiters: {
+    restartGates: {
       containerRules: gates.enabled("ContainerRestartRules"),
       restartAll: gates.enabled("RestartAllContainersOnContainerExits"),
     },
-    startupLatency: new PodStartupLatency({ metrics, clock, initMs: (pod) => initRuntime(pod, observed) }),
+    startupLatency: new PodStartupLatency({ metrics, clock, initMs: (pod) => initDuration(pod, observed) }),
   };
 }
 
@@ -203,8 +204,8 @@ function withPostedEvents(recorded: ClusterDependent, post: Post): ClusterDepend
   };
 }
 
-/** The total runtime of the init containers, without sidecars. */
-function initRuntime({ metadata, spec }: Pod, observed: ObservedPods): number {
+/** How long the init containers ran in total, without sidecars. */
+function initDuration({ metadata, spec }: Pod, observed: ObservedPods): number {
   const names = new Set(
     (spec.initContainers ?? []).filter((c) => c.restartPolicy !== "Always").map((c) => c.name),
   );

@@ -28,7 +28,7 @@ export async function cgroupManager(
 
 const callTimeoutMs = 2_000;
 
-/** The options, with the cgroup driver that the runtime uses. Runtimes before CRI v1.28 do not report it. */
+/** The options, with the cgroup driver that the runtime uses. Runtimes without RuntimeConfig (CRI of Kubernetes 1.28) do not report it. */
 export async function withCgroupDriverOfRuntime<T extends AgentOptions>(o: T): Promise<T> {
   const { config, clock, logger } = o;
   const cri = createCriClient({

@@ -53,7 +53,7 @@ export function clusterAccess(o: ClusterAccessOptions): ClusterOptions & { close
     server: access.cluster.server.href,
     kubeletVersion,
     components,
-    ...(readiness && { certificate: () => readiness.waiting }),
+    ...(readiness && { certificateWait: () => readiness.waiting }),
     clientCertificate: () => firstCertificate(access),
     close() {
       free.close();

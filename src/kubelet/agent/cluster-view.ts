@@ -29,7 +29,7 @@ export interface ClusterOptions {
   /** Keep the credentials valid: started before anything that sends requests. */
   readonly components?: readonly Component[];
   /** Present if the client certificate is rotated: why requests wait for it, undefined while they do not. */
-  readonly certificate?: () => string | undefined;
+  readonly certificateWait?: () => string | undefined;
   /** The client certificate in PEM, without its key; undefined if other credentials are used. */
   readonly clientCertificate?: () => Promise<string | undefined>;
 }
@@ -176,7 +176,7 @@ export class ClusterView {
   }
 }
 
-/** In large clusters the node controller sets the TTL of cached objects by annotation. */
+/** In large clusters the TTL controller sets how long objects are cached, by an annotation of the node. */
 function objectTtl(node: NodeObject | undefined): number | undefined {
   const seconds = Number(node?.metadata.annotations?.["node.alpha.kubernetes.io/ttl"] ?? Number.NaN);
   return Number.isInteger(seconds) ? seconds * 1000 : undefined;

@@ -110,7 +110,7 @@ function asCaller<T extends Pick<Exchange, "request" | "response" | "signal">>(
   return { ...exchange, params, query, caller: { name: "console", groups: [] } };
 }
 
-/** On a machine of its own, or where manifests can be applied over HTTP; elsewhere the cluster owns the pods. */
+/** In a single-node cluster, or where manifests can be applied over HTTP; elsewhere the cluster owns the pods. */
 function consoleChanges(core: AgentCore, { pods, manifests }: ConsoleParts): ConsoleChanges | undefined {
   const { options } = core;
   const { isSingleNode = false, cluster, server } = options;
@@ -175,7 +175,7 @@ function nodeState(core: AgentCore, { explainNode, certificate }: ConsoleParts):
     },
     api: options.cluster && {
       server: options.cluster.server ?? "",
-      problem: view?.connectionFailure ?? options.cluster.certificate?.(),
+      problem: view?.connectionFailure ?? options.cluster.certificateWait?.(),
     },
     certificates: serving === undefined ? [] : [{ name: "serving", certificate: serving }],
   };

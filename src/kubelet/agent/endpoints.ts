@@ -50,7 +50,7 @@ export async function agentEndpoints(
     ...{ pods, stats, streams, explainNode, certificate, manifests: manifests.manifests },
     serverPort: () => server?.port(),
   });
-  const { certificate: missingCertificate } = o.cluster ?? {};
+  const { certificateWait } = o.cluster ?? {};
   const checks = () => [
     { name: "ping", health: () => healthy },
     // Lines are written synchronously: there is no queue that could fall behind.
@@ -63,8 +63,8 @@ export async function agentEndpoints(
       health: () => (connection.state.kind === "unknown" ? healthy : connection.health()),
     },
     // A restart does not get a certificate sooner, so this never fails.
-    ...(missingCertificate
-      ? [{ name: "client-certificate", health: () => ({ ...healthy, note: missingCertificate() }) }]
+    ...(certificateWait
+      ? [{ name: "client-certificate", health: () => ({ ...healthy, note: certificateWait() }) }]
       : []),
   ];
   const checked: readonly unknown[] = [loop, pleg, connection];

@@ -157,7 +157,7 @@ export function podHandlers(
         workers.readiness(uid, isReady, why);
       },
       "api-listed": () => workers.wakeAll(),
-      // Claims that could not be prepared or unprepared are retried immediately.
+      // ResourceClaims that could not be prepared or unprepared are retried immediately.
       "dra-driver-connected": () => {
         for (const { id, pod } of workers.all()) if (pod?.spec.resourceClaims?.length) workers.wake(id.uid);
       },

@@ -99,7 +99,7 @@ export function podParts(
     probes: probing.outcomes,
     replaced: core.replaced,
     gates: {
-      restart: core.restartLimiters,
+      restart: core.restartGates,
       stopSignals: node.settings.gates.containerStopSignals,
       podLevelStatus: o.gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
       podLevelResources: node.settings.gates.podLevelResources,
@@ -203,7 +203,7 @@ export function podParts(
     recordsOfPods: [allocation, evictedPods, exclusive.topology, ...(resources ? [resources.orphans] : [])],
     /** The resources of containers, for the PodResources API. */
     allocated: { ...exclusive.sources, ...resources?.sources },
-    // The claims come before the plugins: these are registered while the components start.
+    // ResourceClaims come before the plugins: these are registered while the components start.
     components: [
       qosCgroups,
       resizes,

@@ -37,10 +37,10 @@ import {
 } from "../pods/volumes/volumes.ts";
 import type { AgentCore } from "./agent-core.ts";
 
-const nodeWithinMs = 10_000;
+const nodeTimeoutMs = 10_000;
 /** Plugins whose volumes a controller attaches. */
 const csiPluginName = "kubernetes.io/csi";
-const attachedPlugins = [csiPluginName, "kubernetes.io/iscsi"];
+const attachablePlugins = [csiPluginName, "kubernetes.io/iscsi"];
 
 export interface PodVolumes extends Volumes {
   /** `attachedVolumes` only where a controller attaches volumes to this node. */
@@ -191,7 +191,7 @@ export function podVolumes(
       volumes: {
         "runtime-synced": () => volumes.manager.resync(),
         // Mounts that failed because of it are retried immediately.
-        "volumes-attached": () => volumes.manager.resync((plugin) => attachedPlugins.includes(plugin)),
+        "volumes-attached": () => volumes.manager.resync((plugin) => attachablePlugins.includes(plugin)),
         "csi-driver-changed": () => volumes.manager.resync((plugin) => plugin === csiPluginName),
         "volume-content-changed": ({ ref }) => volumes.manager.changed(podsReferencing(desired.all(), ref)),
         "node-changed": () => {
@@ -241,7 +241,7 @@ interface Ownership {
 
 function nodeGetter(api: KubeTransport, name: string): AttachedVolumesOptions["get"] {
   const path = `/api/v1/nodes/${encodeURIComponent(name)}`;
-  return (signal) => api.request({ method: "GET", path, signal, timeoutMs: nodeWithinMs });
+  return (signal) => api.request({ method: "GET", path, signal, timeoutMs: nodeTimeoutMs });
 }
 
 /** Mounts of containers must propagate to the node and to other containers (mountPropagation). */

@@ -10,7 +10,7 @@ import { RuntimeConfigResponseSchema } from "../../lib/gen/runtime/v1/api_pb.js"
 import { watchRuntimeSupport } from "./runtime-support.ts";
 
 describe("a runtime that loses support", () => {
-  function watched() {
+  function setUp() {
     const metrics = createMetrics();
     let change = (_: RuntimeState) => {};
     let failure: Error | undefined;
@@ -49,7 +49,7 @@ describe("a runtime that loses support", () => {
   }
 
   it("is reported with the version that drops it, until it is upgraded", async () => {
-    const { becomes } = watched();
+    const { becomes } = setUp();
     const old = new CriError("UNIMPLEMENTED", "RuntimeConfig", "unknown method RuntimeConfig");
     assert.deepEqual(await becomes("up", old), [["1.37.0", 1]]);
     assert.deepEqual(await becomes("unavailable", old), [["1.37.0", 1]]);
@@ -58,7 +58,7 @@ describe("a runtime that loses support", () => {
   });
 
   it("a runtime that supports RuntimeConfig, or cannot be reached, is not reported", async () => {
-    const { becomes, calls } = watched();
+    const { becomes, calls } = setUp();
     assert.deepEqual(await becomes("unavailable"), []);
     assert.equal(calls(), 0);
     assert.deepEqual(await becomes("up", new CriError("UNAVAILABLE", "RuntimeConfig", "gone")), []);
@@ -66,7 +66,7 @@ describe("a runtime that loses support", () => {
   });
 
   it("is reported if it uses another cgroup driver than the kubelet", async () => {
-    const { becomes, uses, errors } = watched();
+    const { becomes, uses, errors } = setUp();
     await becomes("up");
     assert.deepEqual(errors, []);
     uses(0);

@@ -96,15 +96,15 @@ const app = "/exec/default/web/app?output=1&command=x";
 
 const cases: Case[] = [
   // Authentication
-  { name: "no identity", status: 401, message: /^Unauthorized$/ },
-  { name: "no identity, metrics", path: "/configz", status: 401 },
-  { name: "no identity, an unknown path", path: "/pods/nope", status: 401 },
-  { name: "no identity, an unknown method", method: "DELETE", status: 401 },
-  { name: "no identity, health", path: "/healthz", status: 401 },
-  { name: "no identity, exec", path: app, headers: upgradeTo("SPDY/3.1"), method: "POST", status: 401 },
-  { name: "no identity, exec over WebSocket", path: app, headers: webSocket, status: 401 },
-  { name: "no identity, blocked pods", path: "/debug/blocked", status: 401 },
-  { name: "no identity, checkpoint", path: "/checkpoint/default/web/app", method: "POST", status: 401 },
+  { name: "no credentials", status: 401, message: /^Unauthorized$/ },
+  { name: "no credentials, configz", path: "/configz", status: 401 },
+  { name: "no credentials, an unknown path", path: "/pods/nope", status: 401 },
+  { name: "no credentials, an unknown method", method: "DELETE", status: 401 },
+  { name: "no credentials, health", path: "/healthz", status: 401 },
+  { name: "no credentials, exec", path: app, headers: upgradeTo("SPDY/3.1"), method: "POST", status: 401 },
+  { name: "no credentials, exec over WebSocket", path: app, headers: webSocket, status: 401 },
+  { name: "no credentials, blocked pods", path: "/debug/blocked", status: 401 },
+  { name: "no credentials, checkpoint", path: "/checkpoint/default/web/app", method: "POST", status: 401 },
   { name: "a certificate of another authority", pair: testPair(unknownCa, "admin"), status: 401 },
   { name: "an expired certificate", pair: testPair(ca, "admin", { from: -2 * day, to: -day }), status: 401 },
   {
@@ -306,7 +306,7 @@ const cases: Case[] = [
     status: 400,
   },
   {
-    name: "an old WebSocket",
+    name: "an old version of WebSocket",
     path: app,
     pair: admin,
     headers: { ...webSocket, "sec-websocket-version": "8" },
@@ -399,7 +399,7 @@ const cases: Case[] = [
     status: 404,
   },
   {
-    name: "a checkpoint that takes no number",
+    name: "a checkpoint whose timeout is not a number",
     path: "/checkpoint/default/web/app?timeout=x",
     method: "POST",
     pair: admin,

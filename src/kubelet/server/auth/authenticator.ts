@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import type { CertificateResult, ClientCertificates } from "./client-certificates.ts";
+import type { AuthenticationResult, ClientCertificates } from "./client-certificates.ts";
 import { anonymous, type Identity, withAuthenticated } from "./identity.ts";
 import { bearerToken, type TokenReviews } from "./tokens.ts";
 
@@ -43,7 +43,7 @@ export class RequestAuthenticator implements Authenticator {
     return undefined;
   }
 
-  async #token(request: IncomingMessage): Promise<CertificateResult> {
+  async #token(request: IncomingMessage): Promise<AuthenticationResult> {
     const token = bearerToken(request);
     if (token === undefined || !this.#o.tokens) return { kind: "none" };
     try {

@@ -79,11 +79,11 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
       ...ca,
       "nameConstraints=critical,permitted;DNS:nodes.example,excluded;IP:10.0.0.0/255.0.0.0",
     ];
-    const between = make({ subject: "/CN=between", issuer: top, extensions: limited });
+    const intermediate = make({ subject: "/CN=between", issuer: top, extensions: limited });
     const status = async (names: string) => {
       const extensions = [...client, ...(names ? [`subjectAltName=${names}`] : [])];
-      const leaf = make({ subject: "/O=system:masters/CN=admin", issuer: between, extensions });
-      return await statusOf(top.certificate, [leaf.certificate, between.certificate], leaf.key);
+      const leaf = make({ subject: "/O=system:masters/CN=admin", issuer: intermediate, extensions });
+      return await statusOf(top.certificate, [leaf.certificate, intermediate.certificate], leaf.key);
     };
     assert.equal(await status("DNS:a.nodes.example,IP:192.0.2.1"), 200);
     assert.equal(await status("DNS:a.other.example"), 401);
@@ -94,9 +94,10 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
   test("a client certificate of an intermediate CA that is limited to serverAuth is rejected", async () => {
     const top = root();
     const extensions = [...ca, "extendedKeyUsage=serverAuth"];
-    const between = make({ subject: "/CN=servers", issuer: top, extensions });
-    const leaf = make({ subject: "/CN=admin", issuer: between, extensions: client });
-    assert.equal(await statusOf(top.certificate, [leaf.certificate, between.certificate], leaf.key), 401);
+    const intermediate = make({ subject: "/CN=servers", issuer: top, extensions });
+    const leaf = make({ subject: "/CN=admin", issuer: intermediate, extensions: client });
+    const chain = [leaf.certificate, intermediate.certificate];
+    assert.equal(await statusOf(top.certificate, chain, leaf.key), 401);
   });
 
   test("a certificate with an unknown critical extension is rejected", async () => {
@@ -111,9 +112,9 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
       const top = root();
       const unrelated = make({ subject: "/CN=unrelated", extensions: ca });
       const key = ["ec", "-pkeyopt", `ec_paramgen_curve:${curve}`];
-      const between = make({ subject: "/CN=between", issuer: top, extensions: ca, key });
-      const lower = make({ subject: "/CN=lower", issuer: between, extensions: ca });
-      for (const [issuer, ...others] of [[between], [lower, between]] as const) {
+      const intermediate = make({ subject: "/CN=between", issuer: top, extensions: ca, key });
+      const lower = make({ subject: "/CN=lower", issuer: intermediate, extensions: ca });
+      for (const [issuer, ...others] of [[intermediate], [lower, intermediate]] as const) {
         const leaf = make({ subject: "/CN=admin", issuer, extensions: client });
         const chain = [leaf, issuer, ...others].map(({ certificate }) => certificate);
         assert.equal(await statusOf(unrelated.certificate, chain, leaf.key), 401);

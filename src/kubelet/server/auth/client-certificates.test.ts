@@ -12,12 +12,12 @@ import { type AccessFilter, nodeAccess } from "./node-access.ts";
 
 const ours = testAuthority("ours");
 const former = testAuthority("former");
-const between = testAuthority("between", ours);
-const deeper = testAuthority("deeper", between);
+const intermediate = testAuthority("between", ours);
+const deeper = testAuthority("deeper", intermediate);
 
 const direct = testPair(ours, "direct");
 const ofFormer = testPair(former, "of-former");
-const chained = testPair(deeper, "chained", { chain: deeper.certificate + between.certificate });
+const chained = testPair(deeper, "chained", { chain: deeper.certificate + intermediate.certificate });
 
 async function setUp(
   t: TestContext,

@@ -8,15 +8,15 @@ import { allowsClientAuth, findChain, incompatibleUsage, maxChain } from "./cert
 import { clientCaOf, peerOf } from "./handshake.ts";
 import type { Identity } from "./identity.ts";
 
-export type CertificateResult =
+export type AuthenticationResult =
   | { readonly kind: "authenticated"; readonly identity: Identity }
-  /** No certificate was presented. */
+  /** No certificate, or no token, was presented. */
   | { readonly kind: "none" }
   | { readonly kind: "rejected"; readonly problem: string };
 
 interface Verification {
   readonly ca: string;
-  readonly result: CertificateResult;
+  readonly result: AuthenticationResult;
   readonly from: WallTime;
   readonly to: WallTime;
 }
@@ -37,7 +37,7 @@ export class ClientCertificates {
     this.#clock = o.clock;
   }
 
-  authenticate(request: IncomingMessage): CertificateResult {
+  authenticate(request: IncomingMessage): AuthenticationResult {
     const ca = this.#authorities();
     const socket = request.socket as Partial<TLSSocket>;
     if (ca === undefined || typeof socket.getPeerX509Certificate !== "function") return { kind: "none" };
@@ -103,7 +103,7 @@ function verify(
   const all = found.kind === "valid" ? found.chain : [certificate];
   const from = latest(...all.map((c) => wallTime(c.validFromDate)));
   const to = earliest(...all.map((c) => wallTime(c.validToDate)));
-  const verification = (result: CertificateResult): Verification => ({ ca, result, from, to });
+  const verification = (result: AuthenticationResult): Verification => ({ ca, result, from, to });
   const rejected = (problem: string) => verification({ kind: "rejected", problem });
   if (found.kind === "invalid" && !verified) return rejected(found.problem);
   if (!allowsClientAuth(certificate)) return rejected(incompatibleUsage);

@@ -4,7 +4,7 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import type { TestPair } from "../fixtures.ts";
 
 export type Outcome = number | "closed";
-export interface KeptConnection {
+export interface KeepAliveConnection {
   /** One request on this connection. */
   get(path?: string): Promise<Outcome>;
   readonly closed: Promise<unknown>;
@@ -12,7 +12,7 @@ export interface KeptConnection {
 }
 
 /** A real connection after its handshake, without a request. */
-export async function http1(port: number, pair: TestPair, socket?: TLSSocket): Promise<KeptConnection> {
+export async function http1(port: number, pair: TestPair, socket?: TLSSocket): Promise<KeepAliveConnection> {
   const link = socket ?? connectTls({ host: "127.0.0.1", port, rejectUnauthorized: false, ...pair });
   link.on("error", () => {});
   const closed = new Promise((resolve) => link.once("close", resolve));
@@ -44,7 +44,7 @@ export async function http1(port: number, pair: TestPair, socket?: TLSSocket): P
   };
 }
 
-export async function http2(port: number, pair: TestPair): Promise<KeptConnection> {
+export async function http2(port: number, pair: TestPair): Promise<KeepAliveConnection> {
   const session: ClientHttp2Session = connectHttp2(`https://127.0.0.1:${port}`, {
     ...pair,
     rejectUnauthorized: false,

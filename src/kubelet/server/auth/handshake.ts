@@ -17,7 +17,7 @@ export function clientCaOf(socket: Partial<TLSSocket>): string | undefined {
 /**
  * The certificate that the client presented; `issuerCertificate` leads to the others. Node.js returns the others once, so all callers
  * use one object. (`getPeerCertificate(true)` is not an alternative: creating legacy objects for a key on a curve without a NIST name crashes
- * Node 24, so that any client could crash the process.)
+ * Node.js 24, so that any client could crash the process.)
  */
 export function peerOf(socket: TLSSocket): X509Certificate | undefined {
   const tagged = socket as { [peer]?: X509Certificate };

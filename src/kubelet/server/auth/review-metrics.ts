@@ -31,7 +31,7 @@ export function countedReviews(
     let code = "<error>";
     try {
       const result = await reviewer.request<A>(call);
-      // The error of the response, without its code.
+      // The transport does not return the status of a success: a review is created.
       code = "201";
       return result;
     } catch (error) {

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { type Clock, msSince } from "../../../lib/base/clock.ts";
-import type { CertificateResult } from "./client-certificates.ts";
+import type { AuthenticationResult } from "./client-certificates.ts";
 import { ExpiringCache } from "./expiring-cache.ts";
 import type { Identity } from "./identity.ts";
 import type { Reviewer, TokenCacheMetrics } from "./review-metrics.ts";
@@ -28,7 +28,7 @@ export class TokenReviews {
   readonly #ttlMs: number;
   readonly #clock: Clock;
   readonly #metrics: TokenCacheMetrics | undefined;
-  readonly #cache: ExpiringCache<CertificateResult>;
+  readonly #cache: ExpiringCache<AuthenticationResult>;
   /** The cache must not contain tokens. */
   readonly #secret = randomBytes(32);
 
@@ -46,7 +46,7 @@ export class TokenReviews {
   }
 
   /** Throws if the cluster could not be reached. */
-  async authenticate(token: string): Promise<CertificateResult> {
+  async authenticate(token: string): Promise<AuthenticationResult> {
     const key = createHmac("sha256", this.#secret).update(token).digest("base64");
     const began = this.#clock.monotonic();
     let fetched = false;
@@ -67,7 +67,7 @@ export class TokenReviews {
     }
   }
 
-  async #review(token: string): Promise<CertificateResult> {
+  async #review(token: string): Promise<AuthenticationResult> {
     const { status } = await this.#transport.request<TokenReview>({
       method: "POST",
       path: "/apis/authentication.k8s.io/v1/tokenreviews",
@@ -91,11 +91,11 @@ export class TokenReviews {
 export function bearerToken(request: IncomingMessage): string | undefined {
   const [scheme, token] = (request.headers.authorization ?? "").trim().split(" ");
   if (scheme?.toLowerCase() === "bearer" && token) return token;
-  const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((word) => word.trim());
-  const carrier = offered.find((word) => word.startsWith(protocolPrefix));
+  const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
+  const carrier = offered.find((name) => name.startsWith(protocolPrefix));
   if (carrier === undefined || request.headers.upgrade?.toLowerCase() !== "websocket") return undefined;
   // It is not passed on: it is not a protocol.
-  request.headers["sec-websocket-protocol"] = offered.filter((word) => word !== carrier).join(", ");
+  request.headers["sec-websocket-protocol"] = offered.filter((name) => name !== carrier).join(", ");
   const decoded = Buffer.from(carrier.slice(protocolPrefix.length), "base64url").toString("utf8");
   return decoded === "" ? undefined : decoded;
 }

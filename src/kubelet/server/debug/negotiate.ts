@@ -37,7 +37,7 @@ export function negotiate(
 
 /** By quality, then those without a wildcard first, then in header order. */
 function clauses(accept: string): Clause[] {
-  const wildcards = ({ range }: Clause) => range.filter((word) => word === "*").length;
+  const wildcards = ({ range }: Clause) => range.filter((part) => part === "*").length;
   return accept
     .split(",")
     .map(clause)

@@ -30,7 +30,7 @@ export function profileRoutes(enabled: boolean): Route[] {
 
 const index = "profile?seconds=30  CPU profile (.cpuprofile)\nheap  heap snapshot (.heapsnapshot)\ncmdline\n";
 
-/** Loaded at first use: it takes worker threads and more of Node with it. */
+/** Loaded at first use: it takes worker threads and more of Node.js with it. */
 async function connectInspector(): Promise<Session> {
   const inspector = await import("node:inspector/promises");
   const session = new inspector.Session();
@@ -48,7 +48,7 @@ const profiles: Readonly<Record<string, (exchange: Exchange) => Promise<void>>> 
       await session.post("Profiler.start");
       await sleep(systemClock, seconds * 1000, signal);
       const { profile } = await session.post("Profiler.stop");
-      attach(response, "kubelet.cpuprofile").end(JSON.stringify(profile));
+      attachment(response, "kubelet.cpuprofile").end(JSON.stringify(profile));
     } finally {
       session.disconnect();
     }
@@ -56,7 +56,7 @@ const profiles: Readonly<Record<string, (exchange: Exchange) => Promise<void>>> 
   async heap({ response }) {
     const session = await connectInspector();
     try {
-      attach(response, "kubelet.heapsnapshot");
+      attachment(response, "kubelet.heapsnapshot");
       session.on("HeapProfiler.addHeapSnapshotChunk", ({ params }) => response.write(params.chunk));
       await session.post("HeapProfiler.takeHeapSnapshot");
       response.end();
@@ -69,7 +69,7 @@ const profiles: Readonly<Record<string, (exchange: Exchange) => Promise<void>>> 
   },
 };
 
-function attach(response: Exchange["response"], name: string): Exchange["response"] {
+function attachment(response: Exchange["response"], name: string): Exchange["response"] {
   return response.writeHead(200, {
     "content-type": "application/octet-stream",
     "content-disposition": `attachment; filename="${name}"`,

@@ -26,11 +26,11 @@ export function withValidAuthority(block: Buffer): Buffer | undefined {
 
 interface Text {
   readonly bytes: Buffer;
-  readonly packed: boolean;
+  readonly huffman: boolean;
 }
 
-function sizeOf({ bytes, packed }: Text): number | undefined {
-  return packed ? huffmanText(bytes)?.length : bytes.length;
+function sizeOf({ bytes, huffman }: Text): number | undefined {
+  return huffman ? huffmanText(bytes)?.length : bytes.length;
 }
 
 type Field =
@@ -63,12 +63,12 @@ class BlockReader {
   }
 
   #text(): Text | undefined {
-    const packed = ((this.#block[this.at] ?? 0) & 0x80) !== 0;
+    const huffman = ((this.#block[this.at] ?? 0) & 0x80) !== 0;
     const size = this.#integer(7);
     if (size === undefined || this.at + size > this.#block.length) return undefined;
     const bytes = this.#block.subarray(this.at, this.at + size);
     this.at += size;
-    return { bytes, packed };
+    return { bytes, huffman };
   }
 
   #integer(prefixBits: number): number | undefined {

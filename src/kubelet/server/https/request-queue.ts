@@ -6,19 +6,19 @@ import type { Socket } from "node:net";
  * with too many pipelined requests is closed.
  */
 export class RequestQueue {
-  readonly #maxAhead: number;
+  readonly #maxQueued: number;
   /** By connection with a request in progress: the requests queued behind it. */
   readonly #waiting = new WeakMap<Socket, (() => void)[]>();
 
-  constructor(maxAhead: number) {
-    this.#maxAhead = maxAhead;
+  constructor(maxQueued: number) {
+    this.#maxQueued = maxQueued;
   }
 
   /** Starts immediately, or when all earlier responses are sent. */
   add(socket: Socket, response: ServerResponse, start: () => void): void {
     const waiting = this.#waiting.get(socket);
     if (!waiting) return this.#start(socket, response, start, []);
-    if (waiting.length >= this.#maxAhead) return void socket.destroy();
+    if (waiting.length >= this.#maxQueued) return void socket.destroy();
     waiting.push(() => this.#start(socket, response, start, waiting));
   }
 

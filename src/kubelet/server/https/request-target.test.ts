@@ -77,7 +77,7 @@ describe("the target of a request line", () => {
           if (target.kind !== "path") return;
           assert.match(target.path, /^\//);
           const inner = target.path.split("/").slice(1, -1);
-          assert.ok(!inner.some((word) => ["", ".", ".."].includes(word)), target.path);
+          assert.ok(!inner.some((segment) => ["", ".", ".."].includes(segment)), target.path);
           // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are intended
           assert.doesNotMatch(target.path, /[\u0000-\u001f]/);
         },

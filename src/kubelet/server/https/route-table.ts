@@ -3,8 +3,9 @@ import type { Route } from "../route.ts";
 export type RouteMatch =
   | { readonly kind: "route"; readonly route: Route; readonly params: Readonly<Record<string, string>> }
   | { readonly kind: "redirect"; readonly to: string }
-  /** No route matches. */
+  /** A 404 before authorization: no route has the first segment, or an exact path has a trailing slash. */
   | { readonly kind: "unknown" }
+  /** A 404 after authorization: no route matches the rest of the path. */
   | { readonly kind: "missing" }
   | { readonly kind: "method"; readonly allow: readonly string[] };
 

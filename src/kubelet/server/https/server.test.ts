@@ -177,11 +177,11 @@ describe("the server", () => {
 });
 
 test("whatever paths, queries and headers are sent, nothing throws and the next request is served", async () => {
-  const word = fc.constantFrom(
+  const segment = fc.constantFrom(
     ...["pods", "exec", "attach", "portForward", "run", "default", "web", "app", "healthz", "debug", "flags"],
     ...["v", "pprof", "checkpoint", "..", "%2e%2e", "%00", "", "é", "%ff", "a".repeat(300), "__proto__"],
   );
-  const path = fc.array(word, { maxLength: 6 }).map((words) => `/${words.join("/")}`);
+  const path = fc.array(segment, { maxLength: 6 }).map((segments) => `/${segments.join("/")}`);
   const query = fc.array(
     fc.tuple(fc.constantFrom("command", "input", "output", "tty", "port", "cmd"), fc.string()),
     {

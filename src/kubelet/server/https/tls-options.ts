@@ -28,7 +28,7 @@ const curves: Readonly<Record<number, string>> = {
 };
 
 /** Not configurable: TLS 1.3 may use any of them. */
-const modern = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
+const tls13Suites = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
 
 const cipherNames: Readonly<Record<string, string>> = {
   AES_128_CBC_SHA: "AES128-SHA",
@@ -48,8 +48,8 @@ export function tlsOptions(settings: TlsSettings): SecureContextOptions {
   const minVersion = versions[tlsMinVersion];
   if (minVersion === undefined) throw invalidValue("tlsMinVersion", tlsMinVersion, "is not a version of TLS");
   const old = minVersion === "TLSv1" || minVersion === "TLSv1.1";
-  const suites = tlsCipherSuites.map(opensslName).filter((name) => !modern.includes(name));
-  const named = tlsCipherSuites.length > 0 ? [...suites, ...modern] : [];
+  const suites = tlsCipherSuites.map(opensslName).filter((name) => !tls13Suites.includes(name));
+  const named = tlsCipherSuites.length > 0 ? [...suites, ...tls13Suites] : [];
   // At its default level OpenSSL disables the signatures of TLS before 1.2.
   const ciphers = [...(old && named.length === 0 ? ["DEFAULT"] : named), ...(old ? ["@SECLEVEL=0"] : [])];
   const ecdhCurve = tlsCurvePreferences.map(curveName).join(":");
@@ -64,7 +64,7 @@ export function tlsOptions(settings: TlsSettings): SecureContextOptions {
 
 function opensslName(suite: string, index: number): string {
   const field = `tlsCipherSuites[${index}]`;
-  const name = modern.includes(suite) ? suite : converted(suite);
+  const name = tls13Suites.includes(suite) ? suite : converted(suite);
   if (name === undefined) throw invalidValue(field, suite, "is not a known cipher suite");
   if (!getCiphers().includes(name.toLowerCase()))
     throw invalidValue(field, suite, "is no longer supported by OpenSSL");
@@ -73,9 +73,9 @@ function opensslName(suite: string, index: number): string {
 
 function converted(suite: string): string | undefined {
   const [, exchange, cipher] = /^TLS_(ECDHE_ECDSA|ECDHE_RSA|RSA)_WITH_(\w+)$/.exec(suite) ?? [];
-  const word = cipherNames[cipher ?? ""];
-  if (word === undefined) return undefined;
-  return exchange === "RSA" ? word : `${exchange?.replace("_", "-")}-${word}`;
+  const name = cipherNames[cipher ?? ""];
+  if (name === undefined) return undefined;
+  return exchange === "RSA" ? name : `${exchange?.replace("_", "-")}-${name}`;
 }
 
 function curveName(curve: number, index: number): string {

@@ -35,7 +35,7 @@ export async function streamLog(givenPath: string, options: StreamLogOptions): P
     const older = await olderThan(path, current.ino);
     const end: LogPosition = { file: older.length, offset: size };
     const reading = new Reading(options, path, older, current, end);
-    await reading.past();
+    await reading.readExisting();
     if (!options.follow || reading.full) return;
     chain = new LogChain(path, current, older.at(-1) ?? "");
     const { follow, signal, clock } = options;
@@ -102,7 +102,7 @@ class Reading {
     if (bytes.length > 0) await this.#o.write(bytes);
   }
 
-  async past(): Promise<void> {
+  async readExisting(): Promise<void> {
     const start = await this.#start();
     for (this.#file = start.file; this.#file <= this.#end.file; this.#file++) {
       const from = this.#file === start.file ? start.offset : 0;

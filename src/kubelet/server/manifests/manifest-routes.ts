@@ -111,8 +111,8 @@ function checkType(headers: IncomingHttpHeaders): void {
     throw new HttpError(415, `content-encoding "${encoding}": a manifest must be sent without encoding\n`);
 }
 
-function isShort(describeProblem: string | undefined, bytes: Uint8Array): boolean {
-  return describeProblem !== undefined && Number(describeProblem) !== bytes.length;
+function isShort(contentLength: string | undefined, bytes: Uint8Array): boolean {
+  return contentLength !== undefined && Number(contentLength) !== bytes.length;
 }
 
 async function remove({ params, response }: Exchange, store: ManifestStore): Promise<void> {

@@ -207,14 +207,14 @@ const rules: readonly Rule[] = [
 
 function pressureRules(): Rule[] {
   return (["cpu", "memory", "io"] as const).flatMap((resource) =>
-    (["waiting", "stalled"] as const).map((word) =>
+    (["waiting", "stalled"] as const).map((kind) =>
       rule(
         "counter",
-        `pressure_${resource}_${word}_seconds_total`,
-        `Total time duration in which ${word === "waiting" ? "some" : "all"} tasks of the container waited for ${resource}`,
+        `pressure_${resource}_${kind}_seconds_total`,
+        `Total time duration in which ${kind === "waiting" ? "some" : "all"} tasks of the container waited for ${resource}`,
         ({ usage }) => {
           const pressure = usage.pressure[resource];
-          return pressure && (word === "waiting" ? pressure.some : pressure.full).total / 1e6;
+          return pressure && (kind === "waiting" ? pressure.some : pressure.full).total / 1e6;
         },
       ),
     ),

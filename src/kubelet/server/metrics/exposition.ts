@@ -44,8 +44,8 @@ function textOf({ name, help, type, samples }: Family): string {
 function openMetricsOf({ name, help, type, samples }: Family): string {
   const counter = type === "counter";
   const base = counter && name.endsWith("_total") ? name.slice(0, -"_total".length) : name;
-  const word = type === "untyped" ? "unknown" : type;
-  const head = `# HELP ${base} ${escapeHelp(help, true)}\n# TYPE ${base} ${word}\n`;
+  const typeName = type === "untyped" ? "unknown" : type;
+  const head = `# HELP ${base} ${escapeHelp(help, true)}\n# TYPE ${base} ${typeName}\n`;
   const lines = samples.map(({ suffix = counter ? "_total" : "", labels, value, time }) => {
     const at = time === undefined ? "" : ` ${epochMs(time) / 1000}`;
     return `${base}${suffix}${labelText(labels)} ${numberText(value)}${at}\n`;

@@ -153,7 +153,7 @@ describe("metrics over HTTP", () => {
     assert.equal(parsed.get("container_spec_memory_limit_bytes")?.samples[0]?.time, undefined);
   });
 
-  it("/metrics: the registry, build info, and volumes of claims", async (t) => {
+  it("/metrics: the registry, build info, and volumes of PVCs", async (t) => {
     const send = await serve(t);
     const parsed = parsePrometheus((await send("/metrics")).text);
     assert.equal(parsed.get("kubelet_node_name")?.samples[0]?.labels.node, "n");

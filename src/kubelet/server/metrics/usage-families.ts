@@ -1,7 +1,7 @@
 import type { Summary, VolumeStats } from "../../../lib/model/stats-summary.ts";
 import type { Family, Sample } from "./exposition.ts";
 
-/** The parts of a summary on /metrics: container logs, and volumes of claims. */
+/** The parts of a summary on /metrics: container logs, and volumes of PVCs. */
 export function usageFamilies({ pods }: Summary): Family[] {
   const logs = pods.flatMap(({ podRef: { uid, namespace, name: pod }, containers }) =>
     containers.flatMap(({ name: container, logs }) =>
@@ -21,12 +21,12 @@ export function usageFamilies({ pods }: Summary): Family[] {
 }
 
 function volumeFamilies(all: readonly VolumeStats[]): Family[] {
-  // A claim that two pods share is one volume.
-  const claims = new Map<string, VolumeStats>();
+  // A PVC that two pods share is one volume.
+  const pvcVolumes = new Map<string, VolumeStats>();
   for (const volume of all)
-    if (volume.pvcRef) claims.set(`${volume.pvcRef.namespace}/${volume.pvcRef.name}`, volume);
+    if (volume.pvcRef) pvcVolumes.set(`${volume.pvcRef.namespace}/${volume.pvcRef.name}`, volume);
   const samples = (of: (volume: VolumeStats) => number | undefined): Sample[] =>
-    [...claims.values()].flatMap((volume) => {
+    [...pvcVolumes.values()].flatMap((volume) => {
       const value = of(volume);
       const { namespace, name } = volume.pvcRef!;
       return value === undefined ? [] : [{ labels: { namespace, persistentvolumeclaim: name }, value }];

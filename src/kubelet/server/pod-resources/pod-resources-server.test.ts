@@ -91,7 +91,7 @@ describe("pod resources", () => {
     assert.deepEqual(podResources[0]?.containers[1]?.devices[0]?.topology?.nodes[0]?.ID, 0n);
   });
 
-  it("Get: one pod, or NOT_FOUND", async () => {
+  it("Get: one pod, or UNKNOWN if there is none", async () => {
     const found = await callUnary(channel, v1.get, { podName: "web", podNamespace: "default" }, limits);
     assert.equal(found.podResources?.containers.length, 2);
     await assert.rejects(
@@ -116,7 +116,7 @@ describe("pod resources", () => {
     );
   });
 
-  it("more than ten concurrent requests are rejected, and only served ones are counted", async () => {
+  it("requests beyond the burst of ten are rejected, and only served ones are counted", async () => {
     await clock.advance(60_000);
     const responses = await Promise.allSettled(
       Array.from({ length: 15 }, () => callUnary(channel, v1.list, {}, limits)),

@@ -16,8 +16,8 @@ export function requestCounts(metrics: Metrics): RequestCounts {
       labels: ["server_api_version"],
     });
   const total = counter("requests_total", "Cumulative number of requests to the PodResource endpoint");
-  const each = (word: string, call: Call) =>
-    counter(`${word}_${call}`, `Number of ${word} of the PodResource ${call} call`);
+  const each = (what: string, call: Call) =>
+    counter(`${what}_${call}`, `Number of ${what} of the PodResource ${call} call`);
   const calls = ["list", "get", "get_allocatable"] as const;
   const requests = Object.fromEntries(calls.map((call) => [call, each("requests", call)]));
   const errors = Object.fromEntries(calls.map((call) => [call, each("errors", call)]));

@@ -57,8 +57,8 @@ export async function proxyPortForward(
   checkHandshake(request);
   context.onWebSocket();
   const inside = offeredProtocols(request)
-    .filter((word) => word.startsWith(tunnelPrefix) && word.endsWith("k8s.io"))
-    .map((word) => word.slice(tunnelPrefix.length));
+    .filter((name) => name.startsWith(tunnelPrefix) && name.endsWith("k8s.io"))
+    .map((name) => name.slice(tunnelPrefix.length));
   const runtime = await upgraded(exchange, url, "POST", spdyHeaders(inside), context.clock);
   const chosen = String(runtime.message.headers[protocolHeader] ?? "").trim();
   const socket = exchange.socket as Socket;
@@ -67,7 +67,7 @@ export async function proxyPortForward(
 }
 
 export function isTunnel(request: IncomingMessage): boolean {
-  const fits = (word: string) => word.startsWith(tunnelPrefix) && word.endsWith("k8s.io");
+  const fits = (name: string) => name.startsWith(tunnelPrefix) && name.endsWith("k8s.io");
   return isWebSocket(request) && offeredProtocols(request).some(fits);
 }
 

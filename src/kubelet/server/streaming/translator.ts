@@ -43,7 +43,7 @@ export async function translate(t: Translation): Promise<void> {
   const session = new Session(t, spdy);
   spdy.start(t.runtime.head);
   const closeRuntime = () => void t.runtime.socket.destroy();
-  const tooLong = t.clock.after(streamsWithinMs, closeRuntime);
+  const cancelTimeout = t.clock.after(streamsWithinMs, closeRuntime);
   t.signal.addEventListener("abort", closeRuntime, { once: true });
   try {
     await session.openStreams();
@@ -52,7 +52,7 @@ export async function translate(t: Translation): Promise<void> {
     t.signal.throwIfAborted();
     throw error;
   } finally {
-    tooLong();
+    cancelTimeout();
     t.signal.removeEventListener("abort", closeRuntime);
   }
   await session.run();

@@ -26,8 +26,8 @@ interface Open {
 const maxFrame = 64 * 1024;
 
 /**
- * The client's side of SPDY/3.1, on a connection that has been upgraded. Windows are not kept: runtimes neither grant
- * nor enforce them, and TCP provides back-pressure.
+ * The client's side of SPDY/3.1, on a connection that has been upgraded. It has no flow control windows: runtimes neither send
+ * window updates nor enforce them, and TCP provides back-pressure.
  */
 export class SpdyConnection {
   readonly socket: Duplex;
@@ -128,7 +128,7 @@ export class SpdyConnection {
 
   #control(type: number, flags: number, payload: Buffer): void {
     if (type === frameTypes.ping && payload.length === 4) {
-      // Even stream IDs belong to the peer; odd ones would be replies to streams we never opened.
+      // Even ping IDs are those of the peer; odd ones would be replies to pings that were never sent.
       if (payload.readUInt32BE() % 2 === 0) this.socket.write(controlFrame(frameTypes.ping, 0, payload));
       return;
     }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { echoServer } from "./fake-echo-server.ts";
 
-/** Node's own WebSocket client (undici): it rejects invalid frames of the server. */
+/** The WebSocket client of Node.js (undici): it rejects invalid frames of the server. */
 
 let server: Awaited<ReturnType<typeof echoServer>>;
 before(async () => {

@@ -13,8 +13,8 @@ export function isWebSocket(request: IncomingMessage): boolean {
 export function offeredProtocols(request: IncomingMessage): string[] {
   return (request.headers["sec-websocket-protocol"] ?? "")
     .split(",")
-    .map((word) => word.trim())
-    .filter((word) => word !== "");
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
 }
 
 /** Throws a 400 if the request is not a valid WebSocket handshake: call it before anything is started for it. */
