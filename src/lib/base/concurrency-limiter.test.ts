@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sleep } from "./clock.ts";
-import { ConcurrencyLimiter, type GateOptions, type SlotRequest } from "./concurrency-limiter.ts";
+import { ConcurrencyLimiter, type LimiterOptions, type SlotRequest } from "./concurrency-limiter.ts";
 import { isAbort } from "./errors.ts";
 import { FakeClock, monotonicTime, settle } from "./fake-clock.ts";
 
 /** Work that lasts until it is released. */
-function setUp(width: number, options: GateOptions = {}) {
+function setUp(width: number, options: LimiterOptions = {}) {
   const limiter = new ConcurrencyLimiter(width, options);
   const running: string[] = [];
   const order: string[] = [];
