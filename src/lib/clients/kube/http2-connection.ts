@@ -16,7 +16,7 @@ const pingDeadlineMs = 15_000;
 const suspectDeadlineMs = 5_000;
 
 // The default windows of 64 KiB would make each large list wait for many round trips. An unread stream blocks only
-// itself: node returns the connection's window as soon as the bytes have arrived.
+// itself: Node.js returns the connection's window as soon as the bytes have arrived.
 const streamWindow = 512 * 1024;
 const connectionWindow = 4 * 1024 * 1024;
 
