@@ -92,8 +92,8 @@ export class Http2Connection implements ServerConnection {
           { endStream: !body },
         );
       } catch (error) {
-        const untouched = unsentErrors.has(errnoOf(error) ?? "");
-        reject(new ConnectionLost(messageOf(error), { untouched, reused, cause: error }));
+        const unprocessed = unsentErrors.has(errnoOf(error) ?? "");
+        reject(new ConnectionLost(messageOf(error), { unprocessed, reused, cause: error }));
         return;
       }
       this.#open++;
@@ -126,7 +126,7 @@ export class Http2Connection implements ServerConnection {
         const cause = this.#reason ?? failure;
         reject(
           new ConnectionLost(cause === undefined ? "the connection was closed" : messageOf(cause), {
-            untouched: stream.rstCode === constants.NGHTTP2_REFUSED_STREAM,
+            unprocessed: stream.rstCode === constants.NGHTTP2_REFUSED_STREAM,
             reused,
             cause,
           }),
