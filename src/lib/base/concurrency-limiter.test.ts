@@ -62,10 +62,10 @@ test("an aborted waiter never runs and uses no slot", async () => {
   const { run, end, order, limiter } = setUp(1);
   const first = run("first");
   const stop = new AbortController();
-  const given = run("aborted", { signal: stop.signal });
+  const aborted = run("aborted", { signal: stop.signal });
   const last = run("last");
   stop.abort();
-  await assert.rejects(given, isAbort);
+  await assert.rejects(aborted, isAbort);
   assert.equal(limiter.waiting, 1);
   await settle();
   await end("first");
@@ -293,9 +293,9 @@ test("waits and counts are reported, including aborted callers", async () => {
     kind: "sandbox",
   });
   const second = limiter.run(async () => {}, { kind: "container" });
-  const given = limiter.run(async () => {}, { kind: "restart", signal: stop.signal });
+  const aborted = limiter.run(async () => {}, { kind: "restart", signal: stop.signal });
   stop.abort();
-  await assert.rejects(given, isAbort);
+  await assert.rejects(aborted, isAbort);
   await clock.advance(500);
   await Promise.all([first, second]);
   assert.deepEqual(waits, [
