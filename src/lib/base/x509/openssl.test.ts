@@ -44,9 +44,9 @@ describe("compatibility with openssl", { skip: opensslMissing, timeout: 300_000 
         return { certificate, key: privateKey };
       };
       const root = authority("root");
-      const between = authority("between", root);
+      const intermediate = authority("intermediate", root);
       const rootFile = openssl.file("root.pem", root.certificate);
-      const betweenFile = openssl.file("between.pem", between.certificate);
+      const intermediateFile = openssl.file("intermediate.pem", intermediate.certificate);
       for (const subject of subjects) {
         const { privateKey, publicKey } = generate();
         const request = openssl.file("r.csr", makeRequest({ subject, ...names, key: privateKey }));
@@ -54,12 +54,12 @@ describe("compatibility with openssl", { skip: opensslMissing, timeout: 300_000 
         assert.match(shown, /verify OK/);
         assert.ok(shown.includes(namesText), shown);
         const leaf = signCertificate({
-          ...{ subject, issuer: between, publicKey, ...names, ...times },
+          ...{ subject, issuer: intermediate, publicKey, ...names, ...times },
           usages: ["digital signature", "key encipherment", "server auth", "client auth"],
         });
         const leafFile = openssl.file("leaf.pem", leaf);
         for (const purpose of ["sslserver", "sslclient"]) {
-          const chain = ["-CAfile", rootFile, "-untrusted", betweenFile];
+          const chain = ["-CAfile", rootFile, "-untrusted", intermediateFile];
           openssl.run("verify", "-x509_strict", "-purpose", purpose, ...chain, leafFile);
         }
         const text = openssl.run("x509", "-noout", "-text", "-in", leafFile);
