@@ -131,7 +131,7 @@ test("status and managed fields are ignored", () => {
   assert.equal("status" in result.pod || "managedFields" in result.pod.metadata, false);
 });
 
-test("a claim template has object metadata", () => {
+test("a volumeClaimTemplate has object metadata", () => {
   const template = (metadata: object) => ({
     volumes: [{ name: "v", ephemeral: { volumeClaimTemplate: { metadata, spec: {} } } }],
   });
