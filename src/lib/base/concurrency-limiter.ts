@@ -94,13 +94,13 @@ export class ConcurrencyLimiter<Kind extends string = string> {
   }
 
   /** Runs the work when a slot is free. */
-  async run<T>(work: () => Promise<T>, turn: SlotRequest<Kind> = {}): Promise<T> {
+  async run<T>(work: () => Promise<T>, request: SlotRequest<Kind> = {}): Promise<T> {
     const { clock } = this.#o;
-    const { owner } = turn;
+    const { owner } = request;
     const requestedAt = clock?.monotonic();
     const needsSlot = owner === undefined || !this.#blockedOwners.has(owner);
-    let slot = needsSlot ? await this.#enter(turn, turn.since ?? requestedAt) : undefined;
-    this.#o.onAdmitted?.(clock && requestedAt ? msSince(clock, requestedAt) : 0, turn.kind);
+    let slot = needsSlot ? await this.#enter(request, request.since ?? requestedAt) : undefined;
+    this.#o.onAdmitted?.(clock && requestedAt ? msSince(clock, requestedAt) : 0, request.kind);
     const leave = () => {
       if (slot) this.#leave(slot);
       slot = undefined;
