@@ -6,13 +6,13 @@ import { RateLimit } from "./rate-limit.ts";
 
 unaffectedByJumps("a rate limit", 5000, async (clock) => {
   const limit = new RateLimit(4, 2, clock);
-  const wentAt: number[] = [];
+  const grantedAt: number[] = [];
   for (let i = 0; i < 16; i++) {
-    void limit.take().then(() => wentAt.push(clock.elapsedMs));
+    void limit.take().then(() => grantedAt.push(clock.elapsedMs));
     await clock.advance(i % 3 === 0 ? 0 : 300);
   }
   await clock.advance(60_000);
-  return wentAt;
+  return grantedAt;
 });
 
 unaffectedByJumps("a back-off", 100_000, async (clock) => {

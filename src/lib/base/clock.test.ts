@@ -85,7 +85,7 @@ test("an external timestamp is as old as the wall clock shows, and never in the 
   assert.equal(monotonicOf(clock, plusMs(clock.wall(), 5000)), now);
 });
 
-test("a wait longer than the maximum of a Node timer does not end early", (t) => {
+test("a wait longer than the maximum of a Node.js timer does not end early", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const most = 0x7fffffff;
   let fired = 0;
@@ -101,6 +101,6 @@ test("a wait longer than the maximum of a Node timer does not end early", (t) =>
 test("the system's monotonic clock is the one that its timers follow", async () => {
   const begun = systemClock.monotonic();
   await sleep(systemClock, 20);
-  // Node's timers count whole milliseconds and may be up to one early.
+  // The timers of Node.js count whole milliseconds and may be up to one early.
   assert.ok(msSince(systemClock, begun) >= 19);
 });

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sleep } from "./clock.ts";
-import { ConcurrencyLimiter, type GateOptions, type SlotRequest } from "./concurrency-limiter.ts";
+import { ConcurrencyLimiter, type LimiterOptions, type SlotRequest } from "./concurrency-limiter.ts";
 import { isAbort } from "./errors.ts";
 import { FakeClock, monotonicTime, settle } from "./fake-clock.ts";
 
 /** Work that lasts until it is released. */
-function setUp(width: number, options: GateOptions = {}) {
+function setUp(width: number, options: LimiterOptions = {}) {
   const limiter = new ConcurrencyLimiter(width, options);
   const running: string[] = [];
   const order: string[] = [];
   const ends = new Map<string, PromiseWithResolvers<void>>();
-  const run = (name: string, turn: SlotRequest = {}) =>
+  const run = (name: string, request: SlotRequest = {}) =>
     limiter.run(async () => {
       order.push(name);
       running.push(name);
@@ -19,7 +19,7 @@ function setUp(width: number, options: GateOptions = {}) {
       ends.set(name, end);
       await end.promise.finally(() => running.splice(running.indexOf(name), 1));
       return name;
-    }, turn);
+    }, request);
   const end = async (name: string) => {
     ends.get(name)?.resolve();
     await settle();
@@ -62,10 +62,10 @@ test("an aborted waiter never runs and uses no slot", async () => {
   const { run, end, order, limiter } = setUp(1);
   const first = run("first");
   const stop = new AbortController();
-  const given = run("aborted", { signal: stop.signal });
+  const aborted = run("aborted", { signal: stop.signal });
   const last = run("last");
   stop.abort();
-  await assert.rejects(given, isAbort);
+  await assert.rejects(aborted, isAbort);
   assert.equal(limiter.waiting, 1);
   await settle();
   await end("first");
@@ -142,7 +142,7 @@ test("work that hangs passes its slot on, and frees it only once", async () => {
 
 const kinds = ["restart", "container", "sandbox"] as const;
 
-const orders: [rule: string, turns: [name: string, turn: SlotRequest][], expected: string[]][] = [
+const orders: [rule: string, requests: [name: string, request: SlotRequest][], expected: string[]][] = [
   [
     "operations of equal priority run in the order of kinds, so that started pods finish first",
     [
@@ -189,10 +189,10 @@ const orders: [rule: string, turns: [name: string, turn: SlotRequest][], expecte
     ["sandbox", "none", "other"],
   ],
 ];
-for (const [rule, turns, expected] of orders)
+for (const [rule, requests, expected] of orders)
   test(`order: ${rule}`, async () => {
     const { run, end, order } = setUp(1, { kinds });
-    const all = [run("first"), ...turns.map(([name, turn]) => run(name, turn))];
+    const all = [run("first"), ...requests.map(([name, request]) => run(name, request))];
     for (const name of ["first", ...expected]) {
       await settle();
       await end(name);
@@ -245,20 +245,20 @@ test("a restart during a burst of 60 waits for one slot at most, even when other
     reserved: ["restart"],
     onAdmitted: (waitMs, kind) => waits.push({ kind, waitMs }),
   });
-  const turnMs = 300;
-  const work = () => new Promise<void>((resolve) => clock.after(turnMs, resolve));
+  const workMs = 300;
+  const work = () => new Promise<void>((resolve) => clock.after(workMs, resolve));
   const pods = Array.from({ length: 60 }, async () => {
     await limiter.run(work, { kind: "sandbox" });
     await limiter.run(work, { kind: "container" });
   });
-  await clock.advance(turnMs / 2);
+  await clock.advance(workMs / 2);
   const restarts = [1, 2, 3, 4, 5].map(() => limiter.run(work, { kind: "restart" }));
   await clock.advance(60_000);
   await Promise.all([...pods, ...restarts]);
   const waited = waits.filter((w) => w.kind === "restart").map((w) => w.waitMs);
   assert.equal(waited.length, 5);
   assert.equal(waited[0], 0, "the reserved slot was free");
-  assert.ok(Math.max(...waited) <= turnMs, `${waited}`);
+  assert.ok(Math.max(...waited) <= workMs, `${waited}`);
   assert.equal(waits.length, 125);
 });
 
@@ -293,9 +293,9 @@ test("waits and counts are reported, including aborted callers", async () => {
     kind: "sandbox",
   });
   const second = limiter.run(async () => {}, { kind: "container" });
-  const given = limiter.run(async () => {}, { kind: "restart", signal: stop.signal });
+  const aborted = limiter.run(async () => {}, { kind: "restart", signal: stop.signal });
   stop.abort();
-  await assert.rejects(given, isAbort);
+  await assert.rejects(aborted, isAbort);
   await clock.advance(500);
   await Promise.all([first, second]);
   assert.deepEqual(waits, [

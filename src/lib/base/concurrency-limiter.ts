@@ -2,7 +2,7 @@ import { type Clock, msSince } from "./clock.ts";
 import { abortError } from "./errors.ts";
 import { type MonotonicTime, msBetween } from "./time.ts";
 
-export interface GateOptions<Kind extends string = string> {
+export interface LimiterOptions<Kind extends string = string> {
   /** Needed for `maxHoldMs`, and to report waits. */
   clock?: Clock;
   /** Work that takes longer is blocked on something other than the CPU: its slot is passed on. */
@@ -51,7 +51,7 @@ interface Waiter<Kind extends string> {
  */
 export class ConcurrencyLimiter<Kind extends string = string> {
   readonly #width: number;
-  readonly #o: GateOptions<Kind>;
+  readonly #o: LimiterOptions<Kind>;
   #running: Record<Slot, number> = { shared: 0, reserved: 0 };
   #order = 0;
   #waiting: Waiter<Kind>[] = [];
@@ -61,7 +61,7 @@ export class ConcurrencyLimiter<Kind extends string = string> {
   /** The number of operations of each owner that run, including those whose slot was passed on. */
   readonly #runningOf = new Map<string, number>();
 
-  constructor(width: number, options: GateOptions<Kind> = {}) {
+  constructor(width: number, options: LimiterOptions<Kind> = {}) {
     if (!(width >= 1)) throw new RangeError(`a limiter of width ${width} admits nothing`);
     this.#width = width;
     this.#o = options;
@@ -94,13 +94,13 @@ export class ConcurrencyLimiter<Kind extends string = string> {
   }
 
   /** Runs the work when a slot is free. */
-  async run<T>(work: () => Promise<T>, turn: SlotRequest<Kind> = {}): Promise<T> {
+  async run<T>(work: () => Promise<T>, request: SlotRequest<Kind> = {}): Promise<T> {
     const { clock } = this.#o;
-    const { owner } = turn;
+    const { owner } = request;
     const requestedAt = clock?.monotonic();
     const needsSlot = owner === undefined || !this.#blockedOwners.has(owner);
-    let slot = needsSlot ? await this.#enter(turn, turn.since ?? requestedAt) : undefined;
-    this.#o.onAdmitted?.(clock && requestedAt ? msSince(clock, requestedAt) : 0, turn.kind);
+    let slot = needsSlot ? await this.#enter(request, request.since ?? requestedAt) : undefined;
+    this.#o.onAdmitted?.(clock && requestedAt ? msSince(clock, requestedAt) : 0, request.kind);
     const leave = () => {
       if (slot) this.#leave(slot);
       slot = undefined;

@@ -35,10 +35,10 @@ describe("connection limit", () => {
 
   test("a connection is counted once after its TLS handshake", () => {
     const connections = new Connections(2);
-    const [below, above] = [new Socket(), new Socket()] as const;
-    connections.add(below);
-    connections.replace(below, above);
-    connections.remove(below);
-    assert.deepEqual(connections.all(), [above]);
+    const [tcpSocket, tlsSocket] = [new Socket(), new Socket()] as const;
+    connections.add(tcpSocket);
+    connections.replace(tcpSocket, tlsSocket);
+    connections.remove(tcpSocket);
+    assert.deepEqual(connections.all(), [tlsSocket]);
   });
 });

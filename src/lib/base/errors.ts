@@ -6,7 +6,7 @@ const mark = Symbol.for("kubelet-ts/KubeletError");
 /** An error with a stable code, a message that a user can act on, and a cause. */
 export class KubeletError extends Error {
   readonly code: string;
-  /** When to retry (milliseconds since the epoch), if known. */
+  /** When to retry, if known. */
   readonly retryAt: MonotonicTime | undefined;
   constructor(code: string, message: string, options?: { cause?: unknown; retryAt?: MonotonicTime }) {
     super(message, options);

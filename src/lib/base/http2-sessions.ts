@@ -30,9 +30,9 @@ export class Http2Sessions {
 
   follow(server: Http2SecureServer): void {
     server.prependListener("secureConnection", (socket) => {
-      const { _parent: below } = socket as unknown as { _parent: Socket };
+      const { _parent: tcpSocket } = socket as unknown as { _parent: Socket };
       socket.on("error", () => {});
-      this.#connections.replace(below, socket);
+      this.#connections.replace(tcpSocket, socket);
       this.#newest = socket;
     });
     server.on("session", (session) => this.#begun(session));
@@ -41,15 +41,15 @@ export class Http2Sessions {
 
   /** A request of either protocol: its connection is busy until the request ends. */
   begin(request: IncomingMessage): Served {
-    const link = (request as { stream?: { session?: ServerHttp2Session } }).stream?.session;
-    const session = link && this.#sessions.get(link);
+    const http2Session = (request as { stream?: { session?: ServerHttp2Session } }).stream?.session;
+    const session = http2Session && this.#sessions.get(http2Session);
     const socket = session?.socket ?? request.socket;
     const idle = this.#connections.busy(socket);
     if (session) session.streams++;
     const end = () => {
       idle();
       // Restart the timeout: it may have expired while a client waited for this response.
-      if (session && --session.streams === 0 && !link.closed) link.setTimeout(this.#idleMs);
+      if (session && --session.streams === 0 && !http2Session.closed) http2Session.setTimeout(this.#idleMs);
     };
     return { socket, inSession: session !== undefined, end };
   }

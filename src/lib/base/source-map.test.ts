@@ -37,7 +37,7 @@ test("several positions, in any order", () => {
   assert.deepEqual(sourcePositions(map, []), []);
 });
 
-test("each position of a minified file is where Node's own source maps have it", async () => {
+test("each position of a minified file is where the source maps of Node.js have it", async () => {
   const { outputFiles } = await build({
     entryPoints: [`${import.meta.dirname}/source-map.ts`, `${import.meta.dirname}/errors.ts`],
     ...{ write: false, minify: true, sourcemap: "external", outdir: "/out" },

@@ -16,7 +16,7 @@ export interface SourcePosition extends Position {
 }
 
 /**
- * The sources of these positions, in their order. One pass over the mappings that keeps nothing else: Node's own SourceMap turns
+ * The sources of these positions, in their order. One pass over the mappings that keeps nothing else: the SourceMap of Node.js turns
  * each of several hundred thousand mappings into an object, and an agent that logs a stack would grow by 100 MB.
  */
 export function sourcePositions(

@@ -137,7 +137,7 @@ const matrix: Row[] = [
     { GenericWorkload: false, MemoryQoS: false, ProcMountType: true },
   ],
   [
-    "log patterns of flags are added",
+    "vmodule patterns of flags are added",
     { file: "logging: {vmodule: [{filePattern: a, verbosity: 1}]}", flags: ["--vmodule=b=2"] },
     (c) => c.logging.vmodule.map((m) => m.filePattern),
     ["a", "b"],
@@ -149,7 +149,7 @@ const matrix: Row[] = [
     5,
   ],
   [
-    "the seccomp flag joins the field",
+    "the seccomp flag cannot disable what the field enables",
     { file: "seccompDefault: true", flags: ["--seccomp-default=false"] },
     (c) => c.seccompDefault,
     true,

@@ -173,7 +173,7 @@ function overriddenGates(overrides: readonly ConfigOverride[]): Record<string, b
   return (gates?.value ?? {}) as Record<string, boolean>;
 }
 
-/** A flag replaces the value of the files, except that gates are merged and log patterns are added. */
+/** A flag replaces the value of the files, except that gates are merged and vmodule patterns are added. */
 function apply(config: KubeletConfiguration, { flag, path, value }: ConfigOverride, origins: Origins): void {
   const last = path.at(-1) ?? "";
   let holder = config as unknown as Record<string, unknown>;

@@ -27,9 +27,9 @@ function inotify(): Calls {
 }
 
 /**
- * Which names of a directory were deleted. Node's own watch reports one and the same event for a name that was deleted,
+ * Which names of a directory were deleted. The watch of Node.js reports one and the same event for a name that was deleted,
  * created, or moved; only the kernel's event distinguishes a file that was deleted and written again from one that was
- * renamed over. It is read on demand: Node's watch signals when.
+ * renamed over. It is read on demand: the watch of Node.js signals when.
  */
 export class DeletedNames {
   readonly #fd: number;

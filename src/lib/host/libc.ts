@@ -3,7 +3,7 @@ import { KubeletError } from "../base/errors.ts";
 
 /**
  * The C library of this process, for system calls that Node.js has no function for. An `async` call runs in the
- * thread pool, as Node's own file functions do: one that hangs does not stop the agent.
+ * thread pool, as the file functions of Node.js do: one that hangs does not stop the agent.
  */
 export interface Libc {
   mount(call: MountCall): Promise<void>;
@@ -147,7 +147,7 @@ async function load(): Promise<Libc> {
   };
 }
 
-/** An error with the name of the errno as its code, as those of Node have: errnoOf() reads both. */
+/** An error with the name of the errno as its code, as those of Node.js have: errnoOf() reads both. */
 export function systemError(errno: number, operation: string): KubeletError {
   const [name, text] = getSystemErrorMap().get(-errno) ?? [`errno ${errno}`, `errno ${errno}`];
   return new KubeletError(name, `${operation}: ${text}`, { cause: errno });

@@ -30,9 +30,9 @@ export function createBridgeRequest(name: string, hardwareAddress: Uint8Array): 
     flags: creating,
     header,
     attributes: [
-      attribute(linkAttributes.name, zeroEnded(name)),
+      attribute(linkAttributes.name, nulTerminated(name)),
       attribute(linkAttributes.address, hardwareAddress),
-      attribute(linkAttributes.info, attribute(infoKind, zeroEnded("bridge"))),
+      attribute(linkAttributes.info, attribute(infoKind, nulTerminated("bridge"))),
     ],
   };
 }
@@ -86,6 +86,6 @@ function attribute(type: number, value: Uint8Array): Buffer {
   return whole;
 }
 
-function zeroEnded(text: string): Buffer {
+function nulTerminated(text: string): Buffer {
   return Buffer.from(`${text}\0`, "latin1");
 }

@@ -16,25 +16,25 @@ export async function removeTree(dir: string): Promise<void> {
   const top = await lstat(dir).catch(unlessGone);
   if (!top?.isDirectory()) return removeEntry(dir);
   const root = Buffer.from(dir);
-  const left: Left[] = [{ path: root, tries: 1, isEmptied: false }];
+  const pending: PendingDir[] = [{ path: root, tries: 1, isEmptied: false }];
   let moved = 0;
-  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const { tries, isEmptied } = next;
     let { path } = next;
     if (isEmptied) {
       const isGone = await removeEmpty(path, tries === maxTries);
-      if (!isGone) left.push({ path, tries: tries + 1, isEmptied: false });
+      if (!isGone) pending.push({ path, tries: tries + 1, isEmptied: false });
       continue;
     }
     // A container can nest directories deeper than PATH_MAX: these are removed from the top.
     if (path.length > maxPathLength) path = await moveTo(root, path, () => moved++);
-    left.push({ path, tries, isEmptied: true });
+    pending.push({ path, tries, isEmptied: true });
     for (const name of await removeFiles(path, top.dev))
-      left.push({ path: rawJoin(path, name), tries: 1, isEmptied: false });
+      pending.push({ path: rawJoin(path, name), tries: 1, isEmptied: false });
   }
 }
 
-interface Left {
+interface PendingDir {
   readonly path: RawPath;
   readonly tries: number;
   /** It is empty now. */

@@ -64,27 +64,27 @@ describe("container annotations", () => {
     );
   });
   it("are read back", () => {
-    const notes = readContainerInfo(annotations);
-    assert.equal(notes.restartCount, 3);
-    assert.equal(notes.terminationGracePeriodSeconds, 30);
-    assert.equal(notes.deletionGracePeriodSeconds, undefined);
-    assert.equal(notes.terminationMessagePath, "/dev/termination-log");
-    assert.deepEqual(notes.preStop, { httpGet: { path: "/bye", port: 80 } });
-    assert.equal(notes.ports[0]?.containerPort, 80);
+    const parsed = readContainerInfo(annotations);
+    assert.equal(parsed.restartCount, 3);
+    assert.equal(parsed.terminationGracePeriodSeconds, 30);
+    assert.equal(parsed.deletionGracePeriodSeconds, undefined);
+    assert.equal(parsed.terminationMessagePath, "/dev/termination-log");
+    assert.deepEqual(parsed.preStop, { httpGet: { path: "/bye", port: 80 } });
+    assert.equal(parsed.ports[0]?.containerPort, 80);
   });
   it("invalid annotations count as absent", () => {
-    const notes = readContainerInfo({
+    const parsed = readContainerInfo({
       "io.kubernetes.container.restartCount": "many",
       "io.kubernetes.container.preStopHandler": "{",
     });
     assert.deepEqual(
-      [notes.restartCount, notes.preStop, notes.hash, notes.ports],
+      [parsed.restartCount, parsed.preStop, parsed.hash, parsed.ports],
       [0, undefined, undefined, []],
     );
   });
   it("contain the grace period of a deletion", () => {
     const deleted = fakePod({ metadata: { deletionGracePeriodSeconds: 5 } });
-    const notes = readContainerInfo(containerAnnotations(deleted, container, 0));
-    assert.equal(notes.deletionGracePeriodSeconds, 5);
+    const parsed = readContainerInfo(containerAnnotations(deleted, container, 0));
+    assert.equal(parsed.deletionGracePeriodSeconds, 5);
   });
 });

@@ -12,7 +12,7 @@ import {
  * The notation of the tables in `types/`: a paragraph for each type, a line for each field.
  *
  *     kind Pod                          a struct; with `kind`, it has apiVersion and kind, too
- *     OwnerReference atomic             one owner for all its fields
+ *     OwnerReference atomic             one field manager for all its fields
  *     PullPolicy = string Always | …    a named type, and its values
  *
  * A line is the number in protobuf, the name (with ! if it is required), the type and attributes. A type is a
@@ -24,7 +24,7 @@ import {
  *     retainKeys                        such patches list the keys to keep
  *     atomic, granular                  ownership of the fields of an object
  *     =TCP                              the default
- *     kept                              JSON has it even if it is empty
+ *     kept                              JSON has it even if it is empty (no omitempty)
  *
  * `1 ...Name` is an embedded struct: a separate message, whose fields are inlined in JSON.
  */
@@ -64,7 +64,7 @@ export function parseType(paragraph: string): ParsedType {
 export function parseMember(line: string, typeNamed: TypeNamed): Member {
   const found = memberForm.exec(line);
   if (!found) throw malformed(line);
-  const [, number, embedded, name, required, pointer, type, notes] = found;
+  const [, number, embedded, name, required, pointer, type, attributes] = found;
   if (embedded !== undefined)
     return {
       kind: "embedded",
@@ -79,23 +79,23 @@ export function parseMember(line: string, typeNamed: TypeNamed): Member {
     type: typeOf(type!, typeNamed),
     required: required !== undefined,
     pointer: pointer !== undefined,
-    ...parseNotes(notes?.split(" ") ?? []),
+    ...parseAttributes(attributes?.split(" ") ?? []),
   };
 }
 
-function parseNotes(notes: readonly string[]) {
-  const by = notes.find((note) => note.startsWith("by:"));
+function parseAttributes(attributes: readonly string[]) {
+  const by = attributes.find((attribute) => attribute.startsWith("by:"));
   const keys = by?.slice("by:".length).split("+") ?? [];
-  const merge = notes.find((note) => /^merge(:|$)/.test(note));
-  const given = notes.find((note) => note.startsWith("="));
+  const merge = attributes.find((attribute) => /^merge(:|$)/.test(attribute));
+  const given = attributes.find((attribute) => attribute.startsWith("="));
   return {
-    kept: notes.includes("kept"),
-    list: by ? ("map" as const) : notes.includes("set") ? ("set" as const) : ("atomic" as const),
+    kept: attributes.includes("kept"),
+    list: by ? ("map" as const) : attributes.includes("set") ? ("set" as const) : ("atomic" as const),
     keys,
-    retainKeys: notes.includes("retainKeys"),
+    retainKeys: attributes.includes("retainKeys"),
     ...(merge !== undefined && { mergeKey: merge.split(":")[1] ?? keys[0] ?? "" }),
-    ...(notes.includes("atomic") && { map: "atomic" as const }),
-    ...(notes.includes("granular") && { map: "granular" as const }),
+    ...(attributes.includes("atomic") && { map: "atomic" as const }),
+    ...(attributes.includes("granular") && { map: "granular" as const }),
     ...(given !== undefined && { default: given.slice(1) }),
   };
 }

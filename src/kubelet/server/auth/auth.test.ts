@@ -130,7 +130,7 @@ describe("reviews of the cluster", () => {
   });
 
   const lost = () =>
-    new TransportError("lost", { cause: new ConnectionLost("reset", { untouched: false, reused: true }) });
+    new TransportError("lost", { cause: new ConnectionLost("reset", { unprocessed: false, reused: true }) });
   const failed = (code: number) => new KubeApiError({ status: code, reason: "", message: "no" });
   const failures: [string, () => Error, number][] = [
     ["a connection that was lost", lost, 5],

@@ -173,9 +173,9 @@ describe("chains that openssl has signed", { skip: opensslMissing }, () => {
       });
       const chain = certificates.toReversed().map(({ certificate }) => certificate);
       const root = openssl.file("root.pem", chain.at(-1) ?? "");
-      const between = openssl.file("between.pem", chain.slice(1, -1).join(""));
+      const intermediate = openssl.file("intermediate.pem", chain.slice(1, -1).join(""));
       const end = openssl.file("leaf.pem", chain[0] ?? "");
-      const untrusted = chain.length > 2 ? ["-untrusted", between] : [];
+      const untrusted = chain.length > 2 ? ["-untrusted", intermediate] : [];
       const { stdout, stderr } = openssl.try("verify", "-CAfile", root, ...untrusted, end);
       assert.match(stdout + stderr, opensslResult, "openssl's own result");
       assert.equal(chainProblem(parseCertificates(chain.join(""))), problem);

@@ -3,8 +3,8 @@ import type { Certificate } from "./parse-certificates.ts";
 
 /**
  * Why a chain, from the leaf to its root, must not be trusted; undefined if it may be. Signatures, times and extended key usages are
- * checked elsewhere. As in Go, every certificate between counts toward the path length, and constraints apply to the alternative names of
- * all certificates below.
+ * checked elsewhere. As in Go, every intermediate certificate counts toward the path length, and constraints apply to the alternative
+ * names of all certificates below.
  */
 export function chainProblem(chain: readonly Certificate[]): string | undefined {
   for (const [at, certificate] of chain.entries()) {

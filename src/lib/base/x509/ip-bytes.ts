@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 
-/** The 4 or 16 bytes of an address; undefined if it is invalid. IPv4 in IPv6 is IPv4. */
+/** The 4 or 16 bytes of an address; undefined if it is invalid. An IPv4-mapped IPv6 address is IPv4. */
 export function ipBytes(address: string): Buffer | undefined {
   const version = address.includes("%") ? 0 : isIP(address);
   if (version === 0) return undefined;
@@ -31,7 +31,7 @@ function groups(text: string): number[] {
 export function ipText(bytes: Buffer): string | undefined {
   if (bytes.length === 4) return [...bytes].join(".");
   if (bytes.length !== 16) return undefined;
-  // Node's URL parser returns the canonical form.
+  // The URL parser of Node.js returns the canonical form.
   const hex = bytes.toString("hex").match(/.{4}/g) ?? [];
   return new URL(`http://[${hex.join(":")}]`).hostname.slice(1, -1);
 }

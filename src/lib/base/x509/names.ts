@@ -10,25 +10,25 @@ export interface DistinguishedName {
 
 const PRINTABLE = /^[A-Za-z0-9 '()+,\-./:=?]*$/;
 
-/** One relative name for each organization: a set would lose their order. */
+/** One RDN (relative distinguished name) for each organization: a set would lose their order. */
 export function writeName(name: DistinguishedName): Buffer {
   return sequence(
-    ...name.organizations.map((organization) => relativeName(OID.organization, organization)),
-    ...(name.commonName === "" ? [] : [relativeName(OID.commonName, name.commonName)]),
+    ...name.organizations.map((organization) => rdn(OID.organization, organization)),
+    ...(name.commonName === "" ? [] : [rdn(OID.commonName, name.commonName)]),
   );
 }
 
-function relativeName(type: Oid, value: string): Buffer {
+function rdn(type: Oid, value: string): Buffer {
   const tag = PRINTABLE.test(value) ? TAG.printableString : TAG.utf8String;
   return setOf([sequence(writeOid(type), element(tag, Buffer.from(value, "utf8")))]);
 }
 
 /** The last of several common names is used, as in Go. Attributes of other types are ignored. */
-export function readName(relativeNames: DerReader): DistinguishedName {
+export function readName(rdns: DerReader): DistinguishedName {
   let commonName = "";
   const organizations: string[] = [];
-  while (!relativeNames.done) {
-    const attributes = relativeNames.into(TAG.set);
+  while (!rdns.done) {
+    const attributes = rdns.into(TAG.set);
     while (!attributes.done) {
       const attribute = attributes.sequence();
       const type = readOid(attribute.expect(TAG.oid));

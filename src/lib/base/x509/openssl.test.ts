@@ -44,9 +44,9 @@ describe("compatibility with openssl", { skip: opensslMissing, timeout: 300_000 
         return { certificate, key: privateKey };
       };
       const root = authority("root");
-      const between = authority("between", root);
+      const intermediate = authority("intermediate", root);
       const rootFile = openssl.file("root.pem", root.certificate);
-      const betweenFile = openssl.file("between.pem", between.certificate);
+      const intermediateFile = openssl.file("intermediate.pem", intermediate.certificate);
       for (const subject of subjects) {
         const { privateKey, publicKey } = generate();
         const request = openssl.file("r.csr", makeRequest({ subject, ...names, key: privateKey }));
@@ -54,12 +54,12 @@ describe("compatibility with openssl", { skip: opensslMissing, timeout: 300_000 
         assert.match(shown, /verify OK/);
         assert.ok(shown.includes(namesText), shown);
         const leaf = signCertificate({
-          ...{ subject, issuer: between, publicKey, ...names, ...times },
+          ...{ subject, issuer: intermediate, publicKey, ...names, ...times },
           usages: ["digital signature", "key encipherment", "server auth", "client auth"],
         });
         const leafFile = openssl.file("leaf.pem", leaf);
         for (const purpose of ["sslserver", "sslclient"]) {
-          const chain = ["-CAfile", rootFile, "-untrusted", betweenFile];
+          const chain = ["-CAfile", rootFile, "-untrusted", intermediateFile];
           openssl.run("verify", "-x509_strict", "-purpose", purpose, ...chain, leafFile);
         }
         const text = openssl.run("x509", "-noout", "-text", "-in", leafFile);
@@ -115,12 +115,12 @@ const oids: Readonly<Record<string, string>> = {
   "2.5.29.37.0": "any",
 };
 
-/** Our reading of a certificate equals that of OpenSSL, as Node offers it. */
+/** Our reading of a certificate equals that of OpenSSL, as Node.js offers it. */
 function assertAlike(text: string): void {
   const [ours] = parseCertificates(text);
   const theirs = new X509Certificate(text);
   assert.ok(ours);
-  // Of zero, `openssl x509 -serial` shows two digits and Node one.
+  // Of zero, `openssl x509 -serial` shows two digits and Node.js one.
   assert.equal(ours.serial, theirs.serialNumber === "0" ? "00" : theirs.serialNumber);
   assert.equal(ours.notBefore.getTime(), theirs.validFromDate.getTime());
   assert.equal(ours.notAfter.getTime(), theirs.validToDate.getTime());
@@ -131,7 +131,7 @@ function assertAlike(text: string): void {
     ours.usages.filter((usage) => Object.values(oids).includes(usage)),
     extended ?? [],
   );
-  // Creating a legacy object for a key on a curve without a NIST name crashes Node 24.
+  // Creating a legacy object for a key on a curve without a NIST name crashes Node.js 24.
   const named = ["prime256v1", "secp384r1", "secp521r1", undefined];
   if (named.includes(theirs.publicKey.asymmetricKeyDetails?.namedCurve))
     for (const side of ["subject", "issuer"] as const) {

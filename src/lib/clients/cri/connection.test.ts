@@ -18,22 +18,22 @@ import { RuntimeConnection } from "./connection.ts";
 import type { CallOptions, CriClient } from "./cri.ts";
 import { CriError } from "./cri-error.ts";
 
-type Scene = "up" | "not-ready" | "no-network" | "unavailable" | "hangs";
+type FakeState = "up" | "not-ready" | "no-network" | "unavailable" | "hangs";
 
-function started(t: TestContext, scene: Scene) {
+function started(t: TestContext, state: FakeState) {
   const clock = new FakeClock();
   const lines: string[] = [];
   const log = (message: string) => void lines.push(message);
   const logger: Logger = { ...silentLogger, info: log, warn: log, with: () => logger };
-  const runtime = { scene, version: "1.0", probes: 0, versionCalls: 0 };
+  const runtime = { state, version: "1.0", probes: 0, versionCalls: 0 };
   const listeners = new Set<() => void>();
   const respond = async <T>(method: string, o: CallOptions | undefined, value: () => T): Promise<T> => {
     o?.signal?.throwIfAborted();
-    if (runtime.scene === "unavailable") {
+    if (runtime.state === "unavailable") {
       for (const listener of listeners) listener();
       throw new CriError("UNAVAILABLE", method, "connect ENOENT /run/c.sock");
     }
-    if (runtime.scene === "hangs") {
+    if (runtime.state === "hangs") {
       await sleep(clock, o?.timeoutMs ?? 0, o?.signal);
       throw new CriError("DEADLINE_EXCEEDED", method, "no response within 10 s");
     }
@@ -56,10 +56,10 @@ function started(t: TestContext, scene: Scene) {
         create(StatusResponseSchema, {
           status: {
             conditions: [
-              { type: "RuntimeReady", status: runtime.scene !== "not-ready", reason: "Why", message: "what" },
+              { type: "RuntimeReady", status: runtime.state !== "not-ready", reason: "Why", message: "what" },
               {
                 type: "NetworkReady",
-                status: runtime.scene !== "no-network",
+                status: runtime.state !== "no-network",
                 reason: "NoCni",
                 message: "none",
               },
@@ -116,7 +116,7 @@ describe("runtime connection", () => {
     await s.start();
     const waited = s.connection.waitForRuntime(s.stop.signal);
     await s.clock.advance(60_000);
-    s.runtime.scene = "up";
+    s.runtime.state = "up";
     await s.clock.advance(1000);
     assert.deepEqual(await waited, { name: "fake", version: "1.0", apiVersion: "v1" });
     assert.deepEqual(await s.connection.waitForRuntime(s.stop.signal), await waited);
@@ -129,11 +129,11 @@ describe("runtime connection", () => {
     await s.start();
     await s.clock.advance(120_000);
     assert.ok(s.runtime.versionCalls > 100);
-    s.runtime.scene = "not-ready";
+    s.runtime.state = "not-ready";
     await s.clock.advance(10_000);
-    s.runtime.scene = "up";
+    s.runtime.state = "up";
     await s.clock.advance(60_000);
-    s.runtime.scene = "unavailable";
+    s.runtime.state = "unavailable";
     await s.clock.advance(60_000);
     assert.deepEqual(s.lines, [
       "Container runtime is down, waiting for it",
@@ -155,11 +155,11 @@ describe("runtime connection", () => {
     const s = started(t, "up");
     await s.start();
     await s.clock.advance(1000);
-    s.runtime.scene = "unavailable";
+    s.runtime.state = "unavailable";
     s.otherCallFails();
     await settle();
     assert.equal(s.connection.state.kind, "unavailable");
-    s.runtime.scene = "up";
+    s.runtime.state = "up";
     s.runtime.version = "2.0";
     await s.clock.advance(400);
     assert.equal(s.connection.state.kind, "up");
@@ -181,7 +181,7 @@ describe("runtime connection", () => {
     const s = started(t, "up");
     await s.start();
     await settle();
-    s.runtime.scene = "unavailable";
+    s.runtime.state = "unavailable";
     s.otherCallFails();
     await s.clock.advance(29_900);
     assert.equal(s.connection.state.kind, "unavailable");
@@ -191,7 +191,7 @@ describe("runtime connection", () => {
       ok: false,
       reason: "container runtime is down: connect ENOENT /run/c.sock",
     });
-    s.runtime.scene = "up";
+    s.runtime.state = "up";
     await s.clock.advance(400);
     assert.deepEqual(s.connection.health(), { ok: true });
   });
@@ -200,7 +200,7 @@ describe("runtime connection", () => {
     const s = started(t, "up");
     await s.start();
     await settle();
-    s.runtime.scene = "hangs";
+    s.runtime.state = "hangs";
     await s.clock.advance(15_000);
     assert.equal(s.connection.state.kind, "unavailable");
     await s.clock.advance(15_000);
@@ -214,7 +214,7 @@ describe("runtime connection", () => {
     const s = started(t, "up");
     await s.start();
     await settle();
-    s.runtime.scene = "not-ready";
+    s.runtime.state = "not-ready";
     await s.clock.advance(5000);
     assert.deepEqual(s.connection.health(), {
       ok: false,
@@ -243,7 +243,7 @@ describe("runtime connection", () => {
     const before = s.runtime.probes;
     await s.clock.advance(10_000);
     assert.equal(s.runtime.probes - before, 10);
-    s.runtime.scene = "up";
+    s.runtime.state = "up";
     await s.clock.advance(1000);
     assert.equal(changes, 2);
     assert.deepEqual(s.connection.networkHealth(), { ok: true });
@@ -263,10 +263,10 @@ describe("runtime connection", () => {
     const leave = s.connection.onChange((state) => kinds.push(state.kind));
     await s.start();
     await s.clock.advance(10_000);
-    s.runtime.scene = "unavailable";
+    s.runtime.state = "unavailable";
     await s.clock.advance(10_000);
     leave();
-    s.runtime.scene = "up";
+    s.runtime.state = "up";
     await s.clock.advance(10_000);
     assert.deepEqual(kinds, ["up", "unavailable"]);
   });

@@ -14,7 +14,7 @@ export interface FdCallOptions {
 }
 
 const callMs = 25_000;
-/** The socket has no events in Node; a call takes a few milliseconds. */
+/** The socket has no events in Node.js; a call takes a few milliseconds. */
 const pollMs = 5;
 const maxLine = 16_384;
 const hello = {

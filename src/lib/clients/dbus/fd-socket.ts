@@ -20,7 +20,7 @@ export interface Received {
   readonly fds: readonly number[];
 }
 
-/** A unix socket that receives file descriptors, which the sockets of Node discard. No call of it waits. */
+/** A unix socket that receives file descriptors, which the sockets of Node.js discard. No call of it waits. */
 export interface FdSocket {
   /** The number of bytes that were sent; 0 if the peer has to read first. */
   send(bytes: Buffer): number;

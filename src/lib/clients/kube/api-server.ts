@@ -84,7 +84,7 @@ export class ApiServer {
       clock: this.clock,
       logger,
       outages: options.outages,
-      onAuthorityRead: (reason) => options.metrics?.authorityRead(reason),
+      onCaReload: (reason) => options.metrics?.caReloaded(reason),
       onRenewed: () => {
         for (const close of [...this.#streams]) close();
       },

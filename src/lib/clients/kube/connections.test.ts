@@ -43,13 +43,13 @@ async function serve(t: TestContext, handler: Handler, settings = {}): Promise<T
 async function startRelay(t: TestContext, port: number) {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
-    const way = connect(port, "127.0.0.1");
-    for (const end of [socket, way]) {
+    const upstream = connect(port, "127.0.0.1");
+    for (const end of [socket, upstream]) {
       end.on("error", () => {});
       sockets.push(end);
     }
-    socket.pipe(way);
-    way.pipe(socket);
+    socket.pipe(upstream);
+    upstream.pipe(socket);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {
@@ -88,7 +88,7 @@ async function begin(transport: HttpKubeTransport) {
 
 describe("a server that was unavailable", { timeout: 30_000 }, () => {
   for (const protocol of ["h2", "http"] as const)
-    it(`is notified with the first connection after one that failed, over ${protocol}`, async (t) => {
+    it(`is reported with the first connection after one that failed, over ${protocol}`, async (t) => {
       const first = await TestApiServer.start(protocol, watchOrRespond);
       const transport = client(t, first.url);
       const sharing = HttpKubeTransport.sharing(transport, { qps: 0, burst: 0 });
@@ -217,13 +217,13 @@ describe("HTTP/2 connections", { timeout: 30_000 }, () => {
   it("an aborted wait for a connection does not abort it for others, and it times out after 10 s", async (t) => {
     const clock = new FakeClock();
     const silent: Socket[] = [];
-    const hole = createServer((socket) => silent.push(socket.on("error", () => {})));
-    await new Promise<void>((resolve) => hole.listen(0, "127.0.0.1", resolve));
+    const blackHole = createServer((socket) => silent.push(socket.on("error", () => {})));
+    await new Promise<void>((resolve) => blackHole.listen(0, "127.0.0.1", resolve));
     t.after(() => {
       for (const socket of silent) socket.destroy();
-      hole.close();
+      blackHole.close();
     });
-    const transport = client(t, `https://127.0.0.1:${(hole.address() as AddressInfo).port}`, { clock });
+    const transport = client(t, `https://127.0.0.1:${(blackHole.address() as AddressInfo).port}`, { clock });
     const first = failure(transport.request({ method: "GET", path: "/", timeoutMs: 1000 }));
     const second = failure(transport.request({ method: "GET", path: "/" }));
     await until(() => silent.length === 1);

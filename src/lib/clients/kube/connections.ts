@@ -10,7 +10,7 @@ import type { ClusterAccess } from "./kubeconfig.ts";
 import { OutageLog } from "./outage-log.ts";
 import { certificateAuthority, type KeyPair, PemFiles } from "./pem-files.ts";
 import { type Environment, proxyFor } from "./proxy.ts";
-import type { AuthorityRead } from "./request-metrics.ts";
+import type { CaReload } from "./request-metrics.ts";
 import {
   ConnectionLost,
   type Exchange,
@@ -48,7 +48,7 @@ export class Connections {
     clock: Clock;
     logger: Logger;
     outages?: OutageLog | undefined;
-    onAuthorityRead?: (reason: AuthorityRead) => void;
+    onCaReload?: (reason: CaReload) => void;
     onRenewed: () => void;
   }) {
     this.#cluster = options.cluster;
@@ -62,7 +62,7 @@ export class Connections {
       const make = ([pem = ""]: readonly string[]) => certificateAuthority(pem, source.field);
       this.#certificateAuthority = new PemFiles([source], make, {
         ...options,
-        onReadAgain: options.onAuthorityRead,
+        onReload: options.onCaReload,
       });
     }
   }

@@ -58,7 +58,7 @@ export class Http1Connection implements ServerConnection {
           dialFailure
             ? error
             : new ConnectionLost(messageOf(error), {
-                untouched: false,
+                unprocessed: false,
                 reused: call.reusedSocket,
                 cause: error,
               }),

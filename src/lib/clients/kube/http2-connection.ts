@@ -16,7 +16,7 @@ const pingDeadlineMs = 15_000;
 const suspectDeadlineMs = 5_000;
 
 // The default windows of 64 KiB would make each large list wait for many round trips. An unread stream blocks only
-// itself: node returns the connection's window as soon as the bytes have arrived.
+// itself: Node.js returns the connection's window as soon as the bytes have arrived.
 const streamWindow = 512 * 1024;
 const connectionWindow = 4 * 1024 * 1024;
 
@@ -92,8 +92,8 @@ export class Http2Connection implements ServerConnection {
           { endStream: !body },
         );
       } catch (error) {
-        const untouched = unsentErrors.has(errnoOf(error) ?? "");
-        reject(new ConnectionLost(messageOf(error), { untouched, reused, cause: error }));
+        const unprocessed = unsentErrors.has(errnoOf(error) ?? "");
+        reject(new ConnectionLost(messageOf(error), { unprocessed, reused, cause: error }));
         return;
       }
       this.#open++;
@@ -126,7 +126,7 @@ export class Http2Connection implements ServerConnection {
         const cause = this.#reason ?? failure;
         reject(
           new ConnectionLost(cause === undefined ? "the connection was closed" : messageOf(cause), {
-            untouched: stream.rstCode === constants.NGHTTP2_REFUSED_STREAM,
+            unprocessed: stream.rstCode === constants.NGHTTP2_REFUSED_STREAM,
             reused,
             cause,
           }),

@@ -15,7 +15,7 @@ export class OutageLog {
   readonly #logger: Logger;
   readonly #clock: Clock;
   /** The start of each outage and the reasons for it, by server. */
-  readonly #away = new Map<string, { since: MonotonicTime; reasons: Set<string> }>();
+  readonly #outages = new Map<string, { since: MonotonicTime; reasons: Set<string> }>();
 
   constructor(logger: Logger, clock: Clock) {
     this.#logger = logger;
@@ -24,9 +24,9 @@ export class OutageLog {
 
   unreachable(server: string, error: unknown): void {
     const err = messageOf(error);
-    const outage = this.#away.get(server);
+    const outage = this.#outages.get(server);
     if (!outage) {
-      this.#away.set(server, { since: this.#clock.monotonic(), reasons: new Set([reasonOf(error)]) });
+      this.#outages.set(server, { since: this.#clock.monotonic(), reasons: new Set([reasonOf(error)]) });
       return this.#logger.warn("API server is unreachable, will keep trying", { server, err });
     }
     const { reasons } = outage;
@@ -37,9 +37,9 @@ export class OutageLog {
   }
 
   reachable(server: string): void {
-    const outage = this.#away.get(server);
+    const outage = this.#outages.get(server);
     if (!outage) return;
-    this.#away.delete(server);
+    this.#outages.delete(server);
     const seconds = Math.round(msSince(this.#clock, outage.since) / 1000);
     this.#logger.info("API server is reachable again", { server, outageSeconds: seconds });
   }

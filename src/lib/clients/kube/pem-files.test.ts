@@ -17,10 +17,10 @@ test("each reload of a CA file is counted with its result", async (t) => {
   const path = join(dir, "ca.pem");
   const clock = new FakeClock();
   const metrics = createMetrics();
-  const { authorityRead: onReadAgain } = requestMetrics(metrics);
+  const { caReloaded: onReload } = requestMetrics(metrics);
   const source = { kind: "file", path, field: "certificate-authority" } as const;
   const make = ([pem = ""]: readonly string[]) => certificateAuthority(pem, source.field);
-  const files = new PemFiles([source], make, { clock, logger: silentLogger, onReadAgain });
+  const files = new PemFiles([source], make, { clock, logger: silentLogger, onReload });
   const reload = async (content: string | undefined) => {
     if (content === undefined) await rm(path);
     else await writeFile(path, content);

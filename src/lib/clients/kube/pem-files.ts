@@ -6,7 +6,7 @@ import { FileBackedValue, fileVersion, type Part } from "../../base/file-backed-
 import type { Logger } from "../../base/logger.ts";
 import { type MonotonicTime, plusMs, type WallTime, wallTime } from "../../base/time.ts";
 import type { PemSource } from "./kubeconfig.ts";
-import type { AuthorityRead } from "./request-metrics.ts";
+import type { CaReload } from "./request-metrics.ts";
 
 export interface KeyPair {
   readonly cert: string;
@@ -33,10 +33,10 @@ export class PemFiles<T> {
   #checkedAt: MonotonicTime | undefined;
   #checking: Promise<T> | undefined;
   #lastError = "";
-  /** During a reload: whether the content is invalid. */
+  /** During a reload: whether all files have been read. An error after that means that their content is invalid. */
   #isRead = false;
   readonly #goodUntil: (value: T) => WallTime | undefined;
-  readonly #onReadAgain: (result: AuthorityRead) => void;
+  readonly #onReload: (result: CaReload) => void;
 
   constructor(
     sources: readonly PemSource[],
@@ -46,10 +46,10 @@ export class PemFiles<T> {
       logger: Logger;
       goodUntil?: (value: T) => WallTime | undefined;
       /** Called after a reload. */
-      onReadAgain?: ((result: AuthorityRead) => void) | undefined;
+      onReload?: ((result: CaReload) => void) | undefined;
     },
   ) {
-    this.#onReadAgain = options.onReadAgain ?? (() => {});
+    this.#onReload = options.onReload ?? (() => {});
     this.#goodUntil = options.goodUntil ?? (() => undefined);
     this.#sources = sources;
     this.#value = new FileBackedValue(sources.map(partOf), (pems) => {
@@ -86,15 +86,15 @@ export class PemFiles<T> {
     this.#isRead = false;
     try {
       const result = await this.#value.reload();
-      if (result === "same") this.#onReadAgain("unchanged");
+      if (result === "same") this.#onReload("unchanged");
       if (result === "changed") {
-        this.#onReadAgain("updated");
+        this.#onReload("updated");
         this.#logger.info("Reloaded certificate files", { files: this.#files() });
       }
       this.#lastError = "";
     } catch (error) {
       if (this.#value.value === undefined) throw error;
-      this.#onReadAgain(this.#isRead ? "ca_parse_error" : "read_error");
+      this.#onReload(this.#isRead ? "ca_parse_error" : "read_error");
       const message = messageOf(error);
       if (message !== this.#lastError) {
         this.#lastError = message;

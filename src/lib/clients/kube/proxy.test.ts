@@ -78,14 +78,14 @@ async function startProxy(t: TestContext, behavior: "connect" | "reject"): Promi
     requests.push(`${request.url} ${request.headers["proxy-authorization"] ?? ""}`.trim());
     if (behavior === "reject") return socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
     const [host, port] = (request.url ?? "").split(":");
-    const way = connect(Number(port), host, () => {
+    const upstream = connect(Number(port), host, () => {
       socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
-      way.write(head);
-      way.pipe(socket);
-      socket.pipe(way);
+      upstream.write(head);
+      upstream.pipe(socket);
+      socket.pipe(upstream);
     });
-    sockets.add(way);
-    way.on("error", () => socket.destroy());
+    sockets.add(upstream);
+    upstream.on("error", () => socket.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {

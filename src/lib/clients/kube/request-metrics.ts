@@ -24,10 +24,10 @@ export interface RequestMetrics {
   /** The connections of a client are closed permanently. */
   transportClosed(): void;
   /** The CA file was reloaded. */
-  authorityRead(reason: AuthorityRead): void;
+  caReloaded(reason: CaReload): void;
 }
 
-export type AuthorityRead = "updated" | "unchanged" | "read_error" | "ca_parse_error";
+export type CaReload = "updated" | "unchanged" | "read_error" | "ca_parse_error";
 
 const times = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 const sizes = [64, 256, 512, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216];
@@ -74,7 +74,7 @@ export function requestMetrics(metrics: Metrics): RequestMetrics {
       if (result === "miss") entries.inc();
     },
     transportClosed: () => entries.dec(),
-    authorityRead: (reason) => {
+    caReloaded: (reason) => {
       const result = reason === "updated" || reason === "unchanged" ? "success" : "failure";
       reads.inc({ result, reason });
     },

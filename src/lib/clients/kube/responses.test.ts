@@ -94,7 +94,7 @@ describe("retryAfterMs", () => {
 describe("retryAfter", () => {
   const api = (status: number, ms?: number) =>
     new KubeApiError({ status, reason: "x", message: "x", ...(ms !== undefined && { retryAfterMs: ms }) });
-  const lost = (untouched: boolean, reused: boolean) => new ConnectionLost("lost", { untouched, reused });
+  const lost = (unprocessed: boolean, reused: boolean) => new ConnectionLost("lost", { unprocessed, reused });
   const cases: {
     name: string;
     failure: unknown;

@@ -17,7 +17,7 @@ export function retryAfter(failure: unknown, tries: number, method: string): num
   }
   if (failure instanceof ConnectionLost) {
     // Reads are safe to retry, but only a reused connection may have been closed as idle.
-    const isSafe = failure.untouched || (method === "GET" && failure.reused);
+    const isSafe = failure.unprocessed || (method === "GET" && failure.reused);
     return isSafe && tries <= 2 ? 0 : undefined;
   }
   return undefined;

@@ -21,13 +21,13 @@ export interface HttpResponse {
 /** The connection was lost before the response started. */
 export class ConnectionLost extends Error {
   /** True if the server has certainly not processed the request, so that it can be retried. */
-  readonly untouched: boolean;
+  readonly unprocessed: boolean;
   /** True if the connection was reused: the server may have closed it as idle. */
   readonly reused: boolean;
-  constructor(message: string, options: { untouched: boolean; reused: boolean; cause?: unknown }) {
+  constructor(message: string, options: { unprocessed: boolean; reused: boolean; cause?: unknown }) {
     super(message, { cause: options.cause });
     this.name = "ConnectionLost";
-    this.untouched = options.untouched;
+    this.unprocessed = options.unprocessed;
     this.reused = options.reused;
   }
 }

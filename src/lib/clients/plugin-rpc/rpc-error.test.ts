@@ -4,13 +4,13 @@ import { CriError, type GrpcCode } from "../cri/cri-error.ts";
 import { codeName, rpcCodeOf, toRpcError } from "./rpc-error.ts";
 
 describe("a plugin error", () => {
-  const words: [GrpcCode, string][] = [
+  const names: [GrpcCode, string][] = [
     ["CANCELLED", "Canceled"],
     ["INVALID_ARGUMENT", "InvalidArgument"],
     ["UNAVAILABLE", "Unavailable"],
     ["OUT_OF_RANGE", "OutOfRange"],
   ];
-  for (const [code, word] of words) it(`${code} is called ${word}`, () => assert.equal(codeName(code), word));
+  for (const [code, name] of names) it(`${code} is called ${name}`, () => assert.equal(codeName(code), name));
 
   it("has the message that users know, and its code", () => {
     const error = toRpcError(new CriError("NOT_FOUND", "NodeStageVolume", "no such volume"));

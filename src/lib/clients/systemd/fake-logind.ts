@@ -108,7 +108,7 @@ export class FakeLogind {
     await closed;
   }
 
-  /** Announces a shutdown, or that it was canceled. */
+  /** Begins a shutdown, or cancels it, and sends PrepareForShutdown. */
   prepare(isActive: boolean): void {
     this.isPreparing = isActive;
     this.signal(isActive);

@@ -72,11 +72,11 @@ export class FakeSystemd {
     this.calls.push(call);
     const reply = this.reply(call) ?? defaultReply(member);
     if (reply === "disconnect") return void socket.destroy();
-    const answer = (message: Omit<Message, "serial" | "replySerial">) =>
+    const sendReply = (message: Omit<Message, "serial" | "replySerial">) =>
       socket.write(encodeMessage({ serial: ++this.#serial, replySerial: serial, ...message }));
     if ("error" in reply)
-      return void answer({ kind: "error", errorName: reply.error, signature: "s", body: ["it failed"] });
-    if ("signature" in reply) return void answer({ kind: "return", ...reply });
+      return void sendReply({ kind: "error", errorName: reply.error, signature: "s", body: ["it failed"] });
+    if ("signature" in reply) return void sendReply({ kind: "return", ...reply });
     const job = `/org/freedesktop/systemd1/job/${++this.#job}`;
     const removed = () =>
       socket.write(
@@ -86,7 +86,7 @@ export class FakeSystemd {
           ...{ signature: "uoss", body: [this.#job, job, String(body[0]), reply.job] },
         }),
       );
-    const returned = () => answer({ kind: "return", signature: "o", body: [job] });
+    const returned = () => sendReply({ kind: "return", signature: "o", body: [job] });
     for (const send of this.signalFirst ? [removed, returned] : [returned, removed]) send();
   }
 }

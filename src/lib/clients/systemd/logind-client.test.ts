@@ -83,7 +83,7 @@ describe("logind on a bus", { skip: noBus }, () => {
     assert.equal(await client.inhibitDelayMs(), 30_000);
   });
 
-  it("announcements and cancellations are received in order", async () => {
+  it("PrepareForShutdown signals, also of a cancellation, are received in order", async () => {
     await client.isPreparing();
     logind.prepare(true);
     logind.prepare(false);

@@ -28,7 +28,7 @@ const manager = `${login1}.Manager`;
 const systemd1 = "org.freedesktop.systemd1";
 const hangup = 1; // SIGHUP
 
-/** The machine's logind: inhibitor locks, and the announcement of a shutdown. Connects with the first call. */
+/** The machine's logind: inhibitor locks, and the PrepareForShutdown signal. Connects with the first call. */
 export class LogindClient {
   readonly #clock: Clock;
   readonly #socketPath: string;

@@ -131,7 +131,7 @@ test("status and managed fields are ignored", () => {
   assert.equal("status" in result.pod || "managedFields" in result.pod.metadata, false);
 });
 
-test("a claim template has object metadata", () => {
+test("a volumeClaimTemplate has object metadata", () => {
   const template = (metadata: object) => ({
     volumes: [{ name: "v", ephemeral: { volumeClaimTemplate: { metadata, spec: {} } } }],
   });
@@ -212,7 +212,7 @@ table("containers", [
     'spec.containers[0].imagePullPolicy: Unsupported value: "Sometimes": supported values: "Always", "IfNotPresent", "Never"',
   ],
   [
-    "message policies",
+    "termination message policies",
     pod({ container: { terminationMessagePolicy: "x" } }),
     "spec.containers[0].terminationMessagePolicy: Unsupported",
   ],
@@ -276,7 +276,7 @@ table("containers", [
     }),
   ],
   [
-    "on the host's network both ports are one",
+    "with hostNetwork, hostPort equals containerPort",
     pod({
       spec: { hostNetwork: true, containers: [{ ...other, ports: [{ containerPort: 1, hostPort: 2 }] }] },
     }),
@@ -583,7 +583,7 @@ table("volumes and mounts", [
     "spec.volumes[0].nfs.path: Required value",
   ],
   [
-    "block devices are claims",
+    "block devices need a PVC",
     pod({
       spec: { volumes: [{ name: "v" }] },
       container: { volumeDevices: [{ name: "v", devicePath: "/dev/x" }] },
@@ -663,12 +663,12 @@ table("spec", [
     "spec.dnsConfig.nameservers: Required value",
   ],
   [
-    "servers are addresses",
+    "nameservers are IP addresses",
     pod({ spec: { dnsConfig: { nameservers: ["a"] } } }),
     "spec.dnsConfig.nameservers[0]: Invalid value",
   ],
   [
-    "three servers",
+    "at most three nameservers",
     pod({ spec: { dnsConfig: { nameservers: ["1.1.1.1", "1.1.1.2", "1.1.1.3", "1.1.1.4"] } } }),
     "spec.dnsConfig.nameservers: Invalid value",
   ],
@@ -702,7 +702,7 @@ table("spec", [
     pod({ spec: { tolerations: [{ operator: "Exists" }] } }),
   ],
   [
-    "seconds are for NoExecute",
+    "tolerationSeconds are for NoExecute",
     pod({ spec: { tolerations: [{ key: "a", operator: "Exists", tolerationSeconds: 1 }] } }),
     "spec.tolerations[0].effect: Invalid value",
   ],
@@ -756,7 +756,7 @@ table("security", [
     "spec.securityContext.sysctls[0].name: Invalid value",
   ],
   [
-    "one process namespace",
+    "no shared process namespace with hostPID",
     pod({ spec: { hostPID: true, shareProcessNamespace: true } }),
     "spec.shareProcessNamespace: Invalid value",
   ],
@@ -778,7 +778,7 @@ table("security", [
     "spec.containers[0].securityContext.appArmorProfile.localhostProfile: Invalid",
   ],
   [
-    "privileged escalates",
+    "a privileged container may escalate its privileges",
     pod({ container: { securityContext: { privileged: true, allowPrivilegeEscalation: false } } }),
     "spec.containers[0].securityContext: Invalid value",
   ],
@@ -788,12 +788,12 @@ table("security", [
     "spec.containers[0].securityContext.procMount: Invalid value",
   ],
   [
-    "a user namespace and the host's",
+    "no user namespace with a host namespace",
     pod({ spec: { hostUsers: false, hostPID: true } }),
     "spec.hostPID: Forbidden",
   ],
   [
-    "a privileged pod on the host",
+    "a privileged pod in all host namespaces",
     pod({
       spec: { hostNetwork: true, hostPID: true, hostIPC: true },
       container: { securityContext: { privileged: true } },

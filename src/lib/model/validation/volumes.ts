@@ -85,7 +85,7 @@ function checkSource(volume: Volume, at: string, problems: Problems): void {
 
 function checkProjections(sources: Projection[], at: string, problems: Problems): void {
   const paths = new Set<string>();
-  const claim = (path: string | undefined, where: string) => {
+  const addPath = (path: string | undefined, where: string) => {
     if (!path) return;
     if (paths.has(path)) problems.invalid(where, path, "conflicting duplicate paths");
     paths.add(path);
@@ -100,19 +100,19 @@ function checkProjections(sources: Projection[], at: string, problems: Problems)
       if (!object.name) problems.required(`${at}[${i}].${kind}.name`);
       checkItems(object.items, `${at}[${i}].${kind}.items`, problems);
       for (const [j, item] of (object.items ?? []).entries())
-        claim(item.path, `${at}[${i}].${kind}.items[${j}].path`);
+        addPath(item.path, `${at}[${i}].${kind}.items[${j}].path`);
     }
     checkDownwardItems(source.downwardAPI?.items, `${at}[${i}].downwardAPI.items`, problems);
     for (const [j, item] of (source.downwardAPI?.items ?? []).entries())
-      claim(item.path, `${at}[${i}].downwardAPI.items[${j}].path`);
+      addPath(item.path, `${at}[${i}].downwardAPI.items[${j}].path`);
     if (source.serviceAccountToken)
       checkToken(source.serviceAccountToken, `${at}[${i}].serviceAccountToken`, problems);
     for (const path of [source.serviceAccountToken?.path, source.clusterTrustBundle?.path])
-      claim(path, `${at}[${i}]`);
+      addPath(path, `${at}[${i}]`);
     if (source.podCertificate) {
       checkPodCertificate(source.podCertificate, `${at}[${i}].podCertificate`, problems);
       for (const field of ["credentialBundlePath", "keyPath", "certificateChainPath"] as const)
-        claim(source.podCertificate[field], at);
+        addPath(source.podCertificate[field], at);
     }
   }
 }
