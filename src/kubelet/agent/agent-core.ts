@@ -69,7 +69,7 @@ export interface AgentCore {
   readonly starting: StartingContainers;
   /** Running pods as users see them: a container whose postStart hook is still running does not count yet. */
   readonly running: { get(uid: PodUid): ObservedPod | undefined; knows(uid: PodUid): boolean };
-  readonly restartLimiters: { containerRules: boolean; restartAll: boolean };
+  readonly restartGates: { containerRules: boolean; restartAll: boolean };
   readonly startupLatency: PodStartupLatency;
   /** The node's addresses: those in the API once the node is registered. */
   readonly hostIps: () => readonly string[];
@@ -148,7 +148,7 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
       get: (uid) => starting.asReported(observed.get(uid)),
       knows: (uid) => observed.knows(uid),
     },
-    restartLimiters: {
+    restartGates: {
       containerRules: gates.enabled("ContainerRestartRules"),
       restartAll: gates.enabled("RestartAllContainersOnContainerExits"),
     },

@@ -99,7 +99,7 @@ export function podParts(
     probes: probing.outcomes,
     replaced: core.replaced,
     gates: {
-      restart: core.restartLimiters,
+      restart: core.restartGates,
       stopSignals: node.settings.gates.containerStopSignals,
       podLevelStatus: o.gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
       podLevelResources: node.settings.gates.podLevelResources,

@@ -147,7 +147,7 @@ export function podRuntime(
     starting: core.starting,
     onStarted: (pod, container) =>
       core.post({ kind: "container-started", uid: pod.metadata.uid, pod, container }),
-    gates: core.restartLimiters,
+    gates: core.restartGates,
     maxDeadPerContainer: o.deadContainers?.maxPerContainer,
     minDeadAgeMs: o.deadContainers?.minAgeMs,
     maxRestartDelayMs: delays.maxMs,

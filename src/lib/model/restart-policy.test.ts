@@ -6,7 +6,7 @@ import {
   type ContainerType,
   effectiveExitCode,
   type RestartDecision,
-  type RestartLimiters,
+  type RestartGates,
   restartDecision,
   restartsAll,
   restartsWhenKilled,
@@ -23,8 +23,8 @@ const ruled = (...restartPolicyRules: NonNullable<Container["restartPolicyRules"
 });
 const on42 = ruled(rule("Restart", "In", 42));
 const all42 = ruled(rule("RestartAllContainers", "In", 42));
-const noRules: RestartLimiters = { containerRules: false, restartAll: false };
-const noRestartAll: RestartLimiters = { containerRules: true, restartAll: false };
+const noRules: RestartGates = { containerRules: false, restartAll: false };
+const noRestartAll: RestartGates = { containerRules: true, restartAll: false };
 
 const table: [
   rule: string,
@@ -33,7 +33,7 @@ const table: [
   container: Partial<Container>,
   exitCode: number,
   expected: RestartDecision,
-  gates?: RestartLimiters,
+  gates?: RestartGates,
 ][] = [
   ["Always restarts a success", "regular", "Always", {}, 0, "restart"],
   ["Always restarts a failure", "regular", "Always", {}, 1, "restart"],

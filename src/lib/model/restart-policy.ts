@@ -6,14 +6,15 @@ export type ContainerType = "init" | "sidecar" | "regular" | "ephemeral";
 /** The consequence of a container's termination: nothing, its restart, or that of all containers of the pod. */
 export type RestartDecision = "restart" | "restart-all" | "no";
 
-export interface RestartLimiters {
+/** The feature gates of restart policies and rules of single containers. */
+export interface RestartGates {
   /** ContainerRestartRules: restartPolicy and restartPolicyRules of single containers apply. */
   containerRules: boolean;
   /** RestartAllContainersOnContainerExits: so does their action RestartAllContainers. */
   restartAll: boolean;
 }
 
-export const defaultRestartLimiters: RestartLimiters = { containerRules: true, restartAll: true };
+export const defaultRestartGates: RestartGates = { containerRules: true, restartAll: true };
 
 /** How a container terminated. */
 export interface Termination {
@@ -27,7 +28,7 @@ export function restartDecision(
   container: Container,
   containerType: ContainerType,
   exitCode: number,
-  gates: RestartLimiters = defaultRestartLimiters,
+  gates: RestartGates = defaultRestartGates,
 ): RestartDecision {
   if (containerType === "ephemeral") return "no";
   const action = gates.containerRules ? matchingAction(container, exitCode) : undefined;
@@ -47,7 +48,7 @@ export function restartsWhenKilled(
   pod: Pod,
   container: Container,
   containerType: ContainerType,
-  gates: RestartLimiters = defaultRestartLimiters,
+  gates: RestartGates = defaultRestartGates,
 ): boolean {
   if (containerType === "ephemeral") return false;
   return containerType === "sidecar" || policyOf(pod, container, containerType, gates) !== "Never";
@@ -69,12 +70,12 @@ export type LastTermination = (name: string) => (Termination & { state: string }
  * True while all containers of the pod are being restarted: one terminated in a way that triggers it. It is removed
  * last, so that this remains true until the rest is removed.
  */
-export function restartsAll(pod: Pod, lastOf: LastTermination, gates?: RestartLimiters): boolean {
+export function restartsAll(pod: Pod, lastOf: LastTermination, gates?: RestartGates): boolean {
   return restartAllTriggers(pod, lastOf, gates).length > 0;
 }
 
 /** The containers whose termination restarts all. */
-export function restartAllTriggers(pod: Pod, lastOf: LastTermination, gates?: RestartLimiters): string[] {
+export function restartAllTriggers(pod: Pod, lastOf: LastTermination, gates?: RestartGates): string[] {
   const triggers = (container: Container, containerType: ContainerType) => {
     const last = lastOf(container.name);
     if (last?.state !== "exited") return false;
@@ -98,12 +99,7 @@ function matchingAction({ restartPolicyRules }: Container, exitCode: number): st
   })?.action;
 }
 
-function policyOf(
-  pod: Pod,
-  container: Container,
-  containerType: ContainerType,
-  gates: RestartLimiters,
-): string {
+function policyOf(pod: Pod, container: Container, containerType: ContainerType, gates: RestartGates): string {
   const own = gates.containerRules && containerType !== "sidecar" ? container.restartPolicy : undefined;
   return own ?? pod.spec.restartPolicy ?? "Always";
 }

@@ -1,9 +1,9 @@
 import { type Container, isStatic, type Pod } from "../../../lib/model/pod.ts";
 import {
   type ContainerType,
-  defaultRestartLimiters,
+  defaultRestartGates,
   isSidecar,
-  type RestartLimiters,
+  type RestartGates,
   restartDecision,
 } from "../../../lib/model/restart-policy.ts";
 import type { ApiContainerStatus, Terminated } from "./api-types.ts";
@@ -26,7 +26,7 @@ export interface PhaseInfo {
   restartingAll?: boolean;
   /** True if this one was stopped to be replaced. */
   replaced?: (container: string, containerID: string | undefined) => boolean;
-  gates?: RestartLimiters;
+  gates?: RestartGates;
 }
 
 /** The phase of a pod by the states of its containers, as upstream's getPhase. Ephemeral containers are ignored. */
@@ -86,7 +86,7 @@ function restartable(
   container: Container,
   containerType: ContainerType,
   end: Terminated,
-  { gates = defaultRestartLimiters, replaced, restartingAll }: PhaseInfo,
+  { gates = defaultRestartGates, replaced, restartingAll }: PhaseInfo,
 ): boolean {
   if (restartingAll) return true;
   if (replaced?.(container.name, end.containerID)) return true;

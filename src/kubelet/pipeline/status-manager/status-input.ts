@@ -3,7 +3,7 @@ import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { CgroupLimits } from "../../../lib/host/cgroups/limits-reader.ts";
 import type { Pod, ResourceRequirements } from "../../../lib/model/pod.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
-import { defaultRestartLimiters, type RestartLimiters } from "../../../lib/model/restart-policy.ts";
+import { defaultRestartGates, type RestartGates } from "../../../lib/model/restart-policy.ts";
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
 import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
 import type { ApiContainerStatus, ApiPodStatus } from "./api-types.ts";
@@ -22,7 +22,7 @@ export interface ResizeCondition {
 }
 
 export interface StatusGates {
-  restart: RestartLimiters;
+  restart: RestartGates;
   /** ContainerStopSignals. */
   stopSignals: boolean;
   /** InPlacePodLevelResourcesVerticalScaling: the status has pod-level resources. */
@@ -32,7 +32,7 @@ export interface StatusGates {
 }
 
 export const defaultStatusGates: StatusGates = {
-  restart: defaultRestartLimiters,
+  restart: defaultRestartGates,
   stopSignals: false,
   podLevelStatus: true,
   podLevelResources: true,

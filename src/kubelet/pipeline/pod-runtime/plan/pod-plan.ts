@@ -2,7 +2,7 @@ import type { MonotonicTime, WallTime } from "../../../../lib/base/time.ts";
 import type { ContainerId } from "../../../../lib/clients/cri/cri.ts";
 import type { Container } from "../../../../lib/model/pod.ts";
 import type { StepDetails } from "../../../../lib/model/pod-step.ts";
-import type { ContainerType, RestartLimiters } from "../../../../lib/model/restart-policy.ts";
+import type { ContainerType, RestartGates } from "../../../../lib/model/restart-policy.ts";
 import type { ObservedContainer, ObservedSandbox } from "../../../state/observed-pods.ts";
 import type { ProbeKind, ProbeOutcome } from "../../../state/probe-results.ts";
 
@@ -72,7 +72,7 @@ export interface PlanContext {
   replaced(container: ObservedContainer): boolean;
   /** The changes that the allocated resources of the pod need. */
   resize?: ResizeNeeds;
-  gates?: RestartLimiters;
+  gates?: RestartGates;
   /** How many dead containers of a name to keep; one by default, negative for all. */
   maxDeadPerContainer?: number;
   /** The minimum age of a dead container before it is removed. */
