@@ -68,7 +68,7 @@ export interface CriRequestsOptions {
   extraGroups?: (pod: Pod) => readonly number[];
   /** The CPUs and NUMA nodes of a container; without it, or where not set, all of them. */
   cpusets?: (pod: Pod, container: Container) => Cpusets;
-  /** The CDI devices of a container's resource claims. */
+  /** The CDI devices of a container's ResourceClaims. */
   cdiDevices?: ((pod: Pod, container: Container) => readonly string[]) | undefined;
 }
 
