@@ -64,7 +64,7 @@ export function podSyncer(
   const { exclusiveResources } = parts;
   return createPodSyncer({
     ...{ runtime, probes, userNamespaces, admit, admitted, events },
-    claims: parts.dynamicResources?.claims,
+    resourceClaims: parts.dynamicResources?.claims,
     objects: core.objects ?? noObjects,
     volumes: {
       register: (pod) => volumes.register(pod),

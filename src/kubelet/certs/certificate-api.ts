@@ -43,7 +43,7 @@ export interface CertificateApi {
    * Reports each state of a request, the current one first, and undefined when it was deleted. Survives outages. Ends with
    * the signal.
    */
-  follow(
+  watch(
     name: string,
     notify: (state: SigningRequestState | undefined) => void,
     signal: AbortSignal,
@@ -51,7 +51,7 @@ export interface CertificateApi {
 }
 
 /** A corrected authorization takes effect soon. */
-const followAgainWithinMs = 9_000;
+const maxWatchBackoffMs = 9_000;
 const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
 export function kubeCertificateApi(o: {
@@ -67,7 +67,7 @@ export function kubeCertificateApi(o: {
       readState(
         await transport.request({ method: "GET", path: `${path}/${encodeURIComponent(name)}`, signal }),
       ),
-    follow: async (name, notify, signal) => {
+    watch: async (name, notify, signal) => {
       const watch = new Reflector<SigningRequestState>({
         name: "certificatesigningrequests",
         path,
@@ -75,7 +75,7 @@ export function kubeCertificateApi(o: {
         transport,
         clock,
         logger,
-        maxBackoffMs: followAgainWithinMs,
+        maxBackoffMs: maxWatchBackoffMs,
         transform: (raw) => readState(raw as unknown as RawRequest),
         onChange: (change) => notify(change.type === "deleted" ? undefined : change.object),
       });

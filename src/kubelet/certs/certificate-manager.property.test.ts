@@ -91,7 +91,7 @@ test("while the API responds in time there is always a valid certificate, throug
         }
         stop.abort();
         await manager.done;
-        assert.equal(clock.pending - signer.followers, 0, "timers are left behind");
+        assert.equal(clock.pending - signer.watchers, 0, "timers are left behind");
         const restarts = steps.filter(({ restart }) => restart).length;
         const lifetimes = elapsed / (0.7 * lifetimeMs) + 1 + restarts;
         assert.ok(store.updates <= lifetimes + 1, `${store.updates} certificates in ${lifetimes} lifetimes`);

@@ -57,7 +57,7 @@ test("the first certificate is requested immediately, for the node, from the sig
   stop.abort();
   await manager.done;
   assert.equal(clock.pending, 0, "no timer is left behind");
-  assert.equal(signer.followers, 0);
+  assert.equal(signer.watchers, 0);
 });
 
 test("a certificate is replaced at its deadline, once, and listeners are notified", async () => {
@@ -303,12 +303,12 @@ test("a request for addresses that have changed in the meantime is abandoned", a
   assert.equal(signer.requests.length, 1);
   addresses = [];
   await clock.advance(10_000);
-  assert.equal(signer.followers, 1, "no addresses for a moment change nothing");
+  assert.equal(signer.watchers, 1, "no addresses for a moment change nothing");
   addresses = [ip("10.0.0.2")];
   await clock.advance(1000);
   assert.equal(signer.requests.length, 2);
   assert.deepEqual(manager.current()?.leaf.ipAddresses, ["10.0.0.2"]);
-  assert.equal(signer.followers, 0);
+  assert.equal(signer.watchers, 0);
   assert.deepEqual(await metricValues(all, "kubelet_server_expiration_renew_errors"), {});
 });
 

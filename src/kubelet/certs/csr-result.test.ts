@@ -76,7 +76,7 @@ for (const [what, found, expected] of [
   ],
   ["junk", { ...state, request: "junk" }, "PEM block type must be CERTIFICATE REQUEST"],
 ] as const) {
-  test(`${what} ${expected ? "cannot" : "can"} stand for ours`, () => {
+  test(`${what} ${expected ? "cannot" : "can"} be reused`, () => {
     assert.equal(incompatibility(found, requested, key, wallTime(now)), expected);
   });
 }

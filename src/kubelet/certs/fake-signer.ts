@@ -67,7 +67,7 @@ export class FakeSigner implements CertificateApi {
   readonly authority = fakeAuthority();
   readonly requests: SigningRequest[] = [];
   readonly #states = new Map<string, SigningRequestState>();
-  readonly #followers = new Set<{ name: string; notify: (state: SigningRequestState | undefined) => void }>();
+  readonly #watchers = new Set<{ name: string; notify: (state: SigningRequestState | undefined) => void }>();
   readonly #clock: Clock;
   behavior: () => SignerBehavior = () => "sign";
   lifetimeMs = 3_600_000;
@@ -107,27 +107,27 @@ export class FakeSigner implements CertificateApi {
     throw new KubeApiError({ status: 404, reason: "NotFound", message: `${name} not found` });
   }
 
-  async follow(
+  async watch(
     name: string,
     notify: (state: SigningRequestState | undefined) => void,
     signal: AbortSignal,
   ): Promise<void> {
-    const follower = { name, notify };
-    this.#followers.add(follower);
+    const watcher = { name, notify };
+    this.#watchers.add(watcher);
     const state = this.#states.get(name);
     if (state) notify(state);
     await sleep(this.#clock, Number.MAX_SAFE_INTEGER / 2, signal).catch(() => {});
-    this.#followers.delete(follower);
+    this.#watchers.delete(watcher);
   }
 
-  get followers(): number {
-    return this.#followers.size;
+  get watchers(): number {
+    return this.#watchers.size;
   }
 
   set(name: string, state: SigningRequestState | undefined): void {
     if (state) this.#states.set(name, state);
     else this.#states.delete(name);
-    for (const follower of this.#followers) if (follower.name === name) follower.notify(state);
+    for (const watcher of this.#watchers) if (watcher.name === name) watcher.notify(state);
   }
 
   #decide(state: SigningRequestState, request: SigningRequest, behavior: SignerBehavior): void {

@@ -102,14 +102,14 @@ export class FakeSigningServer {
       response.writeHead(status, { "content-type": "application/json" });
       response.end(JSON.stringify(body));
     };
-    const no = (code: number, reason: string) =>
+    const fail = (code: number, reason: string) =>
       send(code, { kind: "Status", code, reason, message: reason });
     if (pathname === "/version") return send(200, {});
-    if (user === undefined) return no(401, "Unauthorized");
-    if (request.method === "POST") return this.#create(await bodyOf(request), user, send, no);
+    if (user === undefined) return fail(401, "Unauthorized");
+    if (request.method === "POST") return this.#create(await bodyOf(request), user, send, fail);
     const name = searchParams.get("fieldSelector")?.split("=")[1] ?? pathname.slice(collection.length + 1);
     const found = this.csrs.filter((csr) => csr.metadata.name === name);
-    if (pathname !== collection) return found[0] ? send(200, found[0]) : no(404, "NotFound");
+    if (pathname !== collection) return found[0] ? send(200, found[0]) : fail(404, "NotFound");
     if (!searchParams.has("watch")) {
       return send(200, { metadata: { resourceVersion: String(this.#version) }, items: found });
     }
@@ -131,10 +131,10 @@ export class FakeSigningServer {
     body: Csr & { metadata: { name?: string; generateName?: string } },
     username: string,
     send: (status: number, body: object) => void,
-    no: (status: number, reason: string) => void,
+    fail: (status: number, reason: string) => void,
   ): void {
     const name = body.metadata.name ?? `${body.metadata.generateName}${this.csrs.length}`;
-    if (this.csrs.some((csr) => csr.metadata.name === name)) return no(409, "AlreadyExists");
+    if (this.csrs.some((csr) => csr.metadata.name === name)) return fail(409, "AlreadyExists");
     this.requestedBy.push(username);
     const metadata = { name, uid: `uid-${this.csrs.length}`, resourceVersion: "" };
     const csr: Csr = { metadata, spec: { ...body.spec, username }, status: {} };

@@ -62,7 +62,7 @@ async function waitForCertificate(
   const known = Promise.withResolvers<string>();
   const over = new AbortController();
   const ending = AbortSignal.any([signal, over.signal]);
-  const following = api.follow(
+  const watching = api.watch(
     sent.name,
     (state) => {
       const result = csrResult(state, sent);
@@ -78,11 +78,11 @@ async function waitForCertificate(
       `csr "${sent.name}" was not signed within ${minutes} minutes`,
     );
   });
-  const lost = following.then(() => timeout);
+  const lost = watching.then(() => timeout);
   try {
     return await Promise.race([known.promise, timeout, lost]);
   } finally {
     over.abort();
-    await Promise.allSettled([timeout, lost, following]);
+    await Promise.allSettled([timeout, lost, watching]);
   }
 }

@@ -40,7 +40,7 @@ export interface NodeStatusOptions {
   registerNode: boolean;
   /** KubeletRegistrationGetOnExistsOnly: a node that may not be created is not requested either. */
   getOnExistsOnly: boolean;
-  /** Whether device plugins have to announce their resources again. */
+  /** Whether device plugins have to register their resources again. */
   resetExtendedResources: () => boolean;
   updateFrequencyMs: number;
   reportFrequencyMs: number;

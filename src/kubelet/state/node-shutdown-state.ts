@@ -4,7 +4,7 @@ import type { WallTime } from "../../lib/base/time.ts";
 export class NodeShutdownState {
   #since: WallTime | undefined;
 
-  /** When the shutdown was announced; undefined if there is none. */
+  /** When it was detected that logind prepares for a shutdown; undefined if there is none. */
   get since(): WallTime | undefined {
     return this.#since;
   }

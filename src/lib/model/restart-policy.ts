@@ -6,6 +6,7 @@ export type ContainerType = "init" | "sidecar" | "regular" | "ephemeral";
 /** The consequence of a container's termination: nothing, its restart, or that of all containers of the pod. */
 export type RestartDecision = "restart" | "restart-all" | "no";
 
+/** The feature gates of restart policies and rules of single containers. */
 export interface RestartGates {
   /** ContainerRestartRules: restartPolicy and restartPolicyRules of single containers apply. */
   containerRules: boolean;

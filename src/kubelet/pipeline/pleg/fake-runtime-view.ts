@@ -103,12 +103,12 @@ export class FakeRuntimeView {
   };
 
   /** Adds a pod with one sandbox and one container. */
-  show(uid: string, state: FakeState = "running"): void {
+  addPod(uid: string, state: FakeState = "running"): void {
     this.sandboxes.push({ id: `s-${uid}`, uid, ready: true });
     this.containers.push({ id: `c-${uid}`, uid, state });
   }
 
-  hide(uid: string): void {
+  removePod(uid: string): void {
     this.sandboxes = this.sandboxes.filter((s) => s.uid !== uid);
     this.containers = this.containers.filter((c) => c.uid !== uid);
   }

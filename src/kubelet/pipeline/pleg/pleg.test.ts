@@ -89,7 +89,7 @@ test("a sandbox that no kubelet created is observed by its ID, until it is gone"
 test("a container that was killed is refreshed for a while: the OOM kill is reported later", async (t) => {
   const { view, clock, events, observed, pleg } = await setUp(t, {
     everyMs: 3_600_000,
-    view: (v) => v.show("p"),
+    view: (v) => v.addPod("p"),
   });
   events.splice(0);
   const end = { exitCode: 137, reason: "Error", finishedAt: epochMs(clock.wall()) };
@@ -114,8 +114,8 @@ for (const order of ["before", "after"] as const)
     const { view, clock, events, observed, pleg } = await setUp(t, {
       everyMs: 3_600_000,
       view: (v) => {
-        v.show("p");
-        v.show("q");
+        v.addPod("p");
+        v.addPod("q");
       },
     });
     events.splice(0);
@@ -138,7 +138,7 @@ for (const order of ["before", "after"] as const)
   });
 
 test("a container that exits with another code after one of its processes was OOM-killed is not OOMKilled", async (t) => {
-  const { view, clock, observed, pleg } = await setUp(t, { view: (v) => v.show("p") });
+  const { view, clock, observed, pleg } = await setUp(t, { view: (v) => v.addPod("p") });
   pleg.oomKilled("c-p" as ContainerId);
   const end = { exitCode: 1, reason: "Error", finishedAt: epochMs(clock.wall()) };
   Object.assign(view.containers[0]!, { state: "exited", end });
@@ -147,7 +147,7 @@ test("a container that exits with another code after one of its processes was OO
 });
 
 test("a relist observes pods and reports what changed", async (t) => {
-  const { view, clock, events, state } = await setUp(t, { view: (v) => v.show("p") });
+  const { view, clock, events, state } = await setUp(t, { view: (v) => v.addPod("p") });
   assert.equal(state("p"), "c-p running");
   assert.deepEqual(events.splice(0), ["ContainerStarted p c-p", "SandboxChanged p"]);
   await clock.advance(5000);
@@ -155,14 +155,14 @@ test("a relist observes pods and reports what changed", async (t) => {
   view.containers[0]!.state = "exited";
   await clock.advance(1000);
   assert.deepEqual(events.splice(0), ["ContainerDied p c-p"]);
-  view.hide("p");
+  view.removePod("p");
   await clock.advance(1000);
   assert.deepEqual(events.splice(0), ["ContainerRemoved p c-p", "SandboxChanged p"]);
   assert.equal(state("p"), undefined);
 });
 
 test("a running container that disappears has died and is removed", async (t) => {
-  const { view, clock, events } = await setUp(t, { view: (v) => v.show("p") });
+  const { view, clock, events } = await setUp(t, { view: (v) => v.addPod("p") });
   events.length = 0;
   view.containers = [];
   await clock.advance(1000);
@@ -170,7 +170,7 @@ test("a running container that disappears has died and is removed", async (t) =>
 });
 
 test("details are requested once, and again when the state has changed", async (t) => {
-  const { view, clock } = await setUp(t, { view: (v) => v.show("p") });
+  const { view, clock } = await setUp(t, { view: (v) => v.addPod("p") });
   const requested = () => view.calls.splice(0).filter((call) => !call.startsWith("list"));
   assert.deepEqual(requested(), ["sandbox s-p", "container c-p"]);
   await clock.advance(3000);
@@ -186,7 +186,7 @@ test("the termination message of a container is read once, when it has exited", 
     requested.push(id);
     return "bye";
   };
-  const { view, clock, observed } = await setUp(t, { view: (v) => v.show("p"), terminationMessage });
+  const { view, clock, observed } = await setUp(t, { view: (v) => v.addPod("p"), terminationMessage });
   const message = () => observed.get(u("p"))?.containers[0]?.message;
   assert.deepEqual([message(), requested], ["", []]);
   view.containers[0]!.state = "exited";
@@ -196,7 +196,7 @@ test("the termination message of a container is read once, when it has exited", 
 
 test("a message that cannot be read does not hide that its container exited", async (t) => {
   const terminationMessage = () => Promise.reject(new Error("no disk"));
-  const { state } = await setUp(t, { view: (v) => v.show("p", "exited"), terminationMessage });
+  const { state } = await setUp(t, { view: (v) => v.addPod("p", "exited"), terminationMessage });
   assert.equal(state("p"), "c-p exited");
 });
 
@@ -211,7 +211,7 @@ test("no pod is known before the first relist", async (t) => {
 test("a pod that could not be inspected is not known until it can be, or is gone", async (t) => {
   const { view, clock, observed } = await setUp(t, {
     view: (v) => {
-      for (const uid of ["p", "q", "r"]) v.show(uid);
+      for (const uid of ["p", "q", "r"]) v.addPod(uid);
       v.before = (call) => {
         if (call === "container c-p" || call === "container c-q") throw new Error("broken");
       };
@@ -219,7 +219,7 @@ test("a pod that could not be inspected is not known until it can be, or is gone
   });
   const known = () => ["p", "q", "r"].map((uid) => observed.knows(u(uid)));
   assert.deepEqual(known(), [false, false, true]);
-  view.hide("q");
+  view.removePod("q");
   await clock.advance(1000);
   assert.deepEqual(known(), [false, true, true]);
   view.before = () => {};
@@ -230,7 +230,7 @@ test("a pod that could not be inspected is not known until it can be, or is gone
 test("a ready sandbox without an address is inspected again", async (t) => {
   const { view, clock, observed } = await setUp(t, {
     view: (v) => {
-      v.show("p");
+      v.addPod("p");
       v.sandboxes[0]!.ip = "";
     },
   });
@@ -268,11 +268,11 @@ test("the newest is the one with the highest attempt, even if the node's clock w
 test("a container that is removed between listing and inspection is gone", async (t) => {
   const { observed, isSynced, state } = await setUp(t, {
     view: (v) => {
-      v.show("p");
-      v.show("q");
+      v.addPod("p");
+      v.addPod("q");
       v.before = (call) => {
         if (call === "container c-p") v.containers = v.containers.filter((c) => c.uid !== "p");
-        if (call === "sandbox s-q") v.hide("q");
+        if (call === "sandbox s-q") v.removePod("q");
       };
     },
   });
@@ -285,8 +285,8 @@ test("a container that is removed between listing and inspection is gone", async
 test("a pod that cannot be inspected does not hide the others, and is retried", async (t) => {
   const { view, clock, state } = await setUp(t, {
     view: (v) => {
-      v.show("bad");
-      v.show("good");
+      v.addPod("bad");
+      v.addPod("good");
       failAt(v, "container c-bad");
     },
   });
@@ -298,7 +298,7 @@ test("a pod that cannot be inspected does not hide the others, and is retried", 
 });
 
 test("a pod that can no longer be inspected is kept as last observed", async (t) => {
-  const { view, clock, state } = await setUp(t, { view: (v) => v.show("p") });
+  const { view, clock, state } = await setUp(t, { view: (v) => v.addPod("p") });
   view.containers[0]!.state = "exited";
   failAt(view, "container c-p");
   await clock.advance(3000);
@@ -308,8 +308,8 @@ test("a pod that can no longer be inspected is kept as last observed", async (t)
 test("the first relist is complete when all was listed; a pod that cannot be inspected does not delay it", async (t) => {
   const { view, clock, isSynced, state } = await setUp(t, {
     view: (v) => {
-      v.show("p");
-      v.show("q");
+      v.addPod("p");
+      v.addPod("q");
       failAt(v, "list containers");
     },
   });
@@ -326,13 +326,13 @@ test("the first relist is complete when all was listed; a pod that cannot be ins
 
 test("refresh observes one pod immediately", async (t) => {
   const { view, pleg, state, events } = await setUp(t);
-  view.show("p");
-  view.show("q");
+  view.addPod("p");
+  view.addPod("q");
   await pleg.refresh(u("p"));
   assert.equal(state("p"), "c-p running");
   assert.equal(state("q"), undefined);
   assert.deepEqual(events, ["ContainerStarted p c-p", "SandboxChanged p"]);
-  view.hide("p");
+  view.removePod("p");
   await pleg.refresh(u("p"));
   assert.equal(state("p"), undefined);
 });
@@ -342,7 +342,7 @@ test("callers during a refresh share the next one, which starts after their call
   const release = block(view, "list containers of p");
   const first = pleg.refresh(u("p"));
   await settle();
-  view.show("p");
+  view.addPod("p");
   const requested = [pleg.refresh(u("p")), pleg.refresh(u("p"))];
   await settle();
   const lists = () => view.calls.filter((call) => call === "list containers of p").length;
@@ -358,7 +358,7 @@ test("callers during a refresh share the next one, which starts after their call
 
 test("a refresh that fails rejects, and the next one starts again", async (t) => {
   const { view, pleg, state } = await setUp(t);
-  view.show("p");
+  view.addPod("p");
   const gate = Promise.withResolvers<void>();
   let first = true;
   view.before = (call) => {
@@ -375,7 +375,7 @@ test("a refresh that fails rejects, and the next one starts again", async (t) =>
 });
 
 test("a relist that started before a refresh does not overwrite its result", async (t) => {
-  const { view, clock, pleg, state, events } = await setUp(t, { view: (v) => v.show("p") });
+  const { view, clock, pleg, state, events } = await setUp(t, { view: (v) => v.addPod("p") });
   const release = block(view, "list sandboxes");
   await clock.advance(1000);
   // The relist has its listing from before the change, and its response is delayed.
@@ -396,7 +396,7 @@ test("a relist that started before a pod was created does not remove it", async 
   await clock.advance(1000);
   const blocked = view.before;
   view.before = (call) => (call.endsWith("of p") ? undefined : blocked(call));
-  view.show("p");
+  view.addPod("p");
   await pleg.refresh(u("p"));
   await release();
   assert.equal(state("p"), "c-p running");
@@ -406,9 +406,9 @@ for (const knownBefore of [true, false])
   test(`a refresh that started before a relist does not bring back a pod that the relist ${knownBefore ? "removed" : "did not find"}`, async (t) => {
     const { view, clock, pleg, state } = await setUp(t);
     if (knownBefore) {
-      view.show("p", "exited");
+      view.addPod("p", "exited");
       await clock.advance(1000);
-    } else view.show("p", "exited");
+    } else view.addPod("p", "exited");
     // Delayed after its listing, in an inspection that it needs because the state has changed.
     const gate = Promise.withResolvers<void>();
     view.containers[0]!.state = "running";
@@ -420,11 +420,11 @@ for (const knownBefore of [true, false])
     };
     const refresh = pleg.refresh(u("p"));
     await settle();
-    view.hide("p");
+    view.removePod("p");
     await clock.advance(1000);
     assert.equal(state("p"), undefined);
     // The runtime still returns the status by ID, as it may for a container that is being removed.
-    view.show("p");
+    view.addPod("p");
     view.before = () => {};
     gate.resolve();
     await refresh;
@@ -438,7 +438,7 @@ test("a relist that is requested during a relist runs after it", async (t) => {
   const release = block(view, "list containers");
   pleg.relistSoon();
   await settle();
-  view.show("p");
+  view.addPod("p");
   pleg.relistSoon();
   await release();
   await clock.advance(10);
@@ -447,7 +447,7 @@ test("a relist that is requested during a relist runs after it", async (t) => {
 
 test("a relist can be requested at any time", async (t) => {
   const { view, pleg, state, clock } = await setUp(t, { everyMs: 60_000 });
-  view.show("p");
+  view.addPod("p");
   await clock.advance(1000);
   assert.equal(state("p"), undefined);
   pleg.relistSoon();
@@ -481,7 +481,7 @@ test("stops on abort, even in the middle of a relist", async (t) => {
 });
 
 test("a container that was changed in place is inspected again, once, and the change is reported", async (t) => {
-  const { view, events, observed, pleg, clock } = await setUp(t, { view: (v) => v.show("p") });
+  const { view, events, observed, pleg, clock } = await setUp(t, { view: (v) => v.addPod("p") });
   const limit = () => observed.get(u("p"))?.containers[0]?.resources?.memoryLimit;
   events.splice(0);
   view.containers[0]!.memoryLimit = 5;
@@ -498,7 +498,7 @@ test("a container that was changed in place is inspected again, once, and the ch
 });
 
 test("a change in place is observed by whichever listing comes first: a relist may overtake the refresh", async (t) => {
-  const { view, observed, pleg, clock } = await setUp(t, { view: (v) => v.show("p") });
+  const { view, observed, pleg, clock } = await setUp(t, { view: (v) => v.addPod("p") });
   view.containers[0]!.memoryLimit = 5;
   pleg.changed(u("p"));
   const release = block(view, "list containers of p");
@@ -510,7 +510,7 @@ test("a change in place is observed by whichever listing comes first: a relist m
 });
 
 test("a relist that started before a change in place does not count as its observation", async (t) => {
-  const { view, observed, pleg, clock } = await setUp(t, { view: (v) => v.show("p") });
+  const { view, observed, pleg, clock } = await setUp(t, { view: (v) => v.addPod("p") });
   const release = block(view, "list sandboxes");
   await clock.advance(1000);
   pleg.changed(u("p"));
@@ -589,7 +589,7 @@ for (const listing of ["refresh", "relist"])
   test(`an exit that a ${listing} has found is observed even if another container is started before it is inspected`, async (t) => {
     const { view, clock, pleg, state, events } = await setUp(t, {
       everyMs: 60_000,
-      view: (v) => v.show("u"),
+      view: (v) => v.addPod("u"),
     });
     view.containers[0]!.state = "exited";
     const release = block(view, "container c-u");
@@ -613,27 +613,27 @@ test("what was started is kept by each listing that began before, and removed by
   const gate = Promise.withResolvers<void>();
   view.before = (call) => (call.endsWith("of u") ? gate.promise : blocked(call));
   const refreshed = pleg.refresh(u("u"));
-  view.show("u");
+  view.addPod("u");
   await pleg.started(podId("u"), { sandbox: "s-u" as SandboxId, containers: [startedContainer("c-u", "u")] });
   gate.resolve();
   await refreshed;
   assert.equal(state("u"), "c-u running");
   await releaseRelist();
   assert.equal(state("u"), "c-u running");
-  view.hide("u");
+  view.removePod("u");
   await pleg.refresh(u("u"));
   assert.equal(state("u"), undefined);
 });
 
 test("a container that is gone right after its start causes a listing", async (t) => {
   const { view, pleg, state } = await setUp(t, { everyMs: 60_000 });
-  view.show("u");
+  view.addPod("u");
   await pleg.started(podId("u"), { containers: [startedContainer("gone", "u")] });
   assert.equal(state("u"), "c-u running");
 });
 
 test("a pod is absent only after a relist that calls of a previous agent can no longer follow", async (t) => {
-  const { view, pleg, clock } = await setUp(t, { everyMs: 6_000, view: (view) => view.show("known") });
+  const { view, pleg, clock } = await setUp(t, { everyMs: 6_000, view: (view) => view.addPod("known") });
   assert.equal(pleg.isAbsent(u("new")), false, "the first relist may be too early");
   await clock.advance(6_000);
   assert.equal(pleg.isAbsent(u("new")), false, "so may the second");
@@ -648,7 +648,7 @@ test("a pod is absent only after a relist that calls of a previous agent can no 
 test("a pod that cannot be inspected is not absent", async (t) => {
   const { view, pleg, clock } = await setUp(t, { everyMs: 6_000 });
   await clock.advance(12_000);
-  view.show("broken");
+  view.addPod("broken");
   view.before = (call) => (call.startsWith("sandbox ") ? Promise.reject(new Error("broken")) : undefined);
   await clock.advance(6_000);
   assert.equal(pleg.isAbsent(u("broken")), false);

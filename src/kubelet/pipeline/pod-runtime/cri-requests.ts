@@ -68,7 +68,7 @@ export interface CriRequestsOptions {
   extraGroups?: (pod: Pod) => readonly number[];
   /** The CPUs and NUMA nodes of a container; without it, or where not set, all of them. */
   cpusets?: (pod: Pod, container: Container) => Cpusets;
-  /** The CDI devices of a container's resource claims. */
+  /** The CDI devices of a container's ResourceClaims. */
   cdiDevices?: ((pod: Pod, container: Container) => readonly string[]) | undefined;
 }
 
@@ -149,7 +149,7 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
     const context = await contextOf(pod);
     const envObjects = o.objects && (await readEnvObjects(pod, spec, o.objects, signal));
     const fileKey = await o.fileKeys(pod, spec);
-    const plugged = await o.devices?.devicesFor(pod, spec, signal);
+    const pluginDevices = await o.devices?.devicesFor(pod, spec, signal);
     const terminationFile = terminationFileName();
     await allDone([
       writeHostsFile(o, pod, podIps),
@@ -167,9 +167,9 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
       envObjects,
       fileKey,
       cpusets: o.cpusets?.(pod, spec),
-      ...plugged,
+      ...pluginDevices,
       ...(o.cdiDevices && {
-        cdiDevices: [...(plugged?.cdiDevices ?? []), ...o.cdiDevices(pod, spec)],
+        cdiDevices: [...(pluginDevices?.cdiDevices ?? []), ...o.cdiDevices(pod, spec)],
       }),
     };
     if (!o.volumes) return buildContainerConfig(pod, spec, known);
@@ -178,7 +178,7 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
     return buildContainerConfig(pod, spec, {
       ...known,
       mountsFor: () => mounts,
-      devices: [...(plugged?.devices ?? []), ...devices],
+      devices: [...(pluginDevices?.devices ?? []), ...devices],
     });
   };
 

@@ -17,8 +17,8 @@ export interface PodSyncerOptions {
   readonly objects: { register(pod: Pod): void; unregister(pod: { metadata: { uid: PodUid } }): void };
   readonly userNamespaces: { release(uid: PodUid): Promise<void> };
   readonly volumes: SyncVolumes;
-  /** The resource claims of pods; absent on a node that cannot have any. `onStep` reports what the pod waits for. */
-  readonly claims?: SyncClaims | undefined;
+  /** The ResourceClaims of pods; absent on a node that cannot have any. `onStep` reports what the pod waits for. */
+  readonly resourceClaims?: SyncResourceClaims | undefined;
   /** The network health that the runtime reports; healthy until known. */
   readonly networkHealth: () => Health;
   /** Whether this node will run the pod. */
@@ -50,7 +50,7 @@ interface SyncVolumes {
   isRejection(error: unknown): boolean;
 }
 
-interface SyncClaims {
+interface SyncResourceClaims {
   prepare(pod: Pod, onStep: (text: string) => void, signal: AbortSignal): Promise<void>;
   unprepare(uid: PodUid, onStep: (text: string) => void, signal: AbortSignal): Promise<void>;
 }
@@ -99,9 +99,9 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
       stop();
     }
   };
-  const prepareClaims = async (pod: Pod, report: SyncReport, signal: AbortSignal) => {
+  const prepareResourceClaims = async (pod: Pod, report: SyncReport, signal: AbortSignal) => {
     try {
-      await o.claims?.prepare(pod, (text) => report.blockedOn(text, { kind: "claims" }), signal);
+      await o.resourceClaims?.prepare(pod, (text) => report.blockedOn(text, { kind: "claims" }), signal);
     } catch (error) {
       if (!signal.aborted)
         events.warning(
@@ -118,14 +118,14 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
       objects.register(pod);
       requireNetwork(pod, report);
       await waitForVolumes(pod, report, signal);
-      await prepareClaims(pod, report, signal);
+      await prepareResourceClaims(pod, report, signal);
       return runtime.sync(pod, report, signal);
     },
     stop: async (uid, pod, options) => {
       await runtime.stop(uid, pod, options);
-      // Before the final status: once its phase is terminal, its claims may be allocated to others.
+      // Before the final status: once its phase is terminal, its ResourceClaims may be allocated to others.
       const { report, signal } = options;
-      await o.claims?.unprepare(uid, (text) => report.blockedOn(text, { kind: "claims" }), signal);
+      await o.resourceClaims?.unprepare(uid, (text) => report.blockedOn(text, { kind: "claims" }), signal);
     },
     release: async (uid, signal) => {
       await volumes.release(uid, signal);

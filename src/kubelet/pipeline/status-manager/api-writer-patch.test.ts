@@ -33,7 +33,7 @@ const cases: { rule: string; before: PodStatus; after: PodStatus; patch: object 
     patch: { phase: "Running", reason: null, podIP: "10.1.0.1", podIPs: [{ ip: "10.1.0.1" }] },
   },
   {
-    rule: "the status of a claim is merged by its name",
+    rule: "the status of a ResourceClaim is merged by its name",
     before: { resourceClaimStatuses: [{ name: "a" }, { name: "b" }] },
     after: { resourceClaimStatuses: [{ name: "a", resourceClaimName: "p-a" }] },
     patch: {

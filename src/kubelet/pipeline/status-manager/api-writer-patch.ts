@@ -35,8 +35,8 @@ const addressFields = ["podIP", "podIPs", "hostIP", "hostIPs", "observedGenerati
 const startFields = [...addressFields, "phase", "qosClass", "startTime", "resources", "allocatedResources"];
 const containerFields = ["initContainerStatuses", "containerStatuses"] as const;
 const readyToStart = "PodReadyToStartContainers";
-/** The reasons of a container that waits for nothing but its turn. */
-const turnReasons: unknown[] = ["ContainerCreating", "PodInitializing"];
+/** The default waiting reasons of a container: it is yet to be started, and nothing has failed. */
+const defaultReasons: unknown[] = ["ContainerCreating", "PodInitializing"];
 
 /** Undefined if the patch reports more than progress. */
 export function progressIn({ status: before = {}, metadata }: Pod, patch: StatusPatch): Progress | undefined {
@@ -56,12 +56,12 @@ export function progressIn({ status: before = {}, metadata }: Pod, patch: Status
   return isReady && has([...addressFields, ...containerFields]) ? "sandbox ready" : undefined;
 }
 
-/** No container was started, and each waits for its turn. */
+/** No container was started, and each has a default waiting reason. */
 function allWait(status: Fields | PodStatus): boolean {
   return containerFields.every((field) => {
     const statuses = (status[field] ?? []) as readonly ContainerStatus[];
     return statuses.every(
-      ({ state, restartCount }) => turnReasons.includes(state?.waiting?.reason) && restartCount === 0,
+      ({ state, restartCount }) => defaultReasons.includes(state?.waiting?.reason) && restartCount === 0,
     );
   });
 }

@@ -13,8 +13,8 @@ import { isTerminalPhase } from "./phase.ts";
 
 const names = ["a", "b"];
 
-const kinds = ["progress", "end", "clear", "watch", "gate", "lost", "delete", "recreate"] as const;
-const weights = { progress: 4, end: 3, clear: 5, watch: 2, gate: 2, lost: 1, delete: 3, recreate: 1 };
+const kinds = ["progress", "end", "reclaim", "watch", "gate", "lost", "delete", "recreate"] as const;
+const weights = { progress: 4, end: 3, reclaim: 5, watch: 2, gate: 2, lost: 1, delete: 3, recreate: 1 };
 const name = fc.constantFrom(...names);
 /** Events in random order. */
 const event = fc.oneof(
@@ -140,7 +140,7 @@ test("with any faults and changes of other clients: the API ends up with our sta
             case "end":
               if (own && !isTerminalPhase(own.status.phase)) setStatus(own, statusNumber(++count, "Failed"));
               break;
-            case "clear":
+            case "reclaim":
               if (!own || !isTerminalPhase(own.status.phase)) break;
               own.resourcesReclaimed = !own.couldHaveRunningContainers;
               own.couldHaveRunningContainers = false;

@@ -28,7 +28,7 @@ async function setUp(t: { after(fn: () => void): void }) {
   /** The pods of the watch. */
   const watched = new Map<string, Pod>();
   const couldHaveRunningContainers = new Set<PodUid>();
-  const cleared = new Set<PodUid>();
+  const reclaimed = new Set<PodUid>();
   const logs: string[] = [];
   const logger: Logger = { ...silentLogger, error: (message) => logs.push(message) };
   const writer = new ApiStatusWriter({
@@ -37,14 +37,14 @@ async function setUp(t: { after(fn: () => void): void }) {
     logger,
     apiPod: (pod) => watched.get(isStatic(pod) ? "mirror" : pod.metadata.uid),
     couldHaveRunningContainers: (uid) => couldHaveRunningContainers.has(uid),
-    resourcesReclaimed: (uid) => cleared.has(uid),
+    resourcesReclaimed: (uid) => reclaimed.has(uid),
     metrics: createApiWriterMetrics(metrics),
     random: () => 0,
   });
   const watch = (pod: Pod, as: string = pod.metadata.uid) => watched.set(as, structuredClone(pod));
   await writer.start(stop.signal);
   t.after(() => stop.abort());
-  return { clock, api, writer, watched, watch, couldHaveRunningContainers, cleared, stop, metrics, logs };
+  return { clock, api, writer, watched, watch, couldHaveRunningContainers, reclaimed, stop, metrics, logs };
 }
 
 test("a status is written with one request when the watch has the pod", async (t) => {
@@ -351,7 +351,7 @@ test("a rejected status is sent again every 10 s, not immediately", async (t) =>
 });
 
 test("a pod is deleted only when it has a deletion timestamp, is terminal in the API, and its resources are reclaimed", async (t) => {
-  const { clock, api, writer, watch, couldHaveRunningContainers, cleared } = await setUp(t);
+  const { clock, api, writer, watch, couldHaveRunningContainers, reclaimed } = await setUp(t);
   const deleted: (number | undefined)[] = [];
   api.onDelete = (_pod, { gracePeriodSeconds }) => deleted.push(gracePeriodSeconds);
   const pod = api.put(
@@ -369,7 +369,7 @@ test("a pod is deleted only when it has a deletion timestamp, is terminal in the
   assert.equal(api.status(pod)?.phase, "Failed");
   await clock.advance(20_000);
   assert.deepEqual(deleted, [], "volumes still exist");
-  cleared.add(uid);
+  reclaimed.add(uid);
   writer.wake(uid);
   await clock.advance(0);
   assert.deepEqual(deleted, [0]);
@@ -379,22 +379,22 @@ test("a pod is deleted only when it has a deletion timestamp, is terminal in the
 });
 
 test("a terminated pod without a deletion timestamp is not deleted", async (t) => {
-  const { clock, api, writer, watch, cleared } = await setUp(t);
+  const { clock, api, writer, watch, reclaimed } = await setUp(t);
   const pod = api.put(fakePod({ status: { phase: "Running" } }));
   watch(pod);
-  cleared.add(pod.metadata.uid);
+  reclaimed.add(pod.metadata.uid);
   writer.set(pod, failed);
   await clock.advance(20_000);
   assert.equal(api.status(pod)?.phase, "Failed");
 });
 
 test("a deletion whose response was lost is not repeated for the next pod of the same name", async (t) => {
-  const { clock, api, writer, watch, cleared } = await setUp(t);
+  const { clock, api, writer, watch, reclaimed } = await setUp(t);
   const pod = api.put(
     fakePod({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" }, status: { phase: "Failed" } }),
   );
   watch(pod);
-  cleared.add(pod.metadata.uid);
+  reclaimed.add(pod.metadata.uid);
   api.fault = (call) => (call.method === "DELETE" ? "response-lost" : undefined);
   writer.set(pod, failed);
   await clock.advance(0);
@@ -406,7 +406,7 @@ test("a deletion whose response was lost is not repeated for the next pod of the
 });
 
 test("the status of a static pod is written to each mirror, and the mirror is not deleted", async (t) => {
-  const { clock, api, writer, watched, watch, cleared } = await setUp(t);
+  const { clock, api, writer, watched, watch, reclaimed } = await setUp(t);
   const pod = fakePod({ metadata: { annotations: { [annotationSource]: "file" } } });
   const mirror = (uid: string) =>
     api.put(
@@ -419,7 +419,7 @@ test("the status of a static pod is written to each mirror, and the mirror is no
         status: { phase: "Pending" },
       }),
     );
-  cleared.add(pod.metadata.uid);
+  reclaimed.add(pod.metadata.uid);
   writer.set(pod, failed);
   await clock.advance(20_000);
   assert.deepEqual(api.requests, [], "there is no mirror yet");

@@ -146,7 +146,7 @@ const table: [
   ],
   // Readiness gates.
   [
-    "a readiness gate has no condition, another is closed",
+    "a readiness gate has no condition, another is False",
     fromApi(gated, [["example.com/b", "Unknown"]]),
     anObservedPod([run()]),
     {
@@ -157,7 +157,7 @@ const table: [
     },
   ],
   [
-    "all readiness gates are open",
+    "all readiness gates are True",
     fromApi(gated, [
       ["example.com/lb", "True"],
       ["example.com/b", "True"],
@@ -166,7 +166,7 @@ const table: [
     { Ready: yes, "example.com/lb": yes },
   ],
   [
-    "open readiness gates do not make up for unready containers",
+    "readiness gates that are True do not make up for unready containers",
     fromApi(gated, [
       ["example.com/lb", "True"],
       ["example.com/b", "True"],

@@ -194,7 +194,7 @@ for (const [rule, pod, containers, phases] of table)
       assert.equal(statusOf(pod(policy), observed).phase, phases[i]));
   });
 
-/** A pod from the API server: only such a pod is final when its containers were stopped by the kubelet. */
+/** A pod from the API server: only such a pod gets a terminal phase when its containers were stopped by the kubelet. */
 const fromApi = (restartPolicy: Policy) => {
   const pod = two(restartPolicy);
   return { ...pod, metadata: { ...pod.metadata, annotations: {} } };
@@ -208,7 +208,7 @@ const sidecarTriggers = aPod({
     aContainer("i"),
   ],
 });
-const memory: [
+const historyTable: [
   rule: string,
   pod: Pod,
   observed: ObservedPod | undefined,
@@ -237,7 +237,7 @@ const memory: [
     "Running",
   ],
   [
-    "a static pod is not final because it was stopped",
+    "a static pod was stopped, which does not make its phase terminal",
     two("Always"),
     both(done("a"), done("b")),
     { workerPhase: "terminated" },
@@ -265,13 +265,13 @@ const memory: [
     "Succeeded",
   ],
   [
-    "Succeeded is final",
+    "Succeeded is terminal",
     two("Never"),
     both(run("a"), run("b")),
     { previous: { phase: "Succeeded" } },
     "Succeeded",
   ],
-  ["Failed is final", two("Never"), undefined, { previous: { phase: "Failed" } }, "Failed"],
+  ["Failed is terminal", two("Never"), undefined, { previous: { phase: "Failed" } }, "Failed"],
   [
     "a terminal phase in the API is kept",
     { ...fromApi("Always"), status: { phase: "Failed" } },
@@ -300,7 +300,7 @@ const memory: [
     { waiting: new Map([["a", { reason: "CrashLoopBackOff", message: "" }]]) },
     "Running",
   ],
-  ...(["done", "killed"] as const).map((how): (typeof memory)[number] => [
+  ...(["done", "killed"] as const).map((how): (typeof historyTable)[number] => [
     `a sidecar restarts all: the regular container, ${how}, runs again`,
     sidecarTriggers,
     anObservedPod([
@@ -340,5 +340,5 @@ const memory: [
     "Failed",
   ],
 ];
-for (const [rule, pod, observed, more, phase] of memory)
+for (const [rule, pod, observed, more, phase] of historyTable)
   test(`the phase is ${phase}: ${rule}`, () => assert.equal(statusOf(pod, observed, more).phase, phase));

@@ -12,7 +12,7 @@ export interface Readiness {
 export function readinessOf(pod: Pod, status: PodStatus): Readiness {
   const ready = status.conditions?.find((c) => c.type === "Ready");
   if (ready?.status === "True") return { isReady: true, why: undefined };
-  return { isReady: false, why: unreadyContainer(pod, status) ?? closedGate(ready) };
+  return { isReady: false, why: unreadyContainer(pod, status) ?? unreadyGate(ready) };
 }
 
 function unreadyContainer({ spec }: Pod, status: PodStatus): Step | undefined {
@@ -37,7 +37,7 @@ function unreadyContainer({ spec }: Pod, status: PodStatus): Step | undefined {
   };
 }
 
-function closedGate(ready: { reason?: string; message?: string } | undefined): Step | undefined {
+function unreadyGate(ready: { reason?: string; message?: string } | undefined): Step | undefined {
   if (ready?.reason !== "ReadinessGatesNotReady") return undefined;
   return { kind: "gate", text: `waiting for a readiness gate: ${ready.message ?? ""}` };
 }

@@ -82,7 +82,7 @@ describe("the status manager", () => {
       onChange: () => {},
       metrics: createStatusMetrics(metrics),
     });
-    const show = (
+    const observe = (
       containers: Parameters<typeof anObservedPod>[0] | undefined,
       meta: object = { annotations },
     ) => {
@@ -91,43 +91,43 @@ describe("the status manager", () => {
     };
     return {
       state,
-      show,
+      observe,
       ends: () => metricValues(metrics, "kubelet_terminated_containers_total"),
       starts: () => metricValues(metrics, "kubelet_pod_start_duration_seconds"),
     };
   }
 
   it("counts each termination of a container once", async () => {
-    const { show, ends } = setUp();
+    const { observe, ends } = setUp();
     const dead = (attempt: number) => anObservedContainer("a", { state: "exited", exitCode: 3, attempt });
-    show([anObservedContainer("a")]);
+    observe([anObservedContainer("a")]);
     assert.deepEqual(await ends(), {});
-    show([dead(0)]);
-    show([dead(0)]);
-    show([anObservedContainer("a", { attempt: 1 }), dead(0)]);
+    observe([dead(0)]);
+    observe([dead(0)]);
+    observe([anObservedContainer("a", { attempt: 1 }), dead(0)]);
     const key = "container_type=container,exit_code=3,reason=Error";
     assert.deepEqual(await ends(), { [key]: 1 });
-    show([dead(1), dead(0)]);
+    observe([dead(1), dead(0)]);
     assert.deepEqual(await ends(), { [key]: 2 });
   });
 
   it("measures the time from when a pod was first seen to when it runs, once", async () => {
-    const { show, starts, state } = setUp();
-    show(undefined);
+    const { observe, starts, state } = setUp();
+    observe(undefined);
     state.now += 2500;
-    show([anObservedContainer("a")]);
+    observe([anObservedContainer("a")]);
     state.now += 1000;
-    show([anObservedContainer("a")]);
+    observe([anObservedContainer("a")]);
     assert.deepEqual(await starts(), { count: 1, sum: 2.5 });
   });
 
   it("measures nothing for a pod that ran before it was seen, or without the time when it was seen", async () => {
-    const { show, starts } = setUp();
-    show([anObservedContainer("a")]);
+    const { observe, starts } = setUp();
+    observe([anObservedContainer("a")]);
     assert.deepEqual(await starts(), {});
     const other = setUp();
-    other.show(undefined, {});
-    other.show([anObservedContainer("a")], {});
+    other.observe(undefined, {});
+    other.observe([anObservedContainer("a")], {});
     assert.deepEqual(await other.starts(), {});
   });
 });

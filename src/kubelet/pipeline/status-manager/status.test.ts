@@ -193,7 +193,7 @@ const stateOf = (status: ApiContainerStatus) =>
   status.state?.terminated?.reason ?? Object.keys(status.state ?? {})[0];
 const done = (name: string, exitCode = 0) => anObservedContainer(name, { state: "exited", exitCode });
 const inits = [aContainer("i"), aContainer("j")];
-const overTable: [
+const terminatedTable: [
   rule: string,
   pod: Pod,
   containers: ObservedContainer[],
@@ -237,7 +237,7 @@ const overTable: [
     ["Completed"],
   ],
 ];
-for (const [rule, pod, containers, initsAre, containersAre] of overTable)
+for (const [rule, pod, containers, initsAre, containersAre] of terminatedTable)
   test(`a terminated pod: ${rule}`, () => {
     const status = statusOf(pod, anObservedPod(containers), { workerPhase: "terminated" });
     assert.deepEqual(status.initContainerStatuses?.map(stateOf), initsAre);

@@ -96,7 +96,7 @@ export type KubeletEvent =
   | { readonly kind: "pressure-changed" }
   /** Device plugins have listed other devices, or are gone; the health of devices of these pods has changed. */
   | { readonly kind: "devices-changed"; readonly pods: readonly PodUid[] }
-  /** A shutdown of the machine was announced or canceled. */
+  /** logind prepares for a shutdown of the machine (PrepareForShutdown), or has canceled it. */
   | { readonly kind: "shutdown-changed" }
   /** A component recorded a Kubernetes event; posted only for the node console. */
   | { readonly kind: "event-recorded"; readonly event: ConsoleEvent }

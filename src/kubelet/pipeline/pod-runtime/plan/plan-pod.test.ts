@@ -106,7 +106,7 @@ function applyIncident(model: PlanModel, { what, at, code }: PodIncident): void 
 }
 
 /** Applies plans until nothing is left to do; fails if that does not happen. */
-function rest(model: PlanModel): void {
+function converge(model: PlanModel): void {
   for (let stage = 0; stage < 60; stage++) {
     model.settle();
     const plan = model.plan();
@@ -116,7 +116,7 @@ function rest(model: PlanModel): void {
   assert.fail(`does not converge: ${summary(model.plan())}`);
 }
 
-function assertAtRest(model: PlanModel): void {
+function assertConverged(model: PlanModel): void {
   const plan = model.plan();
   const names = model.containers.filter(isLive).map((c) => c.name);
   // The worker then stops everything that is still running.
@@ -141,9 +141,9 @@ test("in any order of events: init order is kept, no two of a name run, and the 
     fc.property(pods, incidents, (pod, history) => {
       const model = new PlanModel(pod);
       for (const incident of history) applyIncident(model, incident);
-      rest(model);
+      converge(model);
       assert.deepEqual(model.violations, []);
-      assertAtRest(model);
+      assertConverged(model);
     }),
     { numRuns: 5000 },
   );
@@ -175,13 +175,13 @@ test("from any observed state: no two of a name are started, and the plan conver
       for (const [attempt, container] of containers.entries())
         model.addContainer(container.name, { ...container, attempt });
       for (let stage = 0; stage < failedStages; stage++) model.act(model.plan(), "keeps running");
-      rest(model);
+      converge(model);
       // What ran before is unknown in such a state: the order can only be checked from the start.
       assert.deepEqual(
         model.violations.filter((v) => !v.startsWith("order:")),
         [],
       );
-      assertAtRest(model);
+      assertConverged(model);
     }),
     { numRuns: 5000 },
   );
