@@ -19,7 +19,7 @@ export function insecureServer(port: number): Record<string, unknown> {
 }
 
 /** The metrics and stats of a running agent about the volumes of the other tests. */
-export function figures(
+export function volumeStatsTests(
   node: () => VolumeNode,
   port: () => number,
   hasDisks: () => boolean,
