@@ -49,10 +49,10 @@ export interface Edits {
   image: string;
   deadlineSeconds?: number;
   /** How many ephemeral containers were added. */
-  debuggers: number;
+  ephemeralCount: number;
 }
 
-export const unedited: Edits = { revision: 0, image: "busybox:1", debuggers: 0 };
+export const unedited: Edits = { revision: 0, image: "busybox:1", ephemeralCount: 0 };
 
 type Make = (c: (name: string, more?: Partial<Container>) => Container) => Partial<PodSpec>;
 const always = "Always";
@@ -137,7 +137,7 @@ export const kinds = {
 export type Kind = keyof typeof kinds;
 
 export function podOf(kind: Kind, source: "file" | "api", uid: string, name: string, edits: Edits): Pod {
-  const { revision, image, deadlineSeconds, debuggers } = edits;
+  const { revision, image, deadlineSeconds, ephemeralCount } = edits;
   const env = [{ name: "REVISION", value: String(revision) }];
   const spec: Partial<PodSpec> = (kinds[kind] as Make)((container, more) =>
     aContainer(container, { image, env, ...more }),
@@ -149,8 +149,8 @@ export function podOf(kind: Kind, source: "file" | "api", uid: string, name: str
       containers: spec.containers?.map((c) => ({ livenessProbe: probe("liveness"), ...c })),
       ...(deadlineSeconds === undefined ? {} : { activeDeadlineSeconds: deadlineSeconds }),
       // The first one exits on its own.
-      ...(debuggers > 0 && {
-        ephemeralContainers: [aContainer("once-debug"), aContainer("debug")].slice(0, debuggers),
+      ...(ephemeralCount > 0 && {
+        ephemeralContainers: [aContainer("once-debug"), aContainer("debug")].slice(0, ephemeralCount),
       }),
     },
     { uid: uid as PodUid, name, labels: { kind }, annotations: { [annotationSource]: source } },
