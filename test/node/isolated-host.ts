@@ -31,8 +31,8 @@ export function startIsolated(command: readonly string[], env: NodeJS.ProcessEnv
   const cgroups = hierarchies.map((mount) => join(mount.path, name));
   for (const dir of cgroups) makeCgroup(dir);
   // The kernel allows another process to remove an empty directory that is a mount point only in here, and detaches the mount.
-  const keepers = stateDirs.map((dir) => join(dir, `.${name}`));
-  for (const dir of keepers) mkdirSync(dir, { recursive: true });
+  const placeholders = stateDirs.map((dir) => join(dir, `.${name}`));
+  for (const dir of placeholders) mkdirSync(dir, { recursive: true });
   const { system, state } = mountCommands(hierarchies.map(({ path }) => path));
   // The shell joins its cgroups first: they become the roots of the hierarchies in its cgroup namespace.
   const join_ = cgroups.map((dir) => `echo $$ > ${dir}/cgroup.procs`);
@@ -54,7 +54,7 @@ export function startIsolated(command: readonly string[], env: NodeJS.ProcessEnv
     child.once("error", reject);
     child.once("close", (code, signal) => resolve(code ?? signal));
   }).finally(() => {
-    for (const dir of keepers) rmSync(dir, { recursive: true, force: true });
+    for (const dir of placeholders) rmSync(dir, { recursive: true, force: true });
     return removeCgroups(cgroups, systemClock);
   });
   return { child, exited };
