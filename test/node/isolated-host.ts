@@ -8,7 +8,7 @@ import { removeCgroups } from "../../src/single-node/cgroup-trees.ts";
 /**
  * An isolated host runs one command in its own process, mount, network and cgroup namespaces, with empty /run,
  * /var/log and state directories. What runs in it sees no other processes, links and cgroups, so that a test may
- * compare the state of the machine as a whole. The exit of its first process kills all others.
+ * compare the state of the machine as a whole. The exit of its init process kills all others.
  */
 export interface IsolatedHost {
   readonly child: ChildProcess;
@@ -38,7 +38,7 @@ export function startIsolated(command: readonly string[], env: NodeJS.ProcessEnv
   const join_ = cgroups.map((dir) => `echo $$ > ${dir}/cgroup.procs`);
   const unshare = "exec unshare --mount --net --cgroup --propagation private";
   const outer = [...join_, `${unshare} sh -ec "$ENTER" sh "$@"`].join("\n");
-  // In version 2, only a cgroup without processes delegates controllers, unless it is the real root: move them first.
+  // In cgroup v2, only a cgroup without processes delegates controllers, unless it is the real root: move them first.
   const unified = hierarchies.filter(({ path, fsType }) => fsType === "cgroup2" && path === "/sys/fs/cgroup");
   const emptyRoots = unified.flatMap(({ path }) => [
     `mkdir ${path}/init`,
@@ -60,7 +60,7 @@ export function startIsolated(command: readonly string[], env: NodeJS.ProcessEnv
   return { child, exited };
 }
 
-/** In version 1, a cpuset accepts no process before it has CPUs and memory nodes. */
+/** In cgroup v1, a cpuset accepts no process before it has CPUs and memory nodes. */
 function makeCgroup(dir: string): void {
   mkdirSync(dir);
   for (const file of ["cpuset.cpus", "cpuset.mems"]) {
