@@ -88,7 +88,7 @@ export const kinds = {
     initContainers: [c("bad")],
     containers: [c("server")],
   }),
-  gated: (c) => ({
+  probedSidecars: (c) => ({
     initContainers: [
       c("gate-a", { restartPolicy: always, ...probed("startup", "liveness", "readiness") }),
       c("init-b"),
@@ -96,7 +96,7 @@ export const kinds = {
     ],
     containers: [c("server", probed("startup", "readiness"))],
   }),
-  gatedJob: (c) => ({
+  jobWithProbedSidecar: (c) => ({
     restartPolicy: "OnFailure",
     initContainers: [c("gate", { restartPolicy: always, ...probed("startup"), ...hooked("preStop") })],
     containers: [c("flaky", probed("readiness"))],
@@ -130,7 +130,7 @@ export const kinds = {
     containers: [c("coded", on42("RestartAllContainers")), c("once")],
   }),
   crashing: (c) => ({ containers: [c("bad")] }),
-  limited: (c) => ({ activeDeadlineSeconds: 4, containers: [c("server")] }),
+  withDeadline: (c) => ({ activeDeadlineSeconds: 4, containers: [c("server")] }),
   rejected: (c) => ({ containers: [c("server")] }),
 } satisfies Record<string, Make>;
 

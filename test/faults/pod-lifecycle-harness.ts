@@ -151,7 +151,7 @@ export class PodLifecycleHarness {
     this.rules.disturbed(uid);
     if (what === "revision") desired.edits = { ...edits, revision: edits.revision + 1 };
     if (what === "image") desired.edits = { ...edits, image: "busybox:2" };
-    if (what === "deadline" && kind === "limited") desired.edits = { ...edits, deadlineSeconds: 2 };
+    if (what === "deadline" && kind === "withDeadline") desired.edits = { ...edits, deadlineSeconds: 2 };
     this.#update(slot, desired);
   }
 
