@@ -1,8 +1,9 @@
 import { fileURLToPath } from "node:url";
 
 /**
- * The file that Node runs as the kubelet. `npm test` builds the bundles first and sets the variable: they start with a quarter of the CPU time, and
- * are what users run. A test file that is run directly tests the sources, which are never older than the change under test.
+ * The file that Node.js runs as the kubelet. `npm test` builds the bundles first and sets the variable: they start with a quarter of
+ * the CPU time, and are what users run. A test file that is run directly tests the sources, which are never older than the change
+ * under test.
  */
 export const kubeletProgram =
   process.env.KUBELET_TS_TEST_PROGRAM ?? fileURLToPath(new URL("../src/cli/main.ts", import.meta.url));

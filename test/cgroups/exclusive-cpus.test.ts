@@ -53,7 +53,7 @@ describe("exclusive CPUs of a machine with 4 cores and SMT", { skip }, () => {
     return JSON.parse(response.body).pods[0] as { phase: string; cause: string };
   };
 
-  it("a pod without whole cores is rejected, and the explanation names the CPUs", async () => {
+  it("a pod that does not request whole physical cores is rejected, and the explanation names the CPUs", async () => {
     const node = await start({ ...reserved, cpuManagerPolicyOptions: { "full-pcpus-only": "true" } });
     try {
       node.run([pod("odd", "1")]);

@@ -5,7 +5,7 @@ import type { ReferenceLimits } from "./reference-pods.ts";
 
 const pageBytes = 4096;
 const defaultPeriodUs = 100_000;
-/** The memory limit that a v1 kernel reports for a cgroup without one. */
+/** The memory limit that cgroup v1 reports for a cgroup without one. */
 const unlimited = "9223372036854771712";
 
 /** The contents of the files of a pod's cgroup, if its limits are those of the reference kubelet; by controller on v1. */

@@ -141,8 +141,8 @@ class CertifiedNode {
       onResponse: ({ method, path, status, failure }) => {
         this.responses++;
         // 404 and 409 are expected: the node checks whether an object exists, or tries to create it.
-        const isDenial = status === 404 || (status === 409 && method === "POST");
-        if (failure === undefined || isDenial || isAbort(failure)) return;
+        const isExpected = status === 404 || (status === 409 && method === "POST");
+        if (failure === undefined || isExpected || isAbort(failure)) return;
         this.failed.push(`${status} ${method} ${path}: ${messageOf(failure)}`);
       },
     });

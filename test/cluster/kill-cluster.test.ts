@@ -6,7 +6,7 @@ import { seededRandom } from "../faults/seeded-random.ts";
 import { rounds } from "../long.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
-import { NodeWithApi, type Ran } from "./node-with-api.ts";
+import { NodeWithApi, type RunningContainer } from "./node-with-api.ts";
 import { RecordedWrites } from "./recorded-writes.ts";
 
 const seed = Number(process.env.KILL_SEED ?? 20261115);
@@ -93,7 +93,7 @@ function killed(version: ContainerdVersion, count: number): void {
     assert.ok(unacknowledged > 0, "no write was in progress when the API was killed");
   });
 
-  async function steadyContainers(): Promise<Ran[]> {
+  async function steadyContainers(): Promise<RunningContainer[]> {
     const found = (await fullNode.running()).filter(({ pod }) => steady.includes(pod));
     return found.sort((a, b) => byText(a.pod, b.pod));
   }

@@ -15,7 +15,7 @@ export const podsPath = "/api/v1/namespaces/default/pods";
 const leasePath = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${nodeName}`;
 
 /** The properties of a container that must not change without a reason. */
-export interface Ran {
+export interface RunningContainer {
   readonly id: ContainerId;
   readonly pod: string;
   readonly attempt: number;
@@ -150,7 +150,7 @@ export class NodeWithApi {
   }
 
   /** Running containers, as reported by the runtime itself. */
-  async running(): Promise<Ran[]> {
+  async running(): Promise<RunningContainer[]> {
     const found = await this.runtime.listContainers({ state: { state: ContainerState.CONTAINER_RUNNING } });
     return found.map(({ id, labels, metadata }) => ({
       ...{
@@ -167,7 +167,7 @@ export class NodeWithApi {
     return Number(usage);
   }
 
-  async containersOf(name: string): Promise<Ran[]> {
+  async containersOf(name: string): Promise<RunningContainer[]> {
     return (await this.running()).filter(({ pod }) => pod === name);
   }
 }

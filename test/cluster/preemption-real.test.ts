@@ -9,7 +9,7 @@ import { explained } from "./explained.ts";
 import { NodeWithApi } from "./node-with-api.ts";
 
 /** Terminates at the end of its grace period. */
-const deaf = ["sh", "-c", "trap '' TERM; while true; do sleep 1; done"];
+const ignoresTerm = ["sh", "-c", "trap '' TERM; while true; do sleep 1; done"];
 
 describeOnContainerd("preemption for critical pods", (version) => {
   let fullNode: NodeWithApi;
@@ -40,7 +40,7 @@ describeOnContainerd("preemption for critical pods", (version) => {
     await fullNode.addPod("kept", cpu(0.45), bound);
     await fullNode.addPod(
       "victim",
-      { ...cpu(0.4), command: deaf },
+      { ...cpu(0.4), command: ignoresTerm },
       { ...bound, terminationGracePeriodSeconds: 8 },
     );
     await fullNode.runs("kept", 60_000);

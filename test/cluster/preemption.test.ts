@@ -10,7 +10,7 @@ import { explained } from "./explained.ts";
 const systemCritical = 2_000_000_000;
 const message = "Preempted in order to admit critical pod";
 /** Ignores SIGTERM: it terminates at the end of its grace period. */
-const deaf = ["sh", "-c", "trap '' TERM; while true; do sleep 1000; done"];
+const ignoresTerm = ["sh", "-c", "trap '' TERM; while true; do sleep 1000; done"];
 
 /** Requests a part of all CPUs of the node. */
 const requests = (part: number) => ({
@@ -34,7 +34,7 @@ test("a critical pod on a full node preempts the cheapest pod, waits for it, and
   await cluster.startAgent();
   const { waitForPod, waits } = explained(join(cluster.dir, "root"));
   const large = cluster.addPod("large", pod(0.6));
-  cluster.addPod("small", { ...pod(0.3, { command: deaf }), terminationGracePeriodSeconds: 3 });
+  cluster.addPod("small", { ...pod(0.3, { command: ignoresTerm }), terminationGracePeriodSeconds: 3 });
   await cluster.runs("large");
   await cluster.runs("small");
   const [kept] = cluster.runningOf(large.metadata.uid);
@@ -87,7 +87,7 @@ test("an agent that is restarted during a preemption preempts no other pod, and 
   await cluster.startAgent();
   const { waits } = explained(join(cluster.dir, "root"));
   const kept = cluster.addPod("kept", pod(0.45));
-  const slow = { ...pod(0.4, { command: deaf }), terminationGracePeriodSeconds: 6 };
+  const slow = { ...pod(0.4, { command: ignoresTerm }), terminationGracePeriodSeconds: 6 };
   const victim = cluster.addPod("victim", slow);
   await cluster.runs("kept");
   await cluster.runs("victim");

@@ -42,7 +42,7 @@ for (const rotates of [true, false])
       const stopping = Date.now();
       await agent.stop();
       t.diagnostic(`stopped after ${Date.now() - stopping} ms`);
-      assert.deepEqual(noise(agent), []);
+      assert.deepEqual(warningsOf(agent), []);
       assert.doesNotMatch(agent.log, /Component did not stop in time/);
     }
   });
@@ -65,7 +65,7 @@ test("a node whose certificate is not approved yet is healthy, reports what it w
   );
   await agent.stop();
   assert.doesNotMatch(agent.log, /Component did not stop in time|[Rr]otat(ed|ing)/);
-  assert.deepEqual(noise(agent), []);
+  assert.deepEqual(warningsOf(agent), []);
 });
 
 /** The node is ready and has its driver. */
@@ -103,6 +103,6 @@ async function csiDriver(t: TestContext, node: JoiningNode): Promise<DriverProce
 }
 
 /** Warnings and errors, except those about the settings of this machine, which the reference kubelet logs too. */
-const noise = ({ log }: AgentProcess) =>
+const warningsOf = ({ log }: AgentProcess) =>
   log.split("\n").filter((line) => /^[WEF]\d{4} /.test(line) && !aboutThisMachine.test(line));
 const aboutThisMachine = /cgroup v1 detected|Invalid kernel flag|Failed to ApplyOOMScoreAdj/;

@@ -50,8 +50,8 @@ export function sandboxContract(pods: ContractPods): void {
       assert.deepEqual(await ids({ labelSelector: { suite: "none" } }), new Set());
       const isReady = { state: PodSandboxState.SANDBOX_READY };
       assert.deepEqual(known(await ids({ state: isReady })), new Set([ready.id]));
-      const isNot = { state: PodSandboxState.SANDBOX_NOTREADY };
-      assert.deepEqual(known(await ids({ state: isNot })), new Set([stopped.id]));
+      const isNotReady = { state: PodSandboxState.SANDBOX_NOTREADY };
+      assert.deepEqual(known(await ids({ state: isNotReady })), new Set([stopped.id]));
       assert.deepEqual(await ids({ id: UNKNOWN_ID }), new Set());
     });
 

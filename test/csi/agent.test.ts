@@ -108,7 +108,7 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
     assert.equal(await testNode.inside("data", "echo hello > /data/file && cat /data/file"), "hello");
   });
 
-  test("the volume is expanded while its pod runs, and the claim is updated", async () => {
+  test("the volume is expanded while its pod runs, and the PVC is updated", async () => {
     const kilobytes = () => testNode.inside("data", "df -k /data | tail -1 | awk '{print $2}'");
     assert.equal(await kilobytes(), "1024");
     await testNode.patch("/api/v1/persistentvolumes/pv-data", { spec: { capacity: { storage: "3Mi" } } });

@@ -168,7 +168,7 @@ export class CsiFixture {
   }
 }
 
-/** The spec of a volume of a bound claim. */
+/** The spec of a volume of a bound PVC. */
 export function persistentSpec(driver: string, name = "pv-1", more: object = {}): VolumeSpec {
   const csi = { driver, volumeHandle: `handle-${name}`, fsType: "tmpfs", volumeAttributes: { color: "red" } };
   return {

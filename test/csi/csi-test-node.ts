@@ -44,7 +44,7 @@ export class CsiTestNode {
     const fullNode = await NodeWithApi.start(containerd, {
       config: {
         ...{ enableServer: true, address: "127.0.0.1", port, readOnlyPort },
-        // Pods are synced this often, and notice changes of their claims.
+        // Pods are synced this often, and notice changes of their PVCs.
         ...{ syncFrequency: "1s", volumeStatsAggPeriod: "1s" },
         ...config,
       },
@@ -79,7 +79,7 @@ export class CsiTestNode {
     return driver;
   }
 
-  /** Creates a claim, and the volume of the driver that it is bound to. */
+  /** Creates a PVC, and the PersistentVolume of the driver that it is bound to. */
   async claim(driver: string, name: string, spec: object = {}, csi: object = {}): Promise<void> {
     const capacity = { storage: "1Mi" };
     const modes = { accessModes: ["ReadWriteOnce"], volumeMode: "Filesystem", ...spec };

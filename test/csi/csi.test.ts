@@ -96,7 +96,7 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       assert.deepEqual(await readdir(join(b.rootDir, "plugins/kubernetes.io/csi/a.example.com")), []);
     }));
 
-  it("expands a volume in use, and the claim gets its new size", () =>
+  it("expands a volume in use, and the PVC gets its new size", () =>
     withFixture(async (b) => {
       const agent = await b.agent();
       await b.driver("a.example.com").start();

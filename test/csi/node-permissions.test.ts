@@ -62,7 +62,7 @@ it("a node is authorized for all API requests of CSI volumes, and its writes are
   assert.equal(object.attachRequired, true);
   assert.equal(object.fsGroupPolicy, "ReadWriteOnceWithFSType");
 
-  // A pod of the node has a claim that is bound, with a secret and an attachment.
+  // A pod of the node has a bound PVC, with a Secret and a VolumeAttachment.
   const namespace = (name: string) =>
     create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name } });
   await Promise.all(["default", "kube-system"].map(namespace));
@@ -141,7 +141,7 @@ it("a node is authorized for all API requests of CSI volumes, and its writes are
   assert.deepEqual(await attachments.publishContext(source, signal), { device: "sdx" });
   assert.deepEqual(await kubeSecrets(transport).get(secret, signal), { key: "value" });
 
-  // It records the new size of the volume in the claim.
+  // It records the new size of the volume in the PVC.
   const events = { normal: () => {}, warning: () => {} };
   const expander = new VolumeExpander({ api, events, ...common });
   assert.equal(expander.mayBeNeeded(resolved.spec), true);

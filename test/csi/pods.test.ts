@@ -45,7 +45,7 @@ async function managerOf(b: CsiFixture, agent: CsiAgent, desired: Set<PodUid>) {
   return { manager, stop };
 }
 
-/** A pod with a claim that is bound to a volume of the driver. */
+/** A pod with a PVC that is bound to a volume of the driver. */
 function podWith(b: CsiFixture, driver: string, name: string): Pod {
   b.api.put(`/api/v1/namespaces/default/persistentvolumeclaims/${name}`, {
     metadata: { name, namespace: "default", uid: `${name}-uid` },

@@ -42,7 +42,7 @@ export class StorageApi implements Pick<KubeTransport, "request"> {
   }
 }
 
-/** A strategic merge, as far as claims and nodes need one: conditions are merged by type. */
+/** A strategic merge, as far as PVCs and nodes need one: conditions are merged by type. */
 function merge(known: Json, patch: Json): Json {
   const result: Json = { ...known };
   for (const [key, value] of Object.entries(patch)) {

@@ -74,7 +74,7 @@ describeOnContainerd("device plugins", (version) => {
   const health = async (name: string) =>
     (await fullNode.pod(name)).status?.containerStatuses?.[0]?.allocatedResourcesStatus;
 
-  test("a pod gets device, environment, mount and annotation, and both agents on the node and the checkpoint agree", async () => {
+  test("a pod gets device, environment, mount and annotation, and PodResources and the checkpoint agree", async () => {
     const gpus = plugin(gpu, {
       devices: [{ id: "a" }, { id: "b" }, { id: "c", healthy: false }],
       preStart: true,
@@ -139,7 +139,7 @@ describeOnContainerd("device plugins", (version) => {
     );
   });
 
-  test("a plugin in the directory of plugins is used, and prefers devices of its own", async () => {
+  test("a plugin that registers in plugins_registry is used, and its preferred allocation is applied", async () => {
     const nics = plugin(nic, { devices: [{ id: "x" }, { id: "y" }, { id: "z" }], preferred: true }, true);
     await nics.start();
     await amounts(nic, "3", "3");

@@ -74,7 +74,7 @@ function killRounds(version: ContainerdVersion, count: number): void {
       const victim =
         victims[Math.floor(round / methods.length + random.below(3)) % victims.length] ?? "agent";
       try {
-        await disturb(method, victim);
+        await killDuring(method, victim);
         const rows = await settled();
         const ids = await containerIds();
         for (const row of rows)
@@ -93,7 +93,10 @@ function killRounds(version: ContainerdVersion, count: number): void {
   });
 
   /** Kills in the middle of the call, and starts what was killed again. */
-  async function disturb(method: (typeof methods)[number], victim: (typeof victims)[number]): Promise<void> {
+  async function killDuring(
+    method: (typeof methods)[number],
+    victim: (typeof victims)[number],
+  ): Promise<void> {
     const calls = (await plugin.calls(method)).length;
     if (method === "GetDevicePluginOptions") await plugin.kill();
     await plugin.configure({ faults: { [method]: "hang" } });

@@ -74,7 +74,7 @@ function childrenCpuMs(): number {
   return (Number(fields[13]) + Number(fields[14])) * 10;
 }
 
-test("`kubelet --version` takes at most 3 times as long as Node alone, and uses 25 MB more", {
+test("`kubelet --version` takes at most 3 times as long as Node.js alone, and uses 25 MB more", {
   skip,
 }, (t) => {
   writeFileSync(

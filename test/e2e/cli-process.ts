@@ -6,7 +6,7 @@ import { type ContainerdVersion, containerd2Dir } from "../node/test-node.ts";
 
 export interface CliOptions {
   env?: NodeJS.ProcessEnv;
-  /** The command that runs the program's file, in place of Node. */
+  /** The command that runs the program's file, in place of Node.js. */
   launcher?: readonly string[];
   /** The command is killed after this time, so that only its own test fails. */
   withinMs?: number;

@@ -263,7 +263,7 @@ describeOnContainerd("containers of a pod", (version) => {
   });
 });
 
-/** Version 1 has a file for each; in version 2 quota and period share one, and the weight has another scale. */
+/** cgroup v1 has a file for each; in cgroup v2 quota and period share one, and the weight has another scale. */
 function limitsIn(cgroup: string): { memory: number; quota: number; weight: number } {
   const memory = cgroupFile(cgroup, "memory.limit_in_bytes") ?? cgroupFile(cgroup, "memory.max");
   const quota = cgroupFile(cgroup, "cpu.cfs_quota_us") ?? cgroupFile(cgroup, "cpu.max")?.split(" ")[0];

@@ -220,7 +220,7 @@ describeLifecycle(
         assert.notEqual(await inside("ordinary", `readlink /proc/self/ns/${namespace}`), own);
       }
       const { status } = await suite.pods.running("on-host");
-      // Process 1 is the host's: the container's own is the calling shell.
+      // PID 1 is the host's: the container's own is the calling shell.
       assert.equal(await inside("on-host", 'echo "$IP"'), status?.hostIP);
       assert.equal(await inside("on-host", "hostname"), hostname());
       assert.match(await inside("on-host", "cat /etc/hosts"), /hosts file \(host network\)/);
@@ -270,7 +270,7 @@ describeLifecycle(
       assert.equal(await inside("read-only", "test -e /x || echo none"), "none");
     });
 
-    test("a seccomp profile is the runtime's, none, or one of the node", async () => {
+    test("a seccomp profile is RuntimeDefault, Unconfined or Localhost", async () => {
       assert.equal(await statusLine("seccomp-default", "Seccomp"), "2");
       assert.equal(await statusLine("seccomp-none", "Seccomp"), "0");
       assert.equal(await statusLine("ordinary", "Seccomp"), "0", "a profile is set without seccompDefault");

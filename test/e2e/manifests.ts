@@ -12,7 +12,7 @@ export interface ManifestOptions {
   graceSeconds?: number;
 }
 
-/** A sleep that exits on SIGTERM, which a plain `sleep` as process 1 ignores. */
+/** A sleep that exits on SIGTERM, which a plain `sleep` as PID 1 ignores. */
 export const sleeper = ["sh", "-c", "trap 'exit 0' TERM; while true; do sleep 1000 & wait; done"];
 
 export function manifest(o: ManifestOptions): string {

@@ -57,7 +57,7 @@ describeOnContainerd("static pods", (version) => {
   const containerIdOf = (row: PodRow) => row.status?.containerStatuses?.[0]?.containerID;
 
   /** Changes the directory, and checks that the control pod is unchanged. */
-  async function unnoticed(act: () => Promise<void>): Promise<void> {
+  async function keepsControlPod(act: () => Promise<void>): Promise<void> {
     const before = await running("control");
     await act();
     const after = await running("control");
@@ -69,7 +69,7 @@ describeOnContainerd("static pods", (version) => {
 
   test("sandboxes that no kubelet created are stopped and removed, each reported once", async () => {
     const foreign: string[] = [];
-    await unnoticed(async () => {
+    await keepsControlPod(async () => {
       for (let i = 0; i < 5; i++) {
         const metadata = { name: `foreign-${i}`, namespace: "elsewhere", uid: `not-ours-${i}`, attempt: 0 };
         const linux = { securityContext: { namespaceOptions: { network: NamespaceMode.NODE } } };
@@ -89,7 +89,7 @@ describeOnContainerd("static pods", (version) => {
   });
 
   test("the pod of a new manifest starts immediately, not at the next rescan", async () => {
-    await unnoticed(async () => {
+    await keepsControlPod(async () => {
       writeManifest(node.manifests, "a.yaml", manifest({ name: "a" }));
       const row = await running("a");
       assert.match(row.ip, /^\d+\.\d+\.\d+\.\d+$/);
@@ -101,7 +101,7 @@ describeOnContainerd("static pods", (version) => {
   });
 
   test("the pod of an edited manifest is replaced", async () => {
-    await unnoticed(async () => {
+    await keepsControlPod(async () => {
       const before = await running("a");
       writeManifest(node.manifests, "a.yaml", manifest({ name: "a", note: "edited" }));
       await waitFor(async () => {
@@ -122,7 +122,7 @@ describeOnContainerd("static pods", (version) => {
   });
 
   test("the pod of a removed manifest is terminated, and its logs, directories, sandbox and cgroup are removed", async () => {
-    await unnoticed(async () => {
+    await keepsControlPod(async () => {
       const row = await running("a");
       assert.ok(
         podCgroups().some((dir) => dir.includes(row.uid)),
@@ -143,7 +143,7 @@ describeOnContainerd("static pods", (version) => {
   });
 
   test("the pod of a manifest that is removed and restored runs again", async () => {
-    await unnoticed(async () => {
+    await keepsControlPod(async () => {
       const content = manifest({ name: "back" });
       writeManifest(node.manifests, "back.yaml", content);
       const first = await running("back");
@@ -161,7 +161,7 @@ describeOnContainerd("static pods", (version) => {
   });
 
   test("invalid YAML is reported once with file and line, and the pod runs once it is corrected", async () => {
-    await unnoticed(async () => {
+    await keepsControlPod(async () => {
       writeManifest(
         node.manifests,
         "broken.yaml",
@@ -179,7 +179,7 @@ describeOnContainerd("static pods", (version) => {
   });
 
   test("a pod without containers is reported with file, line and field", async () => {
-    await unnoticed(async () => {
+    await keepsControlPod(async () => {
       writeManifest(
         node.manifests,
         "empty.yaml",
@@ -192,7 +192,7 @@ describeOnContainerd("static pods", (version) => {
   });
 
   test("the first of two files with the same pod runs; the other takes over when it is removed", async () => {
-    await unnoticed(async () => {
+    await keepsControlPod(async () => {
       writeManifest(node.manifests, "one.yaml", manifest({ name: "twin", note: "one" }));
       const first = await running("twin");
       writeManifest(node.manifests, "two.yaml", manifest({ name: "twin", note: "two" }));
@@ -207,7 +207,7 @@ describeOnContainerd("static pods", (version) => {
   });
 
   test("a file of 100 MiB is rejected by its size", async () => {
-    await unnoticed(async () => {
+    await keepsControlPod(async () => {
       const path = join(node.manifests, ".huge");
       writeFileSync(path, "kind: Pod\n");
       truncateSync(path, 100 * 1024 * 1024);
@@ -221,7 +221,7 @@ describeOnContainerd("static pods", (version) => {
   });
 
   test("a binary file is rejected", async () => {
-    await unnoticed(async () => {
+    await keepsControlPod(async () => {
       writeManifest(
         node.manifests,
         "binary.yaml",
@@ -233,7 +233,7 @@ describeOnContainerd("static pods", (version) => {
   });
 
   test("a manifest that is being written starts only when it is complete", async () => {
-    await unnoticed(async () => {
+    await keepsControlPod(async () => {
       const text = manifest({ name: "slow" });
       // Split so that each part but the last is a valid manifest of another pod, or none.
       const cuts = [0, text.indexOf("  dnsPolicy"), text.indexOf("      command:"), text.length];
@@ -256,7 +256,7 @@ describeOnContainerd("static pods", (version) => {
   });
 
   test("a pod in the runtime without a manifest is killed", async () => {
-    await unnoticed(async () => {
+    await keepsControlPod(async () => {
       const orphan = await runtime.runPodSandbox(
         {
           metadata: { name: "stray", uid: "stray-uid", namespace: "default", attempt: 0 },

@@ -136,11 +136,11 @@ export async function startFakeRuntime(options: FakeRuntimeOptions): Promise<Fak
       calls.push(call);
       try {
         const fault = faults.take(method.name, request);
-        if (fault && !fault.after) await faults.strike(fault, signal);
+        if (fault && !fault.after) await faults.apply(fault, signal);
         const handler = handlers.get(method.name);
         if (!handler) throw new RuntimeFailure("UNIMPLEMENTED", `method ${method.name} not implemented`);
         const result = await handler(request, signal);
-        if (fault?.after) await faults.strike(fault, signal);
+        if (fault?.after) await faults.apply(fault, signal);
         call.result = "OK";
         return result;
       } catch (error) {

@@ -52,7 +52,7 @@ export class Faults {
     return entry.fault;
   }
 
-  async strike({ effect, method }: Fault, signal: AbortSignal): Promise<void> {
+  async apply({ effect, method }: Fault, signal: AbortSignal): Promise<void> {
     switch (effect.kind) {
       case "fail":
         throw new RuntimeFailure(effect.code, effect.message ?? `injected failure of ${method}`);
@@ -71,8 +71,8 @@ export class Faults {
 
 function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    const give = () => reject(abortError(signal.reason));
-    if (signal.aborted) give();
-    else signal.addEventListener("abort", give, { once: true });
+    const abort = () => reject(abortError(signal.reason));
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
   });
 }

@@ -4,7 +4,7 @@ import type { Program } from "./program.ts";
 export interface ProcessOptions {
   program: Program;
   clock: Clock;
-  /** The kernel does not deliver signals to the first process of a namespace that it has no handler for. */
+  /** The kernel does not deliver signals to the init process of a PID namespace that it has no handler for. */
   pidOne: boolean;
   print(to: "stdout" | "stderr", line: string): void;
 }

@@ -49,10 +49,10 @@ export interface Edits {
   image: string;
   deadlineSeconds?: number;
   /** How many ephemeral containers were added. */
-  debuggers: number;
+  ephemeralCount: number;
 }
 
-export const unedited: Edits = { revision: 0, image: "busybox:1", debuggers: 0 };
+export const unedited: Edits = { revision: 0, image: "busybox:1", ephemeralCount: 0 };
 
 type Make = (c: (name: string, more?: Partial<Container>) => Container) => Partial<PodSpec>;
 const always = "Always";
@@ -88,7 +88,7 @@ export const kinds = {
     initContainers: [c("bad")],
     containers: [c("server")],
   }),
-  gated: (c) => ({
+  probedSidecars: (c) => ({
     initContainers: [
       c("gate-a", { restartPolicy: always, ...probed("startup", "liveness", "readiness") }),
       c("init-b"),
@@ -96,7 +96,7 @@ export const kinds = {
     ],
     containers: [c("server", probed("startup", "readiness"))],
   }),
-  gatedJob: (c) => ({
+  jobWithProbedSidecar: (c) => ({
     restartPolicy: "OnFailure",
     initContainers: [c("gate", { restartPolicy: always, ...probed("startup"), ...hooked("preStop") })],
     containers: [c("flaky", probed("readiness"))],
@@ -130,14 +130,14 @@ export const kinds = {
     containers: [c("coded", on42("RestartAllContainers")), c("once")],
   }),
   crashing: (c) => ({ containers: [c("bad")] }),
-  limited: (c) => ({ activeDeadlineSeconds: 4, containers: [c("server")] }),
+  withDeadline: (c) => ({ activeDeadlineSeconds: 4, containers: [c("server")] }),
   rejected: (c) => ({ containers: [c("server")] }),
 } satisfies Record<string, Make>;
 
 export type Kind = keyof typeof kinds;
 
 export function podOf(kind: Kind, source: "file" | "api", uid: string, name: string, edits: Edits): Pod {
-  const { revision, image, deadlineSeconds, debuggers } = edits;
+  const { revision, image, deadlineSeconds, ephemeralCount } = edits;
   const env = [{ name: "REVISION", value: String(revision) }];
   const spec: Partial<PodSpec> = (kinds[kind] as Make)((container, more) =>
     aContainer(container, { image, env, ...more }),
@@ -149,8 +149,8 @@ export function podOf(kind: Kind, source: "file" | "api", uid: string, name: str
       containers: spec.containers?.map((c) => ({ livenessProbe: probe("liveness"), ...c })),
       ...(deadlineSeconds === undefined ? {} : { activeDeadlineSeconds: deadlineSeconds }),
       // The first one exits on its own.
-      ...(debuggers > 0 && {
-        ephemeralContainers: [aContainer("once-debug"), aContainer("debug")].slice(0, debuggers),
+      ...(ephemeralCount > 0 && {
+        ephemeralContainers: [aContainer("once-debug"), aContainer("debug")].slice(0, ephemeralCount),
       }),
     },
     { uid: uid as PodUid, name, labels: { kind }, annotations: { [annotationSource]: source } },

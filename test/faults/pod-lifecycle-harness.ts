@@ -151,7 +151,7 @@ export class PodLifecycleHarness {
     this.rules.disturbed(uid);
     if (what === "revision") desired.edits = { ...edits, revision: edits.revision + 1 };
     if (what === "image") desired.edits = { ...edits, image: "busybox:2" };
-    if (what === "deadline" && kind === "limited") desired.edits = { ...edits, deadlineSeconds: 2 };
+    if (what === "deadline" && kind === "withDeadline") desired.edits = { ...edits, deadlineSeconds: 2 };
     this.#update(slot, desired);
   }
 
@@ -159,7 +159,7 @@ export class PodLifecycleHarness {
   debug(slot: number): void {
     const desired = this.desired.get(slot);
     if (!desired || desired.pod.metadata.deletionTimestamp || isStatic(desired.pod)) return;
-    desired.edits = { ...desired.edits, debuggers: Math.min(2, desired.edits.debuggers + 1) };
+    desired.edits = { ...desired.edits, ephemeralCount: Math.min(2, desired.edits.ephemeralCount + 1) };
     this.#update(slot, desired);
   }
 

@@ -55,14 +55,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 /** The start of a history: two pods, at some point of their lifecycle. */
 interface InitialState {
-  pods: { kind: Kind; version: number; debuggers: number }[];
+  pods: { kind: Kind; version: number; ephemeralCount: number }[];
   hooks: HookBehavior;
   faults: number;
   afterMs: number;
 }
 
 const initialState: fc.Arbitrary<InitialState> = fc.record({
-  pods: fc.array(fc.record({ kind, version: nat(1), debuggers: one(0, 0, 1) }), {
+  pods: fc.array(fc.record({ kind, version: nat(1), ephemeralCount: one(0, 0, 1) }), {
     minLength: 1,
     maxLength: 2,
   }),
@@ -76,9 +76,9 @@ async function setUp(
   { pods, hooks, faults, afterMs }: InitialState,
 ): Promise<void> {
   await harness.startAgent();
-  for (const [slot, { kind, version, debuggers }] of pods.entries()) {
+  for (const [slot, { kind, version, ephemeralCount }] of pods.entries()) {
     harness.add(slot, kind, version);
-    if (debuggers > 0) harness.debug(slot);
+    if (ephemeralCount > 0) harness.debug(slot);
   }
   harness.setHookBehavior(hooks);
   if (faults > 0) harness.injectFaults({ faults });

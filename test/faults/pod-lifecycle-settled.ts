@@ -48,7 +48,7 @@ function unsettledPod(harness: PodLifecycleHarness, desired: DesiredPod): string
   );
   const ready = sandboxes.filter((s) => s.state === PodSandboxState.SANDBOX_READY);
   const running = harness.running().filter((c) => uidOf(c) === uid);
-  const mustFail = kind === "limited" || kind === "rejected" || evicted;
+  const mustFail = kind === "withDeadline" || kind === "rejected" || evicted;
   if (mustFail && phase !== "Failed") problems.push(`has phase ${phase}, not Failed`);
   if (kind === "rejected" && sandboxes.length > 0) problems.push("was rejected, but has a sandbox");
   if (phase === "Succeeded" || phase === "Failed") {

@@ -70,7 +70,7 @@ export class StandaloneAgent {
     return join(this.dir, "root");
   }
 
-  /** The launcher is a command line that ends with that of Node. */
+  /** The launcher is a command line that ends with that of Node.js. */
   start(
     flags: readonly string[] = [],
     program = kubeletProgram,

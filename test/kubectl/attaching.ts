@@ -18,7 +18,7 @@ export function attaching(setup: KubectlSetup): void {
       for (const { by, env } of transports) {
         const named = (name: string) => `${name}-${by.toLowerCase()}`;
 
-        test(`over ${by}: attach -i streams to the container's first process, which keeps running afterwards`, async () => {
+        test(`over ${by}: attach -i streams to the container's main process, which keeps running afterwards`, async () => {
           const k = kubectl();
           const name = named("echo");
           const [uid = ""] = await run(k, pod(name, { container: { stdin: true, command: echoesLines } }));

@@ -1,4 +1,4 @@
-// Runs on an isolated host: an agent with the cgroups of the node suite's kubelet, and its summary of two pods that were
+// Runs on an isolated host: an agent with the cgroups of the node e2e suite's kubelet, and its summary of two pods that were
 // restarted.
 
 import assert from "node:assert/strict";
@@ -26,7 +26,7 @@ export interface SummaryReport {
 }
 
 const pods = ["stats-busybox-0", "stats-busybox-1"];
-/** Exits once, and then writes to its layer, its log and its volume and sends traffic to its gateway every second. */
+/** Exits once, and then writes to its writable layer, its log and its volume and sends traffic to its gateway every second. */
 const command = `
   if [ ! -f /test-empty-dir-mnt/0 ]; then touch /test-empty-dir-mnt/0; exit 0; fi
   gateway=$(ip route | sed -n 's/^default via \\([^ ]*\\).*/\\1/p')

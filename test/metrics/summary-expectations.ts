@@ -199,7 +199,7 @@ function named(wanted: Fields): Check {
   };
 }
 
-/** A volume has the fields of a disk and a name; here it has neither a claim nor a health report. */
+/** A volume has the fields of a disk and a name; here it has neither a PVC nor a health report. */
 function withName(disk: Check): Check {
   return (value, path) => {
     if (value === null || typeof value !== "object") return [`${path} is ${value}`];

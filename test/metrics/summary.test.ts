@@ -10,7 +10,7 @@ import { describeOnContainerd } from "../node/on-containerd.ts";
 import { MeteredNode } from "./metered-node.ts";
 
 const mebibyte = 1024 * 1024;
-/** Allocates memory, writes to its layer and its volume, and uses CPU. */
+/** Allocates memory, writes to its writable layer and its volume, and uses CPU. */
 const burn = `x=$(head -c ${16 * mebibyte} /dev/zero | tr '\\0' x); head -c ${mebibyte} /dev/zero > /written; head -c ${mebibyte} /dev/zero > /data/kept; while :; do :; done`;
 
 /**

@@ -8,7 +8,7 @@ import { removeCgroups } from "../../src/single-node/cgroup-trees.ts";
 /**
  * An isolated host runs one command in its own process, mount, network and cgroup namespaces, with empty /run,
  * /var/log and state directories. What runs in it sees no other processes, links and cgroups, so that a test may
- * compare the state of the machine as a whole. The exit of its first process kills all others.
+ * compare the state of the machine as a whole. The exit of its init process kills all others.
  */
 export interface IsolatedHost {
   readonly child: ChildProcess;
@@ -31,14 +31,14 @@ export function startIsolated(command: readonly string[], env: NodeJS.ProcessEnv
   const cgroups = hierarchies.map((mount) => join(mount.path, name));
   for (const dir of cgroups) makeCgroup(dir);
   // The kernel allows another process to remove an empty directory that is a mount point only in here, and detaches the mount.
-  const keepers = stateDirs.map((dir) => join(dir, `.${name}`));
-  for (const dir of keepers) mkdirSync(dir, { recursive: true });
+  const placeholders = stateDirs.map((dir) => join(dir, `.${name}`));
+  for (const dir of placeholders) mkdirSync(dir, { recursive: true });
   const { system, state } = mountCommands(hierarchies.map(({ path }) => path));
   // The shell joins its cgroups first: they become the roots of the hierarchies in its cgroup namespace.
   const join_ = cgroups.map((dir) => `echo $$ > ${dir}/cgroup.procs`);
   const unshare = "exec unshare --mount --net --cgroup --propagation private";
   const outer = [...join_, `${unshare} sh -ec "$ENTER" sh "$@"`].join("\n");
-  // In version 2, only a cgroup without processes delegates controllers, unless it is the real root: move them first.
+  // In cgroup v2, only a cgroup without processes delegates controllers, unless it is the real root: move them first.
   const unified = hierarchies.filter(({ path, fsType }) => fsType === "cgroup2" && path === "/sys/fs/cgroup");
   const emptyRoots = unified.flatMap(({ path }) => [
     `mkdir ${path}/init`,
@@ -54,13 +54,13 @@ export function startIsolated(command: readonly string[], env: NodeJS.ProcessEnv
     child.once("error", reject);
     child.once("close", (code, signal) => resolve(code ?? signal));
   }).finally(() => {
-    for (const dir of keepers) rmSync(dir, { recursive: true, force: true });
+    for (const dir of placeholders) rmSync(dir, { recursive: true, force: true });
     return removeCgroups(cgroups, systemClock);
   });
   return { child, exited };
 }
 
-/** In version 1, a cpuset accepts no process before it has CPUs and memory nodes. */
+/** In cgroup v1, a cpuset accepts no process before it has CPUs and memory nodes. */
 function makeCgroup(dir: string): void {
   mkdirSync(dir);
   for (const file of ["cpuset.cpus", "cpuset.mems"]) {

@@ -5,15 +5,15 @@ import type { NodeFiles } from "../../src/single-node/node-files.ts";
 import { type ProcessInfo, readProcesses } from "../../src/single-node/processes.ts";
 
 /** Resources of one kind, each with the details that identify its owner. */
-type Things = ReadonlyMap<string, string>;
+type Resources = ReadonlyMap<string, string>;
 
 /** Resources of a machine that a node could leave behind. */
 export interface Snapshot {
-  readonly processes: Things;
-  readonly mounts: Things;
-  readonly networkNamespaces: Things;
-  readonly links: Things;
-  readonly cgroups: Things;
+  readonly processes: Resources;
+  readonly mounts: Resources;
+  readonly networkNamespaces: Resources;
+  readonly links: Resources;
+  readonly cgroups: Resources;
 }
 
 export type Kind = keyof Snapshot;

@@ -1,4 +1,4 @@
-/** Invalid HTTP/2 frames, which Node's client cannot send. */
+/** Invalid HTTP/2 frames, which the client of Node.js cannot send. */
 export const frameType = {
   data: 0,
   headers: 1,

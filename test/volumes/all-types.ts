@@ -2,14 +2,14 @@ import { after, before, describe } from "node:test";
 import { freePort } from "../e2e/agent-process.ts";
 import type { ContainerdVersion } from "../node/test-node.ts";
 import { certificates } from "./certificates.ts";
-import { ends } from "./cleanup.ts";
+import { cleanupTests } from "./cleanup.ts";
 import { content } from "./content.ts";
 import { hostPaths } from "./host-paths.ts";
 import { loopDevice } from "./loop-device.ts";
 import { mounting } from "./mounting.ts";
 import { type Disks, persistent } from "./persistent.ts";
 import { reserveHugePages, scratch } from "./scratch.ts";
-import { figures, insecureServer } from "./volume-metrics.ts";
+import { insecureServer, volumeStatsTests } from "./volume-metrics.ts";
 import { VolumeNode } from "./volume-node.ts";
 
 const gates = {
@@ -47,14 +47,14 @@ export function volumesOfPods(version: ContainerdVersion): void {
   });
 
   for (const suite of suites) describe(suite.title, () => suite.tests(() => n, version));
-  describe("figures", () =>
-    figures(
+  describe("volume metrics and stats", () =>
+    volumeStatsTests(
       () => n,
       () => port,
       () => disks !== undefined,
       version,
     ));
-  describe("killed agents and deleted pods", () => ends(() => n));
+  describe("killed agents and deleted pods", () => cleanupTests(() => n));
 }
 
 async function makeDisks(n: VolumeNode): Promise<Disks | undefined> {

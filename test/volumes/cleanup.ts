@@ -7,11 +7,11 @@ import { podsPath } from "../cluster/node-with-api.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import type { VolumeNode } from "./volume-node.ts";
 
-/** Pods with a secret, with subPaths and with a claim. */
+/** Pods with a secret, with subPaths and with a PVC. */
 const deletedDuringOutage = ["waits", "parts", "claimed-read-only"];
 
 /** The agent is killed and pods are deleted, while all pods of the other tests run. */
-export function ends(node: () => VolumeNode): void {
+export function cleanupTests(node: () => VolumeNode): void {
   const allPods = async () => (await node().fullNode.get<{ items: Pod[] }>(podsPath)).items;
 
   /** Which mounts each running container sees, by their ids. */

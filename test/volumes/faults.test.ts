@@ -166,17 +166,17 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     const { rootDir } = n.fullNode.node;
     const deletedPod = await n.addPod("deleted", withVolume({ emptyDir: {} }));
     await n.runs("deleted");
-    const frozen: [name: string, plugin: string, volume: object][] = [
-      ["frozen", "empty-dir", { emptyDir: {} }],
-      ["frozen-config", "configmap", { configMap: { name: "shown" } }],
+    const readOnlyPods: [name: string, plugin: string, volume: object][] = [
+      ["read-only", "empty-dir", { emptyDir: {} }],
+      ["read-only-config", "configmap", { configMap: { name: "shown" } }],
     ];
     const pods: Pod[] = [];
     await execFile("/bin/mount", ["-o", "remount,ro", rootDir]);
     try {
-      for (const [name, , volume] of frozen) pods.push(await n.addPod(name, withVolume(volume)));
+      for (const [name, , volume] of readOnlyPods) pods.push(await n.addPod(name, withVolume(volume)));
       pods.push(await n.addPod("bare", { spec: { automountServiceAccountToken: false } }));
       const readOnly = /^MountVolume\.SetUp failed for volume "data" : .*read-only file system/;
-      for (const [index, [name, plugin]] of frozen.entries()) {
+      for (const [index, [name, plugin]] of readOnlyPods.entries()) {
         await n.hasEvent(name, "FailedMount", readOnly);
         nothingMounted(dirOf(pods[index]!, plugin));
       }

@@ -30,7 +30,7 @@ interface ClaimInit {
   readonly owner?: Pod;
 }
 
-/** A PersistentVolume, and a claim that is bound to it. */
+/** A PersistentVolume, and a PVC that is bound to it. */
 export async function boundVolume(n: VolumeNode, name: string, pv: object, o: ClaimInit = {}): Promise<void> {
   const common = {
     accessModes: ["ReadWriteOnce"],
@@ -73,7 +73,7 @@ const withDisks: VolumePod = {
   },
 };
 
-/** Volumes behind claims: local, hostPath, generic ephemeral and block volumes. Those on disks only if the machine has loop devices. */
+/** Volumes behind PVCs: local, hostPath, generic ephemeral and block volumes. Those on disks only if the machine has loop devices. */
 export const persistent = (disks: () => Disks | undefined): VolumeSuite => ({
   title: "PersistentVolumes",
 
@@ -131,7 +131,7 @@ export const persistent = (disks: () => Disks | undefined): VolumeSuite => ({
   tests(node) {
     const onHost = (...path: string[]) => join(node().dir, "pv", ...path);
 
-    test("a local directory and a hostPath are read and written through a claim", async () => {
+    test("a local directory and a hostPath are read and written through a PVC", async () => {
       await node().runs("claimed");
       await writeFile(onHost("local", "a"), "by the node");
       assert.equal(await node().inside("claimed", "cat /v/local/a"), "by the node");
@@ -142,7 +142,7 @@ export const persistent = (disks: () => Disks | undefined): VolumeSuite => ({
       );
     });
 
-    test("a claim that is mounted read-only cannot be written to, and shows the changes of other pods", async () => {
+    test("a PVC that is mounted read-only cannot be written to, and shows the changes of other pods", async () => {
       await node().runs("claimed-read-only");
       assert.equal(await node().inside("claimed-read-only", "cat /v/local/b"), "1");
       assert.match(
@@ -151,13 +151,13 @@ export const persistent = (disks: () => Disks | undefined): VolumeSuite => ({
       );
     });
 
-    test("a generic ephemeral volume uses the claim created for the pod", async () => {
+    test("a generic ephemeral volume uses the PVC created for the pod", async () => {
       await node().runs("passing");
       await node().inside("passing", "echo mine >/v/own/x");
       assert.equal(await readFile(onHost("passing", "x"), "utf8"), "mine\n");
     });
 
-    test("a claim that is missing, or whose volume is not for this node, is reported by an event that names the cause", async () => {
+    test("a PVC that is missing, or whose volume is not for this node, is reported by an event that names the cause", async () => {
       await node().addPod("unbound", {
         spec: { nodeName, volumes: claimed("nothing"), containers: [{ volumeMounts: mounted("nothing") }] },
       });
@@ -173,7 +173,7 @@ export const persistent = (disks: () => Disks | undefined): VolumeSuite => ({
       );
     });
 
-    test("a pod whose claim is created later runs as soon as it exists", async () => {
+    test("a pod whose PVC is created later runs as soon as it exists", async () => {
       await mkdir(onHost("late"));
       await boundVolume(node(), "nothing", { local: { path: onHost("late") }, ...onNode(nodeName) });
       await node().runs("unbound");

@@ -19,7 +19,7 @@ export function insecureServer(port: number): Record<string, unknown> {
 }
 
 /** The metrics and stats of a running agent about the volumes of the other tests. */
-export function figures(
+export function volumeStatsTests(
   node: () => VolumeNode,
   port: () => number,
   hasDisks: () => boolean,
@@ -34,7 +34,7 @@ export function figures(
     return promise;
   };
 
-  test("metrics count volume operations and volumes in the desired and the actual state, and measure volumes of claims", async () => {
+  test("metrics count volume operations and volumes in the desired and the actual state, and measure volumes of PVCs", async () => {
     const families = await waitFor(async () => {
       const all = parsePrometheus(await get("/metrics"));
       assert.ok(all.has("kubelet_volume_stats_used_bytes"));
@@ -98,7 +98,7 @@ export function figures(
     assert.equal(has("kubelet_volume_stats_capacity_bytes", raw), 16 << 20);
   });
 
-  test("the summary has the usage of each volume, by its name and its claim", async () => {
+  test("the summary has the usage of each volume, by its name and its PVC", async () => {
     await node().inside(
       "scratch",
       "head -c 100000 /dev/zero >/v/disk/zeros; head -c 50000 /dev/zero >/v/memory/zeros",

@@ -122,7 +122,7 @@ export class VolumeNode {
     return stderr;
   }
 
-  /** Sends SIGTERM to its first process; the kill command may be killed with it. */
+  /** Sends SIGTERM to its PID 1; the kill command may be killed with it. */
   async terminateContainer(name: string, container = "c"): Promise<void> {
     await this.#exec(name, "kill -TERM 1", container);
   }

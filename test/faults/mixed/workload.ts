@@ -59,7 +59,7 @@ export class Workload {
     if (what === 6) return this.#annotate(chosen);
     if (what === 7) return this.#configure();
     if (what === 8) return this.#breakStatic(n, pick);
-    if (what === 9) return this.#impersonate(n);
+    if (what === 9) return this.#takeMirrorName(n);
     return what === 10 && this.statics.has(`s${n}`) ? this.removeStatic(n) : this.writeStatic(n);
   }
 
@@ -139,7 +139,7 @@ export class Workload {
     return `break the manifest of s${n}`;
   }
 
-  async #impersonate(n: number): Promise<string> {
+  async #takeMirrorName(n: number): Promise<string> {
     const name = `s${n}-${nodeName}`;
     const body = { apiVersion: "v1", kind: "Pod", metadata: { name }, spec: specOf("plain", "") };
     await this.#request("DELETE", `${podsPath}/${name}`, undefined, { gracePeriodSeconds: "0" });
