@@ -2,7 +2,7 @@ import { fnv32a } from "./fnv.ts";
 
 /**
  * The hash in the annotations of a container, to detect whether its spec has changed in a way that needs a new
- * one: name and image are all that may change in place. The value is the reference kubelet's own, bit for bit, so that
+ * one: only name and image do (resources are resized in place). The value is the reference kubelet's own, bit for bit, so that
  * either may take over the other's containers without a restart: FNV-1a, 32 bits, over the bytes of a small JSON object
  * written out as a list of decimal numbers. It must never change.
  */
