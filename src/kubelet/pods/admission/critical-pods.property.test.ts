@@ -144,12 +144,12 @@ class Node {
       const before = new Set(this.evicted);
       const admission = this.#admit(pod.pod);
       for (const uid of this.evicted)
-        if (!before.has(uid)) assert.ok(isPreemptable(this.#get(uid).pod, pod.pod), "of a lower rank");
+        if (!before.has(uid)) assert.ok(isPreemptable(this.#get(uid).pod, pod.pod), "is preemptable");
       if (admission.kind === "admitted") pod.state = "running";
       if (admission.kind === "rejected") {
         assert.ok(
           !this.#fitsAlone(pod),
-          "a critical pod is admitted if pods of a lower rank could make room",
+          "a critical pod is admitted if pods that it may preempt could make room",
         );
         pod.state = "rejected";
       }
@@ -198,7 +198,7 @@ async function run(node: Node, all: readonly Step[]): Promise<void> {
   }
 }
 
-test("the node is never overcommitted, no pod is preempted twice or by one of its rank, and no pod waits forever", () =>
+test("the node is never overcommitted, no pod is preempted twice or by one that may not preempt it, and no pod waits forever", () =>
   fc.assert(
     fc.asyncProperty(steps, async (all) => {
       const node = new Node();

@@ -61,7 +61,7 @@ const lacks = (required: readonly Requirement[], victims: readonly Pod[]) =>
 const ofClass = (pods: readonly Pod[], ...classes: string[]) =>
   pods.filter((pod) => classes.includes(podQos(pod, options)));
 
-test("those that are preempted free enough, are of a lower rank, and if they cannot, what they lack is named", () =>
+test("those that are preempted free enough, are preemptable, and if they cannot, what they lack is named", () =>
   fc.assert(
     fc.property(preemptors, somePods, requirements, (preemptor, pods, required) => {
       const choice = choosePreempted(preemptor, pods, required, options);

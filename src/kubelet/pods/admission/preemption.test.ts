@@ -35,15 +35,15 @@ const small = pod("small", { cpu: "100m", memory: "100Mi" });
 const large = pod("large", { cpu: "300m", memory: "300Mi" });
 const noMemory = pod("noMemory", { cpu: "300m" });
 const noCpu = pod("noCpu", { memory: "300Mi" });
-const sure = pod("sure", { cpu: "100m", memory: "100Mi", guaranteed: true });
-const sureLarge = pod("sureLarge", { cpu: "300m", memory: "300Mi", guaranteed: true });
+const smallGuaranteed = pod("smallGuaranteed", { cpu: "100m", memory: "100Mi", guaranteed: true });
+const largeGuaranteed = pod("largeGuaranteed", { cpu: "300m", memory: "300Mi", guaranteed: true });
 
 const cpu = (quantity: bigint): Requirement => ({ resource: "cpu", quantity });
 const memory = (quantity: bigint): Requirement => ({ resource: "memory", quantity: quantity * mi });
 const pods = (quantity: bigint): Requirement => ({ resource: "pods", quantity });
 
 const rows: [rule: string, pods: Pod[], required: Requirement[], victims: string[] | string][] = [
-  ["nothing is missing", [best, small, sure], [], []],
+  ["nothing is missing", [best, small, smallGuaranteed], [], []],
   ["no pods", [], [cpu(100n)], "[(res: cpu, q: 100), ]"],
   ["a pod that frees just what is missing", [small], [cpu(100n), memory(100n)], ["small"]],
   [
@@ -52,10 +52,10 @@ const rows: [rule: string, pods: Pod[], required: Requirement[], victims: string
     [cpu(150n), memory(100n), pods(3n)],
     "[(res: cpu, q: 50), (res: pods, q: 1), ]",
   ],
-  ["a Burstable pod before a Guaranteed one", [sure, small], [cpu(100n)], ["small"]],
+  ["a Burstable pod before a Guaranteed one", [smallGuaranteed, small], [cpu(100n)], ["small"]],
   [
     "a BestEffort pod for the number of pods, however small the others",
-    [small, best, sure],
+    [small, best, smallGuaranteed],
     [pods(1n)],
     ["best"],
   ],
@@ -68,11 +68,16 @@ const rows: [rule: string, pods: Pod[], required: Requirement[], victims: string
   ["two BestEffort pods before one Burstable", [best, best2, small], [pods(2n)], ["best2", "best"]],
   [
     "several Burstable pods before a Guaranteed one",
-    [small, large, sureLarge],
+    [small, large, largeGuaranteed],
     [cpu(350n)],
     ["large", "small"],
   ],
-  ["a Guaranteed pod where the others are not enough", [small, sure, sureLarge], [cpu(300n)], ["sureLarge"]],
+  [
+    "a Guaranteed pod where the others are not enough",
+    [small, smallGuaranteed, largeGuaranteed],
+    [cpu(300n)],
+    ["largeGuaranteed"],
+  ],
   ["the pod that frees enough rather than several", [small, large], [cpu(200n), memory(200n)], ["large"]],
   ["the smaller of those that free enough", [large, small], [cpu(50n), memory(50n)], ["small"]],
   ["less memory first, then less CPU", [large, noMemory, small], [cpu(100n)], ["noMemory"]],

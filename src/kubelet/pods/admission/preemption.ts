@@ -3,7 +3,7 @@ import type { Pod } from "../../../lib/model/pod.ts";
 import { podQos, type QosClass } from "../../../lib/model/qos.ts";
 import { milliOf, podRequests, wholeOf } from "../../../lib/model/resources.ts";
 
-/** How much of a resource has to be freed. CPU in thousandths, all others in whole units. */
+/** How much of a resource has to be freed. CPU in millicores, all others in whole units. */
 export interface Requirement {
   readonly resource: string;
   readonly quantity: bigint;
@@ -98,7 +98,7 @@ function without(requirements: readonly Requirement[], victims: readonly Candida
     .filter(({ quantity }) => quantity > 0n);
 }
 
-/** The pod's request of a resource: one of "pods", CPU in thousandths, all others in whole units. */
+/** The pod's request of a resource: one of "pods", CPU in millicores, all others in whole units. */
 export function requestsOf(pod: Pod, options: { readonly podLevel: boolean }): (resource: string) => bigint {
   const requests = podRequests(pod, options);
   return (resource) => {

@@ -26,7 +26,7 @@ describe("insufficientResources", () => {
   ][] = [
     ["a pod without requests fits", requesting({}), []],
     ["a pod that requests all of the node fits", requesting({ cpu: "4", memory: "8Gi" }), []],
-    ["CPU is counted in thousandths", requesting({ cpu: "4001m" }), ["cpu 4001 0 4000"]],
+    ["CPU is counted in millicores", requesting({ cpu: "4001m" }), ["cpu 4001 0 4000"]],
     [
       "requests of others count as used",
       requesting({ cpu: "200m" }),

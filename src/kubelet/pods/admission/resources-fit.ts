@@ -7,7 +7,7 @@ import {
   wholeOf,
 } from "../../../lib/model/resources.ts";
 
-/** A resource that the node has less of than the pods request. CPU in thousandths, all others in whole units. */
+/** A resource that the node has less of than the pods request. CPU in millicores, all others in whole units. */
 export interface Insufficient {
   readonly resource: string;
   readonly requested: bigint;

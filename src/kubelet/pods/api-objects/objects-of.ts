@@ -18,7 +18,7 @@ export function refKey({ kind, namespace, name }: ObjectRef): string {
   return `${kind} ${namespace}/${name}`;
 }
 
-/** Every ConfigMap and Secret that the pod spec refers to, each once. Those of the PersistentVolumes of its claims are not included. */
+/** Every ConfigMap and Secret that the pod spec refers to, each once. Those of the PersistentVolumes of its PVCs are not included. */
 export function objectsOf(pod: Pod): PodObjectRef[] {
   const { namespace } = pod.metadata;
   const found = new Map<string, PodObjectRef>();

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseDockerCfg, parseDockerConfigJson } from "./docker-config.ts";
 
-const packed = (text: string) => Buffer.from(text).toString("base64");
+const base64 = (text: string) => Buffer.from(text).toString("base64");
 const entries: [rule: string, entry: unknown, username: string, password: string][] = [
   ["name and password", { username: "u", password: "p" }, "u", "p"],
-  ["auth is base64(name:password)", { auth: packed("u:p") }, "u", "p"],
-  ["auth without padding", { auth: packed("us:p").replace(/=+$/, "") }, "us", "p"],
-  ["auth wins", { username: "x", password: "y", auth: packed("u:p") }, "u", "p"],
-  ["a password may have colons", { auth: packed("u:p:q") }, "u", "p:q"],
+  ["auth is base64(name:password)", { auth: base64("u:p") }, "u", "p"],
+  ["auth without padding", { auth: base64("us:p").replace(/=+$/, "") }, "us", "p"],
+  ["auth wins", { username: "x", password: "y", auth: base64("u:p") }, "u", "p"],
+  ["a password may have colons", { auth: base64("u:p:q") }, "u", "p:q"],
   ["an empty auth is none", { username: "u", password: "p", auth: "" }, "u", "p"],
   ["other fields do not matter", { username: "u", password: "p", x: 1 }, "u", "p"],
   ["an empty entry", {}, "", ""],
@@ -21,7 +21,7 @@ for (const [rule, entry, username, password] of entries)
   });
 
 test("the email of an entry is kept, with either form of the credential", () => {
-  for (const entry of [{ username: "u", password: "p" }, { auth: packed("u:p") }])
+  for (const entry of [{ username: "u", password: "p" }, { auth: base64("u:p") }])
     assert.deepEqual(parseDockerCfg(JSON.stringify({ "r.io": { ...entry, email: "e" } })), [
       ["r.io", { username: "u", password: "p", email: "e" }],
     ]);
@@ -39,7 +39,7 @@ const broken: [rule: string, text: string, why: RegExp][] = [
   ["a name is not a string", '{"auths":{"r.io":{"username":1}}}', /username of r\.io is not a string/],
   ["auth is not base64", '{"auths":{"r.io":{"auth":"?!"}}}', /not base64$/],
   ["auth is padded wrongly", '{"auths":{"r.io":{"auth":"dTpw="}}}', /not base64$/],
-  ["auth has no colon", `{"auths":{"r.io":{"auth":"${packed("up")}"}}}`, /base64\(username:password\)/],
+  ["auth has no colon", `{"auths":{"r.io":{"auth":"${base64("up")}"}}}`, /base64\(username:password\)/],
 ];
 for (const [rule, text, why] of broken)
   test(`rejected: ${rule}; the error does not quote the file`, () => {

@@ -51,10 +51,10 @@ function credentialOf(value: unknown, registry: string): Credential {
 
 /** base64("name:password"), with or without padding. */
 function decodeAuth(auth: string, registry: string): Credential {
-  const packed = auth.replace(/[\r\n]/g, "");
-  const bare = packed.replace(/={0,2}$/, "");
-  const padded = packed !== bare;
-  if (!/^[A-Za-z0-9+/]*$/.test(bare) || bare.length % 4 === 1 || (padded && packed.length % 4 !== 0))
+  const encoded = auth.replace(/[\r\n]/g, "");
+  const bare = encoded.replace(/={0,2}$/, "");
+  const padded = encoded !== bare;
+  if (!/^[A-Za-z0-9+/]*$/.test(bare) || bare.length % 4 === 1 || (padded && encoded.length % 4 !== 0))
     throw invalid(`auth of ${registry} is not base64`);
   const decoded = Buffer.from(bare, "base64").toString("utf8");
   const colon = decoded.indexOf(":");

@@ -53,7 +53,7 @@ describe("the first probe is executed", () => {
     random: () => 0.5,
   };
   type Input = Partial<Parameters<typeof firstTick>[0]>;
-  const table: [rule: string, given: Input, prompt: number, liveness: number][] = [
+  const table: [rule: string, given: Input, others: number, liveness: number][] = [
     [
       "when the container starts",
       { now: monotonicTime(60_000), containerStartedAt: monotonicTime(60_000) },
@@ -121,7 +121,7 @@ describe("the first probe is executed", () => {
       90_000,
     ],
   ];
-  for (const [rule, given, prompt, liveness] of table)
+  for (const [rule, given, others, liveness] of table)
     for (const kind of ["readiness", "startup", "liveness"] as const)
       it(`${kind}: ${rule}`, () => {
         const at = firstTick({
@@ -131,7 +131,7 @@ describe("the first probe is executed", () => {
           ...base,
           ...given,
         });
-        assert.equal(at, kind === "liveness" ? liveness : prompt);
+        assert.equal(at, kind === "liveness" ? liveness : others);
       });
 });
 

@@ -1,19 +1,19 @@
 import type { DiskUsage } from "../../../lib/host/disk-usage.ts";
 import type { Pod, PodUid, Volume } from "../../../lib/model/pod.ts";
 
-/** A volume of a pod, with its PersistentVolume if it is a claim. */
+/** A volume of a pod, with its PersistentVolume if it is a PVC. */
 export interface VolumeSpec {
-  /** The name of the directory: that of the pod's volume, or of the PersistentVolume of its claim. */
+  /** The name of the directory: that of the pod's volume, or of the PersistentVolume of its PVC. */
   readonly name: string;
   readonly volume: Volume;
   readonly persistent?: PersistentSource;
-  /** From the claim or the volume source. */
+  /** From the PVC or the volume source. */
   readonly readOnly: boolean;
   /** True if it is of an in-tree type that was migrated to CSI. */
   readonly migrated?: boolean;
 }
 
-/** The PersistentVolume of a claim. The objects are as in the API; without a claim the name of `claim` is empty. */
+/** The PersistentVolume of a PVC. The objects are as in the API; without a PVC the name of `claim` is empty. */
 export interface PersistentSource {
   readonly volumeName: string;
   // biome-ignore lint/suspicious/noExplicitAny: PersistentVolumeSpec; each plugin reads its own source.
@@ -23,7 +23,7 @@ export interface PersistentSource {
   /** The labels of the PersistentVolume. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
-  /** The capacity in the claim's status; smaller than the volume's while the node has to expand it. */
+  /** The capacity in the PVC's status; smaller than the volume's while the node has to expand it. */
   readonly claimCapacity?: string;
 }
 

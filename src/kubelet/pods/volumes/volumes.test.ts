@@ -333,7 +333,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       assert.equal(await readFile(join(path, "file"), "utf8"), "x");
     });
 
-    test("a read-only claim is mounted read-only", async () => {
+    test("a read-only PVC is mounted read-only", async () => {
       const path = join(rootDir, "disk");
       await mkdir(path);
       await volumes.stop();

@@ -1,7 +1,7 @@
 import type { Container, ResourceRequirements } from "../../../lib/model/pod.ts";
 import { amountsOf, milliOf, wholeOf } from "../../../lib/model/resources.ts";
 
-/** The resources that can be resized: CPU in thousandths, memory in bytes; 0 if not set. */
+/** The resources that can be resized: CPU in millicores, memory in bytes; 0 if not set. */
 interface CpuAndMemory {
   readonly cpu: { readonly requests: bigint; readonly limits: bigint };
   readonly memory: { readonly requests: bigint; readonly limits: bigint };

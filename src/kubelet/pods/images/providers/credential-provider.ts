@@ -67,7 +67,7 @@ export class CredentialProvider {
     if (account === "none") return { auth: await this.#auth({ image: repository }, "") };
     const { token, annotations, source } = account;
     const request = { image: repository, token, annotations };
-    return { auth: await this.#auth(request, cacheHolderOf(account, tokens)), source };
+    return { auth: await this.#auth(request, accountCacheKeyOf(account, tokens)), source };
   }
 
   /** "none": executed without one; "ineligible": not executed for this pod. */
@@ -109,8 +109,8 @@ export class CredentialProvider {
     return { source: { kind: "serviceAccount", uid: account.uid, namespace, name }, token, annotations };
   }
 
-  async #auth(request: ProviderRequest, holder: string): Promise<DockerConfig> {
-    const cached = this.#cache.get(request.image, holder);
+  async #auth(request: ProviderRequest, accountKey: string): Promise<DockerConfig> {
+    const cached = this.#cache.get(request.image, accountKey);
     if (cached) return cached;
     const { config } = this.#o;
     const { cacheKeyType, cacheMs, auth } = await this.#once(request);
@@ -124,7 +124,7 @@ export class CredentialProvider {
         "credential provider plugin returned the service account token as the password which is not allowed when service account cache type is not set to 'Token'",
       );
     const forMs = cacheMs ?? config.defaultCacheMs;
-    if (forMs !== 0) this.#cache.set(cacheKeyType, request.image, holder, auth, forMs);
+    if (forMs !== 0) this.#cache.set(cacheKeyType, request.image, accountKey, auth, forMs);
     return auth;
   }
 
@@ -162,7 +162,7 @@ export class CredentialProvider {
 }
 
 /** The part of the cache key for a service account: with its annotations and, if responses are cached by token, the hash of the token. */
-function cacheHolderOf(
+function accountCacheKeyOf(
   { source, token, annotations }: Account,
   attributes: TokenAttributes | undefined,
 ): string {

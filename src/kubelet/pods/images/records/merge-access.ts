@@ -29,8 +29,8 @@ function mergeAccess(
   if (before.nodePodsAccessible) return before;
   if (more.nodePodsAccessible) return { nodePodsAccessible: true };
   const { kubernetesSecrets: oldSecrets = [], kubernetesServiceAccounts: oldAccounts = [] } = before;
-  const secrets = mergeAccounts(oldSecrets, newSecrets, sameSecret);
-  const accounts = mergeAccounts(oldAccounts, newAccounts, () => true);
+  const secrets = mergeObjects(oldSecrets, newSecrets, sameSecret);
+  const accounts = mergeObjects(oldAccounts, newAccounts, () => true);
   if (secrets === oldSecrets && accounts === oldAccounts) return before;
   return {
     ...(secrets.length > 0 && { kubernetesSecrets: secrets }),
@@ -40,22 +40,22 @@ function mergeAccess(
 
 const sameSecret = (a: ImagePullSecret, b: ImagePullSecret) => a.credentialHash === b.credentialHash;
 
-/** Each account once, in its newer version, sorted; the first list itself if nothing changes. */
-function mergeAccounts<A extends PullObjectCoordinates>(
+/** Each object once, in its newer version, sorted; the first list itself if nothing changes. */
+function mergeObjects<A extends PullObjectCoordinates>(
   before: readonly A[],
   more: readonly A[],
   isSame: (a: A, b: A) => boolean,
 ): readonly A[] {
-  const all = new Map(before.map((account) => [keyOf(account), account]));
+  const all = new Map(before.map((object) => [keyOf(object), object]));
   let changed = false;
-  for (const account of more) {
-    const known = all.get(keyOf(account));
-    if (known && isSame(known, account)) continue;
-    all.set(keyOf(account), account);
+  for (const object of more) {
+    const known = all.get(keyOf(object));
+    if (known && isSame(known, object)) continue;
+    all.set(keyOf(object), object);
     changed = true;
   }
   if (!changed) return before;
-  return [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, account]) => account);
+  return [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
 }
 
 /** Sorts by namespace, then name, then UID. */

@@ -94,10 +94,10 @@ function decodeAccess(value: unknown): ImagePullCredentials {
   const entry = objectOf(value, "credentialMapping");
   onlyFields(entry, ["kubernetesSecrets", "kubernetesServiceAccounts", "nodePodsAccessible"]);
   const secrets = listOf(entry.kubernetesSecrets).map((secret) => ({
-    ...decodeAccount(secret, ["credentialHash"]),
+    ...decodeObjectRef(secret, ["credentialHash"]),
     credentialHash: textOf(secret.credentialHash, "credentialHash"),
   }));
-  const accounts = listOf(entry.kubernetesServiceAccounts).map((account) => decodeAccount(account, []));
+  const accounts = listOf(entry.kubernetesServiceAccounts).map((account) => decodeObjectRef(account, []));
   const everyPod = entry.nodePodsAccessible ?? false;
   if (typeof everyPod !== "boolean") throw new Error("nodePodsAccessible is not true or false");
   return {
@@ -107,7 +107,7 @@ function decodeAccess(value: unknown): ImagePullCredentials {
   };
 }
 
-function decodeAccount(value: Record<string, unknown>, more: readonly string[]): PullObjectCoordinates {
+function decodeObjectRef(value: Record<string, unknown>, more: readonly string[]): PullObjectCoordinates {
   onlyFields(value, ["uid", "namespace", "name", ...more]);
   const { uid, namespace, name } = value;
   return { uid: textOf(uid, "uid"), namespace: textOf(namespace, "namespace"), name: textOf(name, "name") };

@@ -16,20 +16,20 @@ const dirMode = 0o777;
 export interface ContentMedium {
   readonly medium: Medium;
   /** An earlier version may have written to disk, and running containers have mounted that directory: it remains in use. */
-  readonly keepsDisk?: boolean;
+  readonly mayBeOnDisk?: boolean;
 }
 
 /** The medium of the directory if it was completely created; in memory it is a mount point. */
 export async function existingMedium(
   mounts: ContentMounts,
   dir: string,
-  { medium, keepsDisk }: ContentMedium,
+  { medium, mayBeOnDisk }: ContentMedium,
 ): Promise<Medium | undefined> {
   if (!(await entryExists(dir))) return undefined;
   const isMounted = medium === "memory" && ((await isOtherDevice(dir)) || (await mounts.isMountPoint(dir)));
   if (isMounted) return "memory";
   // After a reboot the mount is gone but the `ready` file is not: only content proves that the volume was on disk.
-  const isOnDisk = medium === "disk" || (keepsDisk === true && (await entryExists(join(dir, dataLink))));
+  const isOnDisk = medium === "disk" || (mayBeOnDisk === true && (await entryExists(join(dir, dataLink))));
   return isOnDisk && (await entryExists(join(metaDirOf(dir), "ready"))) ? "disk" : undefined;
 }
 

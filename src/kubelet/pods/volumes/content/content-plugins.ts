@@ -68,7 +68,7 @@ function downwardApi(o: ContentOptions): VolumePlugin {
     {
       name: "kubernetes.io/downward-api",
       medium: "memory",
-      keepsDisk: true,
+      mayBeOnDisk: true,
       handles: ({ volume }) => volume.downwardAPI !== undefined,
       files: async ({ pod, spec }) => {
         const { items, defaultMode = readable } = spec.volume.downwardAPI ?? {};

@@ -49,8 +49,8 @@ export interface CsiNodeInfo {
 export class CsiNode implements CsiNodeInfo, Component {
   readonly name = "csi-node";
   readonly #o: CsiNodeOptions;
-  readonly #own: string;
-  readonly #node: string;
+  readonly #csiNodePath: string;
+  readonly #nodePath: string;
   #loop: Promise<void> = Promise.resolve();
   #problem: string | undefined = "CSINode is not yet initialized";
   #attempted = false;
@@ -62,8 +62,8 @@ export class CsiNode implements CsiNodeInfo, Component {
   constructor(options: CsiNodeOptions) {
     this.#o = options;
     const name = encodeURIComponent(options.nodeName);
-    this.#own = `/apis/storage.k8s.io/v1/csinodes/${name}`;
-    this.#node = `/api/v1/nodes/${name}`;
+    this.#csiNodePath = `/apis/storage.k8s.io/v1/csinodes/${name}`;
+    this.#nodePath = `/api/v1/nodes/${name}`;
   }
 
   get done(): Promise<void> {
@@ -210,26 +210,26 @@ export class CsiNode implements CsiNodeInfo, Component {
   async #ensure(node: NodeMeta, signal: AbortSignal): Promise<CsiNodeObject> {
     const object = await this.#find(signal);
     if (!object) {
-      const path = this.#own.slice(0, this.#own.lastIndexOf("/"));
+      const path = this.#csiNodePath.slice(0, this.#csiNodePath.lastIndexOf("/"));
       return this.#request("POST", path, signal, newCsiNode(node));
     }
     if (isOwnedBy(object, node)) return object;
-    await this.#request("DELETE", this.#own, signal);
+    await this.#request("DELETE", this.#csiNodePath, signal);
     const message = `CSINode "${node.metadata.name}" was owned by different node, deleted it`;
     throw new KubeletError("CsiNode", message);
   }
 
   #find(signal: AbortSignal): Promise<CsiNodeObject | undefined> {
-    return orNotFound(this.#request<CsiNodeObject>("GET", this.#own, signal));
+    return orNotFound(this.#request<CsiNodeObject>("GET", this.#csiNodePath, signal));
   }
 
   #put(object: CsiNodeObject, signal: AbortSignal): Promise<CsiNodeObject> {
     const body = { apiVersion: "storage.k8s.io/v1", kind: "CSINode", ...object };
-    return this.#request("PUT", this.#own, signal, body);
+    return this.#request("PUT", this.#csiNodePath, signal, body);
   }
 
   #getNode(signal: AbortSignal): Promise<NodeMeta> {
-    return this.#request("GET", this.#node, signal);
+    return this.#request("GET", this.#nodePath, signal);
   }
 
   /** Before the node is registered, each attempt fails with its first request. */
@@ -244,7 +244,7 @@ export class CsiNode implements CsiNodeInfo, Component {
   async #patchNode(body: object, signal: AbortSignal): Promise<void> {
     await this.#o.transport.request({
       method: "PATCH",
-      path: `${this.#node}/status`,
+      path: `${this.#nodePath}/status`,
       body,
       contentType: "application/strategic-merge-patch+json",
       signal,

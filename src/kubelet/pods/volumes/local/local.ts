@@ -96,12 +96,12 @@ export function localPlugin(o: LocalVolumeOptions): VolumePlugin {
     const at = table.filter(
       (m) => source === m.path || source.startsWith(`${m.path === "/" ? "" : m.path}/`),
     );
-    const holder = at.reduce((best, m) => (best && best.path.length > m.path.length ? best : m), at[0]);
-    if (!holder) return [];
-    const within = source.slice(holder.path === "/" ? 0 : holder.path.length);
-    const root = `${holder.root === "/" ? "" : holder.root}${within}` || "/";
+    const mount = at.reduce((best, m) => (best && best.path.length > m.path.length ? best : m), at[0]);
+    if (!mount) return [];
+    const within = source.slice(mount.path === "/" ? 0 : mount.path.length);
+    const root = `${mount.root === "/" ? "" : mount.root}${within}` || "/";
     return table
-      .filter((m) => m.device === holder.device && m.root === root && m.path.startsWith(pods))
+      .filter((m) => m.device === mount.device && m.root === root && m.path.startsWith(pods))
       .map((m) => m.path);
   }
 

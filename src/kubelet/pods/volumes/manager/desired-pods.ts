@@ -13,7 +13,7 @@ export interface ResolvedVolume {
   readonly gid?: string | undefined;
 }
 
-/** Resolves a claim to its volume. Error messages are shown to users as they are. */
+/** Resolves a PVC to its volume. Error messages are shown to users as they are. */
 export type ResolveClaim = (pod: Pod, volume: Volume, signal: AbortSignal) => Promise<ResolvedVolume>;
 
 /** A volume name that containers of the pod use, and the resolved volume. */
@@ -41,7 +41,7 @@ export interface DesiredPodsOptions {
 }
 
 /**
- * A claim may have been expanded: it is resolved again with each sync of its pod, about once a minute. Frequent syncs, as while
+ * A PVC may have been expanded: it is resolved again with each sync of its pod, about once a minute. Frequent syncs, as while
  * containers start, do not send a request each time.
  */
 const resolveIntervalMs = 5_000;
@@ -90,7 +90,7 @@ export class DesiredPods {
     this.#pods.delete(uid);
   }
 
-  /** Resolves claims again whose back-off has expired; returns the end of the next back-off, if any. */
+  /** Resolves PVCs again whose back-off has expired; returns the end of the next back-off, if any. */
   retry(now: MonotonicTime): MonotonicTime {
     let next = endOfTime;
     for (const entry of this.#pods.values())

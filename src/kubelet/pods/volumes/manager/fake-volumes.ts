@@ -39,7 +39,7 @@ export class FakeVolumeHost {
     this.#clock = clock;
   }
 
-  /** "own": one per pod; "shared": one for all pods with the claim, with a device mount. */
+  /** "own": one per pod; "shared": one for all pods with the PVC, with a device mount. */
   plugin(kind: "own" | "shared", over: Partial<VolumePlugin> = {}): VolumePlugin {
     const name = `fake/${kind}`;
     const uniqueName = (pod: Pod, spec: VolumeSpec) =>
@@ -166,7 +166,7 @@ export function claimSpec(volume: Volume): VolumeSpec {
   return { name, volume, persistent, readOnly: false };
 }
 
-/** A pod with these volumes and claims. */
+/** A pod with these volumes and PVCs. */
 export function podWithVolumes(uid: string, own: readonly string[], claims: readonly string[] = []): Pod {
   const volumes: Volume[] = [
     ...own.map((name) => ({ name, emptyDir: {} })),

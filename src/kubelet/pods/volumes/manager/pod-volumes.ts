@@ -24,7 +24,7 @@ export function usedVolumes(pod: Pod): UsedVolume[] {
   }));
 }
 
-/** True if the volume is a claim that has to be resolved. */
+/** True if the volume is a PVC that has to be resolved. */
 export function isClaim(volume: Volume): boolean {
   return volume.persistentVolumeClaim !== undefined || volume.ephemeral !== undefined;
 }

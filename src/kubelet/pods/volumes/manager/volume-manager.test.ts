@@ -83,7 +83,7 @@ describe("waiting for the volumes of a pod", () => {
     );
   });
 
-  test("a claim that cannot be used ends the wait immediately, with an event", async () => {
+  test("a PVC that cannot be used ends the wait immediately, with an event", async () => {
     const { clock, host, manager } = await started({
       resolveClaim: async () => {
         throw new Error("error processing PVC default/c: PVC is not bound");
@@ -97,7 +97,7 @@ describe("waiting for the volumes of a pod", () => {
     assert.deepEqual(host.events, [`FailedMount: Unable to attach or mount volumes: ${lists}`]);
   });
 
-  test("a claim that is bound later is used by the next wait", async () => {
+  test("a PVC that is bound later is used by the next wait", async () => {
     let bound = false;
     const { clock, manager } = await started({
       resolveClaim: async (_pod, volume) => {
@@ -316,7 +316,7 @@ describe("volumes that require remounts", () => {
   });
 });
 
-test("an expanded claim is noticed, however often its pod is synced", async () => {
+test("an expanded PVC is noticed, however often its pod is synced", async () => {
   let size = "1Gi";
   const result: (string | undefined)[] = [];
   const { clock, manager } = await started((host) => ({

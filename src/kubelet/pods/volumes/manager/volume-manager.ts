@@ -18,7 +18,7 @@ import { isGone, type VolumeRecord } from "./volume-state.ts";
 import { type UnmountedMessageOptions, unmountedMessage, waitingLines } from "./volume-waits.ts";
 
 export interface VolumeManagerOptions extends ReconcilerOptions {
-  /** Without it pods with claims cannot start. */
+  /** Without it pods with PVCs cannot start. */
   readonly resolveClaim?: ResolveClaim;
   /**
    * The phase of a pod; undefined if it is neither desired nor running. Only called once `ready` returns true, when all sources and the
@@ -104,7 +104,7 @@ export class VolumeManager implements Component {
   }
 
   /**
-   * Resolves when all volumes of the pod are mounted. Rejects with the missing ones when a claim cannot be used, on abort, or after
+   * Resolves when all volumes of the pod are mounted. Rejects with the missing ones when a PVC cannot be used, on abort, or after
    * about two minutes, so that the caller can sync the pod again. Mounting continues in the meantime.
    */
   async waitFor(pod: Pod, signal: AbortSignal): Promise<void> {

@@ -7,7 +7,7 @@ export interface TranslationContext {
   readonly isInline: boolean;
   /** The name of the PersistentVolume, or of the pod's volume. */
   readonly name: string;
-  /** The namespace of the pod, or of the claim that the volume is bound to. */
+  /** The namespace of the pod, or of the PVC that the volume is bound to. */
   readonly namespace: string;
   readonly labels: StringMap;
   readonly annotations: StringMap;

@@ -34,7 +34,7 @@ function apiWith(claim: object | undefined, volume: object | undefined, name = "
   return kubeVolumeApi(api);
 }
 
-describe("a claim", () => {
+describe("a PVC", () => {
   it("resolves to the volume that it is bound to, with its name, size and group", async () => {
     const { spec, gid } = await resolveClaim(apiWith(claimNamed("c"), pv()), pod, byClaim, never);
     assert.equal(spec.name, "pv");
