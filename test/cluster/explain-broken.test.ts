@@ -18,7 +18,7 @@ const withinMs = 180_000;
 describe("the first line of kubelet explain names the cause", {
   skip: available === true ? false : available,
 }, () => {
-  let fullNode: NodeWithApi;
+  let apiNode: NodeWithApi;
   /** By pod, the last observed first line. */
   const lines = new Map<string, string>();
   const named = new Set<string>();
@@ -38,20 +38,20 @@ describe("the first line of kubelet explain names the cause", {
   };
 
   before(async () => {
-    fullNode = await NodeWithApi.start(version, { flags: () => [`--register-with-taints=${taint}`] });
-    for (const { path, body } of objects) await fullNode.admin.request({ method: "POST", path, body });
+    apiNode = await NodeWithApi.start(version, { flags: () => [`--register-with-taints=${taint}`] });
+    for (const { path, body } of objects) await apiNode.admin.request({ method: "POST", path, body });
     const bound = { nodeName, tolerations: [{ operator: "Exists" as const }] };
-    await fullNode.addPod("holder", { ports: [{ containerPort: 80, hostPort: 18080 }] }, bound);
-    await fullNode.runs("holder", 60_000);
+    await apiNode.addPod("holder", { ports: [{ containerPort: 80, hostPort: 18080 }] }, bound);
+    await apiNode.runs("holder", 60_000);
     await Promise.all(
-      brokenPods.map(({ name, container, spec }) => fullNode.addPod(name, container, { ...bound, ...spec })),
+      brokenPods.map(({ name, container, spec }) => apiNode.addPod(name, container, { ...bound, ...spec })),
     );
     // The test of a pod whose cause was not named reports it.
     await waitFor(poll, withinMs).catch(() => {});
   });
-  after(() => fullNode?.destroy());
+  after(() => apiNode?.destroy());
 
-  const explain = () => explained(fullNode.node.rootDir);
+  const explain = () => explained(apiNode.node.rootDir);
 
   for (const { name, names } of brokenPods)
     test(`of the broken pod ${name}`, () =>
@@ -68,16 +68,16 @@ describe("the first line of kubelet explain names the cause", {
   });
 
   test("of a failed pod after it was deleted", async () => {
-    await fullNode.deletePod("selector");
-    await fullNode.isGone("selector");
+    await apiNode.deletePod("selector");
+    await apiNode.isGone("selector");
     const pod = await explain().waitForPod("selector", ({ goneAt }) => assert.ok(goneAt));
     assert.match(pod.cause ?? "", /^NodeAffinity: .*disk=ssd/);
     assert.ok((await explain().all()).pods.some(({ name }) => name === "selector"));
   });
 
   test("of failed pods after a restart of the agent", async () => {
-    await fullNode.agent.end("SIGTERM");
-    fullNode.startAgent();
+    await apiNode.agent.end("SIGTERM");
+    apiNode.startAgent();
     const failed = [
       ["size", /^OutOfcpu: .*requested: 4000000/],
       ["deadline", /^DeadlineExceeded: .*activeDeadlineSeconds is 4$/],

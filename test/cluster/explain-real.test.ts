@@ -17,35 +17,35 @@ const { name: version, available } = containerdVersions().findLast(({ available 
 describe("kubelet explain shows what a pod waits for", {
   skip: available === true ? false : available,
 }, () => {
-  let fullNode: NodeWithApi;
+  let apiNode: NodeWithApi;
 
   before(async () => {
-    fullNode = await NodeWithApi.start(version);
+    apiNode = await NodeWithApi.start(version);
     await Promise.all([
-      fullNode.addPod("good"),
-      fullNode.addPod("no-image", { image: "127.0.0.1:1/no/such:1", imagePullPolicy: "IfNotPresent" }),
-      fullNode.addPod(
+      apiNode.addPod("good"),
+      apiNode.addPod("no-image", { image: "127.0.0.1:1/no/such:1", imagePullPolicy: "IfNotPresent" }),
+      apiNode.addPod(
         "no-secret",
         { volumeMounts: [{ name: "data", mountPath: "/data" }] },
         { volumes: [{ name: "data", secret: { secretName: "missing" } }] },
       ),
-      fullNode.addPod("crashes", { command: sh("echo oops > /dev/termination-log; exit 3") }),
-      fullNode.addPod("unready", {
+      apiNode.addPod("crashes", { command: sh("echo oops > /dev/termination-log; exit 3") }),
+      apiNode.addPod("unready", {
         readinessProbe: { exec: { command: sh("echo not yet; exit 1") }, periodSeconds: 1 },
       }),
-      fullNode.addPod(
+      apiNode.addPod(
         "deaf",
         { command: sh("trap '' TERM; while true; do sleep 1; done") },
         { terminationGracePeriodSeconds: 25 },
       ),
     ]);
   });
-  after(() => fullNode?.destroy());
+  after(() => apiNode?.destroy());
 
-  const explain = () => explained(fullNode.node.rootDir);
+  const explain = () => explained(apiNode.node.rootDir);
 
   test("the start steps of a ready pod have durations", async () => {
-    await fullNode.runs("good", 60_000);
+    await apiNode.runs("good", 60_000);
     const { start } = await explain().waitForPod("good", ({ ready }) => assert.equal(ready, true));
     const steps = new Map(start?.steps.map(({ step, ms }) => [step, ms]));
     assert.ok((steps.get("sandbox") ?? 0) > 0 && (steps.get("container") ?? 0) > 0, JSON.stringify(start));
@@ -96,19 +96,19 @@ describe("kubelet explain shows what a pod waits for", {
   });
 
   test("a terminating pod waits for a container that ignores SIGTERM", async () => {
-    await fullNode.runs("deaf", 60_000);
-    await fullNode.deletePod("deaf");
+    await apiNode.runs("deaf", 60_000);
+    await apiNode.deletePod("deaf");
     const pod = await explain().waitForPod("deaf", ({ details }) =>
       assert.match(details[0] ?? "", /^c is still running; [\d.]+ s of its grace period are left$/),
     );
     assert.equal(pod.waitsFor?.step, "stop");
     assert.equal(pod.phase, "Terminating");
-    await fullNode.admin.request({
+    await apiNode.admin.request({
       method: "DELETE",
       path: "/api/v1/namespaces/default/pods/deaf",
       query: { gracePeriodSeconds: 1 },
     });
-    await fullNode.isGone("deaf");
+    await apiNode.isGone("deaf");
   });
 
   test("without a name, exactly the pods that are not ready are shown", async () => {
@@ -121,8 +121,8 @@ describe("kubelet explain shows what a pod waits for", {
 
   test("the command prints one pod, and fails for a missing pod or without a kubelet", async () => {
     const [one, missing, noAgent] = await Promise.all([
-      cli(["explain", "crashes", "--root-dir", fullNode.node.rootDir]),
-      cli(["explain", "nobody", "--root-dir", fullNode.node.rootDir]),
+      cli(["explain", "crashes", "--root-dir", apiNode.node.rootDir]),
+      cli(["explain", "nobody", "--root-dir", apiNode.node.rootDir]),
       cli(["explain", "--root-dir", "/no/such"]),
     ]);
     assert.deepEqual([one.status, one.stderr], [0, ""]);

@@ -19,21 +19,21 @@ const both = ["agent", "api"] as const;
  * exist afterwards, and no running container was restarted.
  */
 function killed(version: ContainerdVersion, count: number): void {
-  let fullNode: NodeWithApi;
+  let apiNode: NodeWithApi;
   const { below } = seededRandom(seed);
 
   before(async () => {
-    fullNode = await NodeWithApi.start(version);
-    for (const name of steady) await fullNode.addPod(name);
-    for (const name of steady) await fullNode.runs(name);
+    apiNode = await NodeWithApi.start(version);
+    for (const name of steady) await apiNode.addPod(name);
+    for (const name of steady) await apiNode.runs(name);
   });
 
   after(async () => {
-    await fullNode?.destroy();
+    await apiNode?.destroy();
   });
 
   test("no acknowledged write is lost, and no pod is restarted", { timeout: 600_000 }, async (t) => {
-    const writes = new RecordedWrites(fullNode.admin, seededRandom(seed + 1).below);
+    const writes = new RecordedWrites(apiNode.admin, seededRandom(seed + 1).below);
     const untouched = await steadyContainers();
     assert.deepEqual(untouched.map(({ pod }) => pod).sort(byText), steady);
     const kills = { agent: 0, api: 0 };
@@ -47,42 +47,40 @@ function killed(version: ContainerdVersion, count: number): void {
         const written = writes.run(writers, end.signal);
         written.catch(() => end.abort()); // reported where it is awaited
         // A pod is created at the same time.
-        await fullNode.addPod(name);
+        await apiNode.addPod(name);
         await pause(moment);
         await Promise.all(
-          killed.map((process) =>
-            process === "agent" ? fullNode.agent.end("SIGKILL") : fullNode.api.kill(),
-          ),
+          killed.map((process) => (process === "agent" ? apiNode.agent.end("SIGKILL") : apiNode.api.kill())),
         );
         for (const process of killed) kills[process]++;
         await pause(below(200));
         const backAt = Date.now();
         for (const process of below(2) ? killed : killed.toReversed()) {
-          if (process === "agent") fullNode.startAgent();
-          else fullNode.api.start();
+          if (process === "agent") apiNode.startAgent();
+          else apiNode.api.start();
           await pause(below(300));
         }
-        await waitFor(() => fullNode.get("/version"));
+        await waitFor(() => apiNode.get("/version"));
         end.abort();
         await written;
         await writes.check();
-        await fullNode.runs(name, 60_000);
+        await apiNode.runs(name, 60_000);
         slowest = Math.max(slowest, Date.now() - backAt);
-        assert.equal((await fullNode.containersOf(name)).length, 1, `${name} runs once`);
-        await fullNode.deletePod(name);
-        await fullNode.isGone(name);
+        assert.equal((await apiNode.containersOf(name)).length, 1, `${name} runs once`);
+        await apiNode.deletePod(name);
+        await apiNode.isGone(name);
         assert.deepEqual(await steadyContainers(), untouched, "a pod was restarted");
       } catch (error) {
         t.diagnostic(`round ${round}, ${killed.join(" and ")} killed after ${moment} ms, seed ${seed}`);
-        t.diagnostic(fullNode.agent.log().split("\n").slice(-30).join("\n"));
-        t.diagnostic((await fullNode.api.log()).split("\n").slice(-15).join("\n"));
+        t.diagnostic(apiNode.agent.log().split("\n").slice(-30).join("\n"));
+        t.diagnostic((await apiNode.api.log()).split("\n").slice(-15).join("\n"));
         throw error;
       } finally {
         end.abort();
       }
     }
     for (const name of steady) {
-      const { status } = await fullNode.runs(name);
+      const { status } = await apiNode.runs(name);
       assert.equal(status?.containerStatuses?.[0]?.restartCount, 0, name);
     }
     const { acknowledged, unacknowledged } = writes;
@@ -94,7 +92,7 @@ function killed(version: ContainerdVersion, count: number): void {
   });
 
   async function steadyContainers(): Promise<RunningContainer[]> {
-    const found = (await fullNode.running()).filter(({ pod }) => steady.includes(pod));
+    const found = (await apiNode.running()).filter(({ pod }) => steady.includes(pod));
     return found.sort((a, b) => byText(a.pod, b.pod));
   }
 }

@@ -13,30 +13,30 @@ const mirror = `web-${nodeName}`;
 const content = manifest({ name: "web" });
 
 describeOnContainerd("mirrors on a real runtime", (version) => {
-  let fullNode: NodeWithApi;
+  let apiNode: NodeWithApi;
 
   before(async () => {
-    fullNode = await NodeWithApi.start(version);
+    apiNode = await NodeWithApi.start(version);
   });
 
   after(async () => {
-    await fullNode?.destroy();
+    await apiNode?.destroy();
   });
 
   test("a manifest that is deleted and written again immediately restarts its pod", async () => {
-    const file = join(fullNode.node.manifests, "web.yaml");
+    const file = join(apiNode.node.manifests, "web.yaml");
     writeFileSync(file, content);
-    const first = await fullNode.runs(mirror);
-    const [old] = await fullNode.containersOf(mirror);
+    const first = await apiNode.runs(mirror);
+    const [old] = await apiNode.containersOf(mirror);
     assert.ok(old);
 
-    writeFileSync(join(fullNode.node.manifests, ".web.tmp"), content);
-    renameSync(join(fullNode.node.manifests, ".web.tmp"), file);
+    writeFileSync(join(apiNode.node.manifests, ".web.tmp"), content);
+    renameSync(join(apiNode.node.manifests, ".web.tmp"), file);
     unlinkSync(file);
     writeFileSync(file, content);
 
     const again = await waitFor(async () => {
-      const pod = await fullNode.pod(mirror);
+      const pod = await apiNode.pod(mirror);
       const [status] = pod.status?.containerStatuses ?? [];
       assert.notEqual(pod.metadata.uid, first.metadata.uid, "the mirror was not replaced");
       assert.equal(pod.status?.phase, "Running");
@@ -48,7 +48,7 @@ describeOnContainerd("mirrors on a real runtime", (version) => {
       again.metadata.annotations?.[annotationMirror],
       first.metadata.annotations?.[annotationMirror],
     );
-    const containers = await fullNode.containersOf(mirror);
+    const containers = await apiNode.containersOf(mirror);
     assert.deepEqual(
       containers.map(({ id, attempt }) => [id === old.id, attempt]),
       [[false, 1]],
@@ -61,17 +61,17 @@ describeOnContainerd("mirrors on a real runtime", (version) => {
     renameSync(file, `${file}~`);
     writeFileSync(file, content);
     unlinkSync(`${file}~`);
-    writeFileSync(join(fullNode.node.manifests, "control.yaml"), manifest({ name: "control" }));
-    await fullNode.runs(`control-${nodeName}`);
+    writeFileSync(join(apiNode.node.manifests, "control.yaml"), manifest({ name: "control" }));
+    await apiNode.runs(`control-${nodeName}`);
     assert.deepEqual(
-      await fullNode.containersOf(mirror),
+      await apiNode.containersOf(mirror),
       containers,
       "an editor that moves the file away restarted the pod",
     );
 
     unlinkSync(file);
-    await fullNode.isGone(mirror);
-    const remaining = await fullNode.runtime.listContainers();
+    await apiNode.isGone(mirror);
+    const remaining = await apiNode.runtime.listContainers();
     assert.deepEqual(
       remaining.filter(({ labels }) => labels["io.kubernetes.pod.name"] === mirror),
       [],

@@ -62,7 +62,7 @@ export class NodeWithApi {
       typeof o.config === "function" ? o.config(api, node) : o.config,
     );
     const flags = o.flags?.(node) ?? [];
-    const fullNode = new NodeWithApi(
+    const apiNode = new NodeWithApi(
       node,
       agent,
       api,
@@ -70,8 +70,8 @@ export class NodeWithApi {
       admin,
       o.env ?? process.env,
     );
-    fullNode.startAgent(flags);
-    return fullNode;
+    apiNode.startAgent(flags);
+    return apiNode;
   }
 
   private constructor(

@@ -26,29 +26,29 @@ const restartsOf = ({ status }: Pod) => status?.containerStatuses?.[0]?.restartC
 const isReady = ({ status }: Pod) => status?.conditions?.find(({ type }) => type === "Ready")?.status;
 
 describeOnContainerd(`an API outage of ${outageMs / 1000} s`, (version) => {
-  let fullNode: NodeWithApi;
+  let apiNode: NodeWithApi;
 
   before(async () => {
-    fullNode = await NodeWithApi.start(version);
-    await fullNode.addPod("steady");
-    await fullNode.addPod("crashes");
-    await fullNode.addPod("probed", { readinessProbe: missingFile("/tmp/fail") });
-    await fullNode.addPod("lively", { livenessProbe: missingFile("/tmp/fail") });
-    for (const name of ["steady", "crashes", "probed", "lively"]) await fullNode.runs(name);
+    apiNode = await NodeWithApi.start(version);
+    await apiNode.addPod("steady");
+    await apiNode.addPod("crashes");
+    await apiNode.addPod("probed", { readinessProbe: missingFile("/tmp/fail") });
+    await apiNode.addPod("lively", { livenessProbe: missingFile("/tmp/fail") });
+    for (const name of ["steady", "crashes", "probed", "lively"]) await apiNode.runs(name);
   });
 
   after(async () => {
-    await fullNode?.destroy();
+    await apiNode?.destroy();
   });
 
   const row = async (name: string): Promise<PodRow> => {
-    const found = (await fullNode.agent.pods())?.find((pod) => pod.name === name);
+    const found = (await apiNode.agent.pods())?.find((pod) => pod.name === name);
     assert.ok(found, `no pod ${name}`);
     return found;
   };
   const inside = async (name: string, command: string) => {
-    const [container] = await fullNode.containersOf(name);
-    await fullNode.runtime.execSync(container!.id, ["sh", "-c", command], 10);
+    const [container] = await apiNode.containersOf(name);
+    await apiNode.runtime.execSync(container!.id, ["sh", "-c", command], 10);
   };
 
   let outages = 0;
@@ -57,15 +57,15 @@ describeOnContainerd(`an API outage of ${outageMs / 1000} s`, (version) => {
     api: { stop: () => unknown; resume: () => unknown; respondsLate?: boolean },
   ) => {
     const restarts = ++outages;
-    const steady = await fullNode.containersOf("steady");
-    const lastRenewal = await fullNode.renewedAt();
+    const steady = await apiNode.containersOf("steady");
+    const lastRenewal = await apiNode.renewedAt();
     await api.stop();
     const outageEnd = Date.now() + outageMs;
     await inside("crashes", "kill -TERM 1");
     await inside("lively", "touch /tmp/fail");
     await inside("probed", restarts % 2 ? "touch /tmp/fail" : "rm /tmp/fail");
     const [ready, readiness] = restarts % 2 ? ["0/1", "False"] : ["1/1", "True"];
-    writeManifest(fullNode.node.manifests, `s${restarts}.yaml`, manifest({ name: `s${restarts}` }));
+    writeManifest(apiNode.node.manifests, `s${restarts}.yaml`, manifest({ name: `s${restarts}` }));
     await waitFor(async () => {
       for (const name of ["crashes", "lively"]) {
         const { restarts: reported, ready } = await row(name);
@@ -76,15 +76,15 @@ describeOnContainerd(`an API outage of ${outageMs / 1000} s`, (version) => {
     }, outageMs - 1000);
     await pause(outageEnd - Date.now());
     await api.resume();
-    await waitFor(() => fullNode.get("/version"));
+    await waitFor(() => apiNode.get("/version"));
     const backAt = Date.now();
     const times: string[] = [];
     const caughtUp = async (what: string, check: () => Promise<void>, withinMs = caughtUpMs) => {
       await waitFor(check, withinMs);
       times.push(`${what} ${Date.now() - backAt} ms`);
     };
-    const podIs = (name: string, check: (pod: Pod) => void) => async () => check(await fullNode.pod(name));
-    await fullNode.addPod(`new-${restarts}`);
+    const podIs = (name: string, check: (pod: Pod) => void) => async () => check(await apiNode.pod(name));
+    await apiNode.addPod(`new-${restarts}`);
     await Promise.all([
       ...["crashes", "lively"].map((name) =>
         caughtUp(
@@ -100,7 +100,7 @@ describeOnContainerd(`an API outage of ${outageMs / 1000} s`, (version) => {
         podIs("probed", (pod) => assert.equal(isReady(pod), readiness)),
       ),
       caughtUp("lease", async () => {
-        const renewedAt = await fullNode.renewedAt();
+        const renewedAt = await apiNode.renewedAt();
         assert.ok(renewedAt > lastRenewal && renewedAt >= backAt - (api.respondsLate ? requestMs : 0));
       }),
       caughtUp(
@@ -117,21 +117,21 @@ describeOnContainerd(`an API outage of ${outageMs / 1000} s`, (version) => {
         30_000,
       ),
     ]).finally(() => t.diagnostic(times.join(", ")));
-    assert.deepEqual(await fullNode.containersOf("steady"), steady);
-    assert.equal(restartsOf(await fullNode.pod("steady")), 0);
+    assert.deepEqual(await apiNode.containersOf("steady"), steady);
+    assert.equal(restartsOf(await apiNode.pod("steady")), 0);
   };
 
   test("by a kill does not affect pods: they run, are restarted and probed, and the API is updated afterwards", async (t) => {
     await outage(t, {
-      stop: () => fullNode.api.kill(),
-      resume: () => fullNode.api.start(),
+      stop: () => apiNode.api.kill(),
+      resume: () => apiNode.api.start(),
     });
   });
 
   test("by a server that accepts connections and does not respond does not affect pods either", async (t) => {
     await outage(t, {
-      stop: () => fullNode.api.signal("SIGSTOP"),
-      resume: () => fullNode.api.signal("SIGCONT"),
+      stop: () => apiNode.api.signal("SIGSTOP"),
+      resume: () => apiNode.api.signal("SIGCONT"),
       respondsLate: true,
     });
   });

@@ -12,60 +12,60 @@ import { NodeWithApi } from "./node-with-api.ts";
 const ignoresTerm = ["sh", "-c", "trap '' TERM; while true; do sleep 1; done"];
 
 describeOnContainerd("preemption for critical pods", (version) => {
-  let fullNode: NodeWithApi;
+  let apiNode: NodeWithApi;
   let millicores = 0;
 
   before(async () => {
-    fullNode = await NodeWithApi.start(version);
+    apiNode = await NodeWithApi.start(version);
     await waitFor(async () => {
-      const { status } = await fullNode.get<NodeObject>(`/api/v1/nodes/${nodeName}`);
+      const { status } = await apiNode.get<NodeObject>(`/api/v1/nodes/${nodeName}`);
       millicores = Number(/^(\d+)$/.exec(status.allocatable?.cpu ?? "")?.[1]) * 1000;
       assert.ok(millicores > 0, JSON.stringify(status.allocatable));
     });
   });
-  after(() => fullNode?.destroy());
+  after(() => apiNode?.destroy());
 
   const cpu = (part: number) => ({
     resources: { requests: { cpu: `${Math.floor(part * millicores)}m` } },
   });
   const isPreempted = (name: string) =>
     waitFor(async () => {
-      const { status } = await fullNode.pod(name);
+      const { status } = await apiNode.pod(name);
       assert.deepEqual([status?.phase, status?.reason], ["Failed", "Preempting"], JSON.stringify(status));
-      assert.deepEqual(await fullNode.containersOf(name), []);
+      assert.deepEqual(await apiNode.containersOf(name), []);
     }, 60_000);
 
   test("the agent is killed while a critical pod waits: it runs in the end, its victim does not, others keep running", async () => {
     const bound = { nodeName };
-    await fullNode.addPod("kept", cpu(0.45), bound);
-    await fullNode.addPod(
+    await apiNode.addPod("kept", cpu(0.45), bound);
+    await apiNode.addPod(
       "victim",
       { ...cpu(0.4), command: ignoresTerm },
       { ...bound, terminationGracePeriodSeconds: 8 },
     );
-    await fullNode.runs("kept", 60_000);
-    await fullNode.runs("victim", 60_000);
-    const [kept] = await fullNode.containersOf("kept");
-    const [victim] = await fullNode.containersOf("victim");
+    await apiNode.runs("kept", 60_000);
+    await apiNode.runs("victim", 60_000);
+    const [kept] = await apiNode.containersOf("kept");
+    const [victim] = await apiNode.containersOf("victim");
 
-    await fullNode.addPod("dns", cpu(0.4), { ...bound, priorityClassName: "system-node-critical" });
-    const { waits, waitForPod } = explained(fullNode.node.rootDir);
+    await apiNode.addPod("dns", cpu(0.4), { ...bound, priorityClassName: "system-node-critical" });
+    const { waits, waitForPod } = explained(apiNode.node.rootDir);
     await waits(
       "dns",
       "admission",
       /^waiting for others to terminate, lacks cpu \d+m: default\/victim \(Burstable, cpu \d+m\)$/,
     );
-    await fullNode.agent.end("SIGKILL");
+    await apiNode.agent.end("SIGKILL");
     assert.deepEqual(
-      (await fullNode.containersOf("victim")).map(({ id }) => id),
+      (await apiNode.containersOf("victim")).map(({ id }) => id),
       [victim?.id],
       "killed in the middle",
     );
 
-    fullNode.startAgent();
-    await fullNode.runs("dns", 60_000);
+    apiNode.startAgent();
+    await apiNode.runs("dns", 60_000);
     await isPreempted("victim");
-    assert.deepEqual(await fullNode.containersOf("kept"), [kept]);
+    assert.deepEqual(await apiNode.containersOf("kept"), [kept]);
     const { cause } = await waitForPod("victim", ({ failedAt }) => assert.ok(failedAt));
     assert.match(
       cause ?? "",
@@ -75,20 +75,20 @@ describeOnContainerd("preemption for critical pods", (version) => {
 
   test("a static pod preempts too, but not a critical pod", async () => {
     writeManifest(
-      fullNode.node.manifests,
+      apiNode.node.manifests,
       "static.json",
       podManifest("static", { containers: [{ name: "c", ...cpu(0.5) }] }),
     );
     await isPreempted("kept");
-    await fullNode.runs(`static-${nodeName}`, 60_000);
-    await fullNode.runs("dns");
+    await apiNode.runs(`static-${nodeName}`, 60_000);
+    await apiNode.runs("dns");
     writeManifest(
-      fullNode.node.manifests,
+      apiNode.node.manifests,
       "too-large.json",
       podManifest("too-large", { containers: [{ name: "c", ...cpu(0.5) }] }),
     );
     await waitFor(async () => {
-      const { status } = await fullNode.pod(`too-large-${nodeName}`);
+      const { status } = await apiNode.pod(`too-large-${nodeName}`);
       assert.equal(status?.reason, "UnexpectedAdmissionError", JSON.stringify(status));
     }, 60_000);
   });

@@ -20,14 +20,14 @@ const triggers = (then: string) =>
 type ContainerType = "regular" | "sidecar" | "init";
 
 describeOnContainerd("a container that restarts all containers of its pod", (version) => {
-  let fullNode: NodeWithApi;
+  let apiNode: NodeWithApi;
 
   before(async () => {
-    fullNode = await NodeWithApi.start(version);
+    apiNode = await NodeWithApi.start(version);
   });
 
   after(async () => {
-    await fullNode?.destroy();
+    await apiNode?.destroy();
   });
 
   for (const containerType of ["regular", "sidecar", "init"] as const satisfies ContainerType[])
@@ -39,7 +39,7 @@ describeOnContainerd("a container that restarts all containers of its pod", (ver
         command: triggers(containerType === "init" ? "true" : "trap 'exit 0' TERM; sleep 10000 & wait"),
         restartPolicy: containerType === "sidecar" ? "Always" : "Never",
       };
-      await fullNode.addPod(
+      await apiNode.addPod(
         `by-${containerType}`,
         containerType === "regular" ? trigger : { name: "regular", command: sleeps },
         {
@@ -55,7 +55,7 @@ describeOnContainerd("a container that restarts all containers of its pod", (ver
       // An init container exits before the regular container starts.
       const isRestarted = (name: string) => containerType !== "init" || name !== "regular";
       const restarted = await waitFor(async () => {
-        const pod = await fullNode.pod(`by-${containerType}`);
+        const pod = await apiNode.pod(`by-${containerType}`);
         assert.equal(pod.status?.phase, "Running", JSON.stringify(pod.status));
         const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
         for (const status of [...initContainerStatuses, ...containerStatuses].filter((s) =>

@@ -62,11 +62,11 @@ describe("restarts of a node that joined by bootstrap", {
     testNode = await CsiTestNode.start("2.x", {}, { flags: bootstrapFlags, join: allowJoining });
     driver = await testNode.driver(driverName, {});
     await driver.start();
-    await testNode.fullNode.addPod("plain");
+    await testNode.apiNode.addPod("plain");
     const probe = { exec: { command: ["true"] }, periodSeconds: 1 };
-    await testNode.fullNode.addPod("probed", { readinessProbe: probe });
+    await testNode.apiNode.addPod("probed", { readinessProbe: probe });
     await testNode.pod("stored", { csi: { driver: driverName } });
-    for (const name of pods) await testNode.fullNode.runs(name);
+    for (const name of pods) await testNode.apiNode.runs(name);
   });
   after(async () => {
     await testNode?.destroy();
@@ -90,7 +90,7 @@ describe("restarts of a node that joined by bootstrap", {
       const { signal, api } = scenarios[round % scenarios.length]!;
       const from = testNode.log().length;
       try {
-        const ms = await restart(signal, api, bootstrapFlags(testNode.fullNode.node));
+        const ms = await restart(signal, api, bootstrapFlags(testNode.apiNode.node));
         times.push(ms);
         t.diagnostic(`round ${round}: ${signal}, API ${api}: ready after ${ms} ms`);
         assert.ok(ms <= limit, `ready after ${ms} ms, more than ${limit} ms`);
@@ -106,7 +106,7 @@ describe("restarts of a node that joined by bootstrap", {
     reportTimes(t, times);
     const last = `last-${count}`;
     await testNode.pod(last, { csi: { driver: driverName } });
-    await testNode.fullNode.runs(last);
+    await testNode.apiNode.runs(last);
   }
 
   /** Milliseconds from when API and runtime were available until the node was ready and its driver registered. */
@@ -115,29 +115,29 @@ describe("restarts of a node that joined by bootstrap", {
     api: "up" | "down" | "starting",
     flags: readonly string[],
   ): Promise<number> {
-    const { fullNode } = testNode;
+    const { apiNode } = testNode;
     const registrations = (await driver.calls("NodeGetInfo")).length;
-    await fullNode.agent.end(signal);
+    await apiNode.agent.end(signal);
     // Times in the API are whole seconds: from now on, writes have a later time than those before.
     const endedAt = Math.floor(Date.now() / 1000) * 1000 + 1000;
     await pause(endedAt - Date.now());
-    if (api !== "up") await fullNode.api.kill();
-    fullNode.startAgent(flags);
+    if (api !== "up") await apiNode.api.kill();
+    apiNode.startAgent(flags);
     if (api === "down") await pause(downMs);
-    if (api !== "up") fullNode.api.start();
-    const agentResponds = waitFor(async () => assert.ok(await fullNode.agent.pods()));
-    const apiResponds = waitFor(() => fullNode.get("/version"));
+    if (api !== "up") apiNode.api.start();
+    const agentResponds = waitFor(async () => assert.ok(await apiNode.agent.pods()));
+    const apiResponds = waitFor(() => apiNode.get("/version"));
     await apiResponds;
     const availableAt = Date.now();
     await waitFor(async () => {
-      const { status } = await fullNode.get<{ status: { conditions: Condition[] } }>(nodePath);
+      const { status } = await apiNode.get<{ status: { conditions: Condition[] } }>(nodePath);
       const ready = status.conditions.find(({ type }) => type === "Ready");
       assert.equal(ready?.status, "True", ready?.message);
       assert.ok(
         Date.parse(ready.lastHeartbeatTime) >= endedAt,
         "the heartbeat is not of the restarted agent",
       );
-      const { spec } = await fullNode.get<{ spec: { drivers: { name: string }[] } }>(csiNodePath);
+      const { spec } = await apiNode.get<{ spec: { drivers: { name: string }[] } }>(csiNodePath);
       assert.deepEqual(
         spec.drivers.map(({ name }) => name),
         [driverName],
@@ -154,8 +154,8 @@ describe("restarts of a node that joined by bootstrap", {
 
   /** State that a restart must not change: transition times would show that a pod was not ready in the meantime. */
   async function state(): Promise<object[]> {
-    const all = await Promise.all(pods.map((name) => testNode.fullNode.pod(name)));
-    const { status } = await testNode.fullNode.get<{ status: { conditions: Condition[] } }>(nodePath);
+    const all = await Promise.all(pods.map((name) => testNode.apiNode.pod(name)));
+    const { status } = await testNode.apiNode.get<{ status: { conditions: Condition[] } }>(nodePath);
     const ready = status.conditions.find(({ type }) => type === "Ready");
     const node = { ready: ready?.status, since: ready?.lastTransitionTime };
     const ofPods = all.map(({ metadata, status }) => ({

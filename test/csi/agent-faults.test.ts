@@ -46,11 +46,11 @@ describe("a CSI driver that crashes", options, () => {
         await driver.kill();
         const what = `FailedMount: MountVolume.${step} failed for volume "pv-${name}" : rpc error: code = Unavailable`;
         await reports(name, new RegExp(what));
-        const row = (await testNode.fullNode.agent.pods())?.find((pod) => pod.name === name);
+        const row = (await testNode.apiNode.agent.pods())?.find((pod) => pod.name === name);
         assert.match(JSON.stringify(row), /waiting for volume data/);
         await driver.faults({});
         await driver.start();
-        await testNode.fullNode.runs(name);
+        await testNode.apiNode.runs(name);
         assert.equal(await testNode.inside(name, "echo hello > /data/file && cat /data/file"), "hello");
         assert.equal(testNode.mounts().filter(({ path }) => path.includes(`pv-${name}`)).length, 1);
       });
@@ -62,20 +62,20 @@ describe("a CSI driver that crashes", options, () => {
       const driver = await started(name);
       await driver.start();
       await testNode.podWithClaim(name);
-      await testNode.fullNode.runs(name);
+      await testNode.apiNode.runs(name);
       await driver.faults({ NodeUnpublishVolume: fault });
-      await testNode.fullNode.deletePod(name);
+      await testNode.apiNode.deletePod(name);
       await wasCalled(driver, "NodeUnpublishVolume");
       await driver.kill();
       const failed = new RegExp(`TearDown failed" volume="[^"]*handle-${name}".*code = Unavailable`);
       await waitFor(() => assert.match(testNode.log(), failed));
       assert.ok(
-        (await testNode.fullNode.pod(name)).metadata.deletionTimestamp,
+        (await testNode.apiNode.pod(name)).metadata.deletionTimestamp,
         "the pod was removed before its volume",
       );
       await driver.faults({});
       await driver.start();
-      await testNode.fullNode.isGone(name);
+      await testNode.apiNode.isGone(name);
       await wasCalled(driver, "NodeUnstageVolume");
       await waitFor(() =>
         assert.deepEqual(
@@ -90,8 +90,8 @@ describe("a CSI driver that crashes", options, () => {
     const driver = await started(name);
     await driver.start();
     await testNode.podWithClaim(name);
-    await testNode.fullNode.runs(name);
-    const containers = await testNode.fullNode.containersOf(name);
+    await testNode.apiNode.runs(name);
+    const containers = await testNode.apiNode.containersOf(name);
     await driver.faults({ NodeExpandVolume: "hang" });
     await testNode.patch(`/api/v1/persistentvolumes/pv-${name}`, { spec: { capacity: { storage: "2Mi" } } });
     await testNode.patch(`${claimsPath}/${name}/status`, {
@@ -103,7 +103,7 @@ describe("a CSI driver that crashes", options, () => {
     await wasCalled(driver, "NodeExpandVolume");
     await driver.kill();
     await reports(name, /FailedMount: .*Expander.NodeExpand failed to expand the volume.*code = Unavailable/);
-    const { status } = await testNode.fullNode.get<Claim>(`${claimsPath}/${name}`);
+    const { status } = await testNode.apiNode.get<Claim>(`${claimsPath}/${name}`);
     assert.equal(status.allocatedResourceStatuses?.storage, "NodeResizeInProgress");
     assert.deepEqual(
       status.conditions ?? [],
@@ -113,10 +113,10 @@ describe("a CSI driver that crashes", options, () => {
     await driver.faults({});
     await driver.start();
     await waitFor(async () => {
-      const { status } = await testNode.fullNode.get<Claim>(`${claimsPath}/${name}`);
+      const { status } = await testNode.apiNode.get<Claim>(`${claimsPath}/${name}`);
       assert.equal(status.capacity?.storage, "2Mi");
     });
     assert.equal(await testNode.inside(name, "df -k /data | tail -1 | awk '{print $2}'"), "2048");
-    assert.deepEqual(await testNode.fullNode.containersOf(name), containers);
+    assert.deepEqual(await testNode.apiNode.containersOf(name), containers);
   });
 });

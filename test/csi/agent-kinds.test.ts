@@ -65,7 +65,7 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
   });
 
   test("an inline volume is published with the pod's name and tokens, and removed with the pod", async () => {
-    const { metadata } = await testNode.fullNode.runs("inline");
+    const { metadata } = await testNode.apiNode.runs("inline");
     await testNode.inside("inline", "echo hello > /data/file");
     const [call] = await published("inline");
     const { volumeContext: context } = call!;
@@ -75,7 +75,7 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
     assert.equal(context["csi.storage.k8s.io/pod.uid"], metadata.uid);
     const tokens = JSON.parse(context["csi.storage.k8s.io/serviceAccount.tokens"] ?? "{}");
     assert.deepEqual(Object.keys(tokens), ["", "vault"]);
-    const review = await testNode.fullNode.admin.request<{
+    const review = await testNode.apiNode.admin.request<{
       status: { authenticated: boolean; user: object };
     }>({
       method: "POST",
@@ -86,14 +86,14 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
       },
     });
     assert.equal(review.status.authenticated, true, JSON.stringify(review.status));
-    await testNode.fullNode.deletePod("inline");
-    await testNode.fullNode.isGone("inline");
+    await testNode.apiNode.deletePod("inline");
+    await testNode.apiNode.isGone("inline");
     assert.equal((await driverOf("inline").calls("NodeUnpublishVolume")).length, 1);
     assert.equal((await driverOf("inline").calls("NodeStageVolume")).length, 0);
   });
 
   test("tokens are passed as secrets if the driver requests that", async () => {
-    await testNode.fullNode.runs("secretive");
+    await testNode.apiNode.runs("secretive");
     const [call] = await published("secretive");
     assert.ok(call!.secrets?.["csi.storage.k8s.io/serviceAccount.tokens"]?.includes("vault"));
     assert.equal(call!.volumeContext["csi.storage.k8s.io/serviceAccount.tokens"], undefined);
@@ -106,7 +106,7 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
       ["policy-default", "4321"],
       ["policy-default-many", "0"],
     ] as const) {
-      await testNode.fullNode.runs(pod);
+      await testNode.apiNode.runs(pod);
       assert.equal(await testNode.inside(pod, "stat -c %g /data"), gid, pod);
       const group = (await published(pod.replace("-many", ""))).map(({ volumeCapability: c }) => c.mount);
       assert.ok(group.every((mount) => !mount?.volumeMountGroup));
@@ -114,7 +114,7 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
   });
 
   test("a driver that applies fsGroup itself gets the group, and the agent does not change files", async () => {
-    await testNode.fullNode.runs("group");
+    await testNode.apiNode.runs("group");
     const [call] = await published("group");
     assert.equal(call!.volumeCapability.mount?.volumeMountGroup, "4321");
     const [stage] = await driverOf("group").calls("NodeStageVolume");
@@ -123,7 +123,7 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
   });
 
   test("a container can write to a block device, which is kept after kill -9 of the agent and removed with its pod", async () => {
-    await testNode.fullNode.runs("block");
+    await testNode.apiNode.runs("block");
     assert.match(await testNode.inside("block", "stat -c %F /dev/xdisk"), /^block special/);
     await testNode.inside("block", "echo -n hello | dd of=/dev/xdisk conv=fsync 2>/dev/null");
     const before = testNode.mounts();
@@ -133,7 +133,7 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
       (await driverOf("block").calls()).filter(({ method }) => /stage|publish/i.test(method));
     const called = (await calls()).length;
     await testNode.restartAgent();
-    await testNode.fullNode.runs("block");
+    await testNode.apiNode.runs("block");
     await waitFor(async () =>
       assert.match(
         await testNode.request("/metrics"),
@@ -143,8 +143,8 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
     assert.deepEqual(testNode.mounts(), before);
     assert.equal((await calls()).length, called);
     assert.equal(await testNode.inside("block", "dd if=/dev/xdisk bs=5 count=1 2>/dev/null"), "hello");
-    await testNode.fullNode.deletePod("block");
-    await testNode.fullNode.isGone("block");
+    await testNode.apiNode.deletePod("block");
+    await testNode.apiNode.isGone("block");
     await waitFor(() => assert.deepEqual(of(testNode.mounts()), []));
     const methods = (await calls()).map(({ method }) => method);
     assert.deepEqual(methods.slice(called), ["NodeUnpublishVolume", "NodeUnstageVolume"]);

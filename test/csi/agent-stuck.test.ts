@@ -32,12 +32,12 @@ describe("a CSI driver that never responds", { skip: available === true ? false 
       names.map(async (name) => {
         const began = Date.now();
         await testNode.pod(name, { csi: { driver: "good.example.com" } });
-        await testNode.fullNode.runs(name, 60_000);
+        await testNode.apiNode.runs(name, 60_000);
         return Date.now() - began;
       }),
     );
-    for (const name of names) await testNode.fullNode.deletePod(name);
-    for (const name of names) await testNode.fullNode.isGone(name);
+    for (const name of names) await testNode.apiNode.deletePod(name);
+    for (const name of names) await testNode.apiNode.isGone(name);
     return times.sort((a, b) => a - b)[podsPerRound >> 1]!;
   };
   /** The faster of two rounds: other load may slow down one of them. */
@@ -49,7 +49,7 @@ describe("a CSI driver that never responds", { skip: available === true ? false 
 
     // One pod has its volume already, and its stats hang. The others hang at each step.
     await testNode.pod("measured", { csi: { driver: "stuck.example.com" } });
-    await testNode.fullNode.runs("measured");
+    await testNode.apiNode.runs("measured");
     const hang = Object.fromEntries(
       ["NodeStageVolume", "NodePublishVolume", "NodeUnpublishVolume", "NodeGetVolumeStats"].map((method) => [
         method,
@@ -85,12 +85,12 @@ describe("a CSI driver that never responds", { skip: available === true ? false 
     assert.ok((await stuck.calls("NodeGetVolumeStats")).length > 0);
     await (await testNode.driver("late.example.com", {})).start();
     await testNode.pod("late", { csi: { driver: "late.example.com" } });
-    await testNode.fullNode.runs("late");
+    await testNode.apiNode.runs("late");
 
     // They can be deleted although no volume existed yet: the driver has to confirm that.
     await stuck.faults({});
     await stuck.kill();
     await stuck.start();
-    for (let i = 0; i < stuckPods; i++) await testNode.fullNode.runs(`stuck-${i}`);
+    for (let i = 0; i < stuckPods; i++) await testNode.apiNode.runs(`stuck-${i}`);
   });
 });

@@ -43,7 +43,7 @@ interface NodeObject {
 describe("the lifecycle of a CSI volume on a node", { skip: available === true ? false : available }, () => {
   let testNode: CsiTestNode;
   let driver: DriverProcess;
-  const node = () => testNode.fullNode.get<NodeObject>(`/api/v1/nodes/${nodeName}`);
+  const node = () => testNode.apiNode.get<NodeObject>(`/api/v1/nodes/${nodeName}`);
   const count = async (method: string) => (await driver.calls(method)).length;
 
   before(async () => {
@@ -61,7 +61,7 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
 
   test("a registered driver is added to the CSINode object, the topology labels and the node ID annotation", async () => {
     const own = await waitFor(async () => {
-      const csiNode = await testNode.fullNode.get<{
+      const csiNode = await testNode.apiNode.get<{
         metadata: NodeObject["metadata"];
         spec: { drivers: object[] };
       }>(`/apis/storage.k8s.io/v1/csinodes/${nodeName}`);
@@ -94,11 +94,11 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
       return found;
     });
     assert.equal(names.length, 1);
-    const [row] = (await testNode.fullNode.agent.pods()) ?? [];
+    const [row] = (await testNode.apiNode.agent.pods()) ?? [];
     assert.match(JSON.stringify(row), /waiting for volume data/);
     assert.equal(await count("NodeStageVolume"), 0);
     await testNode.attach(driverName, { attached: true, attachmentMetadata: { device: "sdx" } });
-    await testNode.fullNode.runs("data");
+    await testNode.apiNode.runs("data");
     const [stage] = await driver.calls("NodeStageVolume");
     assert.deepEqual(stage?.request.publishContext, { device: "sdx" });
     const [publish] = await driver.calls("NodePublishVolume");
@@ -120,7 +120,7 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
       },
     });
     await waitFor(async () => {
-      const { status } = await testNode.fullNode.get<Claim>(`${claimsPath}/data`);
+      const { status } = await testNode.apiNode.get<Claim>(`${claimsPath}/data`);
       assert.equal(status.capacity?.storage, "3Mi");
       assert.deepEqual(status.conditions ?? [], []);
     });
@@ -183,13 +183,13 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
       assert.equal((await testNode.attach(full, { attached: false, attachError })).length, 1);
     });
     await waitFor(async () => {
-      const { spec } = await testNode.fullNode.get<{
+      const { spec } = await testNode.apiNode.get<{
         spec: { drivers: { name: string; allocatable?: { count: number } }[] };
       }>(`/apis/storage.k8s.io/v1/csinodes/${nodeName}`);
       assert.equal(spec.drivers.find(({ name }) => name === full)?.allocatable?.count, 1);
     });
     const { status } = await waitFor(async () => {
-      const pod = await testNode.fullNode.pod("full");
+      const pod = await testNode.apiNode.pod("full");
       assert.equal(pod.status?.phase, "Failed");
       return pod;
     }, 180_000);
@@ -206,28 +206,28 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
       await testNode.request("/metrics"),
       /^kubelet_admission_rejections_total\{reason="VolumeAttachmentLimitExceeded"\} 1$/m,
     );
-    await testNode.fullNode.deletePod("full");
-    await testNode.fullNode.isGone("full");
+    await testNode.apiNode.deletePod("full");
+    await testNode.apiNode.isGone("full");
   });
 
   test("after kill -9 of the agent all mounts are kept, no volume is staged or published again, and all are unmounted with the pod", async () => {
     const before = testNode.mounts();
-    const containers = await testNode.fullNode.containersOf("data");
+    const containers = await testNode.apiNode.containersOf("data");
     assert.equal(before.length, 2, JSON.stringify(before));
     const calls = async () => [await count("NodeStageVolume"), await count("NodePublishVolume")];
     const called = await calls();
     await testNode.restartAgent();
-    await testNode.fullNode.runs("data");
+    await testNode.apiNode.runs("data");
     await waitFor(async () =>
       assert.match(await testNode.request("/metrics"), /^volume_manager_total_volumes\{.*actual/m),
     );
     assert.deepEqual(testNode.mounts(), before);
-    assert.deepEqual(await testNode.fullNode.containersOf("data"), containers);
+    assert.deepEqual(await testNode.apiNode.containersOf("data"), containers);
     assert.deepEqual(await calls(), called);
     assert.deepEqual((await node()).status.volumesInUse, [unique], "the volume is not reported as in use");
 
-    await testNode.fullNode.deletePod("data");
-    await testNode.fullNode.isGone("data");
+    await testNode.apiNode.deletePod("data");
+    await testNode.apiNode.isGone("data");
     await waitFor(() => assert.deepEqual(testNode.mounts(), []));
     assert.equal(await count("NodeUnpublishVolume"), 1);
     await waitFor(async () => assert.equal(await count("NodeUnstageVolume"), 1));

@@ -31,7 +31,7 @@ const mergePatch = "application/merge-patch+json";
 
 /** A real agent with a real containerd and the embedded API, and CSI drivers as separate processes. */
 export class CsiTestNode {
-  readonly fullNode: NodeWithApi;
+  readonly apiNode: NodeWithApi;
   readonly #port: number;
   readonly #drivers: DriverProcess[] = [];
 
@@ -41,7 +41,7 @@ export class CsiTestNode {
     more: Pick<NodeWithApiOptions, "flags" | "join"> = {},
   ): Promise<CsiTestNode> {
     const [port, readOnlyPort] = [await freePort(), await freePort()];
-    const fullNode = await NodeWithApi.start(containerd, {
+    const apiNode = await NodeWithApi.start(containerd, {
       config: {
         ...{ enableServer: true, address: "127.0.0.1", port, readOnlyPort },
         // Pods are synced this often, and notice changes of their PVCs.
@@ -50,16 +50,16 @@ export class CsiTestNode {
       },
       ...more,
     });
-    return new CsiTestNode(fullNode, readOnlyPort);
+    return new CsiTestNode(apiNode, readOnlyPort);
   }
 
-  private constructor(fullNode: NodeWithApi, port: number) {
-    this.fullNode = fullNode;
+  private constructor(apiNode: NodeWithApi, port: number) {
+    this.apiNode = apiNode;
     this.#port = port;
   }
 
   get rootDir(): string {
-    return this.fullNode.node.rootDir;
+    return this.apiNode.node.rootDir;
   }
 
   /** Creates a driver and its CSIDriver object, but does not start it. */
@@ -111,7 +111,7 @@ export class CsiTestNode {
     volume: object,
     { container = {}, spec = {} }: { container?: Partial<Container>; spec?: Partial<PodSpec> } = {},
   ): Promise<Pod> {
-    return this.fullNode.addPod(
+    return this.apiNode.addPod(
       name,
       { volumeMounts: [{ name: "data", mountPath: "/data" }], ...container },
       { volumes: [{ name: "data", ...volume }], ...spec },
@@ -124,8 +124,8 @@ export class CsiTestNode {
 
   /** The output of a command in the pod's container. */
   async inside(name: string, command: string): Promise<string> {
-    const [container] = await this.fullNode.containersOf(name);
-    const { stdout, stderr, exitCode } = await this.fullNode.runtime.execSync(
+    const [container] = await this.apiNode.containersOf(name);
+    const { stdout, stderr, exitCode } = await this.apiNode.runtime.execSync(
       container!.id,
       ["sh", "-c", command],
       10,
@@ -135,7 +135,7 @@ export class CsiTestNode {
   }
 
   async events(pod: string): Promise<string[]> {
-    const { items } = await this.fullNode.get<{
+    const { items } = await this.apiNode.get<{
       items: { reason: string; message: string; involvedObject: { name: string } }[];
     }>("/api/v1/namespaces/default/events");
     return items
@@ -145,7 +145,7 @@ export class CsiTestNode {
 
   /** Marks each volume of the driver that is to be attached as attached, as a driver's attacher would. */
   async attach(driver: string, status: object = { attached: true }): Promise<string[]> {
-    const { items } = await this.fullNode.get<{ items: Attachment[] }>(attachmentsPath);
+    const { items } = await this.apiNode.get<{ items: Attachment[] }>(attachmentsPath);
     const names = items.filter(({ spec }) => spec.attacher === driver).map(({ metadata }) => metadata.name);
     for (const name of names) await this.patch(`${attachmentsPath}/${name}/status`, { status });
     return names;
@@ -172,23 +172,23 @@ export class CsiTestNode {
 
   /** kill -9 of the agent; resolves when a new one has started. */
   async restartAgent(): Promise<void> {
-    await this.fullNode.agent.end("SIGKILL");
-    this.fullNode.startAgent();
+    await this.apiNode.agent.end("SIGKILL");
+    this.apiNode.startAgent();
     await waitFor(async () => {
-      if (!(await this.fullNode.agent.pods())) throw new Error("the agent has not started yet");
+      if (!(await this.apiNode.agent.pods())) throw new Error("the agent has not started yet");
     });
   }
 
   create(path: string, body: object): Promise<unknown> {
-    return this.fullNode.admin.request({ method: "POST", path, body });
+    return this.apiNode.admin.request({ method: "POST", path, body });
   }
 
   patch(path: string, body: object): Promise<unknown> {
-    return this.fullNode.admin.request({ method: "PATCH", path, body, contentType: mergePatch });
+    return this.apiNode.admin.request({ method: "PATCH", path, body, contentType: mergePatch });
   }
 
   log(): string {
-    return readFileSync(this.fullNode.agent.logFile, "utf8");
+    return readFileSync(this.apiNode.agent.logFile, "utf8");
   }
 
   async destroy(): Promise<void> {
@@ -198,6 +198,6 @@ export class CsiTestNode {
     const files = all.filter((path) => existsSync(path)).map((path) => readFileSync(path, "utf8").trim());
     for (const file of files.filter((path) => path.startsWith(`${dirname(this.rootDir)}/`)))
       await detachLoopDevice(file).catch(() => {});
-    await this.fullNode.destroy();
+    await this.apiNode.destroy();
   }
 }

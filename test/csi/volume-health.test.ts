@@ -24,7 +24,7 @@ describe("health of CSI volumes", { skip }, () => {
             await testNode.claim(driver, name);
             await testNode.podWithClaim(name);
           }
-          for (const name of ["normal", "abnormal"]) await testNode.fullNode.runs(name, 60_000);
+          for (const name of ["normal", "abnormal"]) await testNode.apiNode.runs(name, 60_000);
           const health = await waitFor(async () => {
             const { pods } = JSON.parse(await testNode.request("/stats/summary")) as Summary;
             const volumes = new Map(

@@ -22,19 +22,19 @@ interface NodeObject {
 }
 
 describeOnContainerd("device plugins", (version) => {
-  let fullNode: NodeWithApi;
+  let apiNode: NodeWithApi;
   const plugins: PluginProcess[] = [];
 
   before(async () => {
-    fullNode = await NodeWithApi.start(version);
+    apiNode = await NodeWithApi.start(version);
   });
   after(async () => {
     for (const plugin of plugins) await plugin.kill();
-    await fullNode?.destroy();
+    await apiNode?.destroy();
   });
 
   const plugin = (resource: string, settings: PluginSettings, isInRegistry = false) => {
-    const { rootDir } = fullNode.node;
+    const { rootDir } = apiNode.node;
     const name = resource.replace("/", "-");
     const created = new PluginProcess(
       {
@@ -48,23 +48,23 @@ describeOnContainerd("device plugins", (version) => {
   };
   const amounts = (resource: string, capacity: string, allocatable: string) =>
     waitFor(async () => {
-      const { status } = await fullNode.get<NodeObject>(`/api/v1/nodes/${nodeName}`);
+      const { status } = await apiNode.get<NodeObject>(`/api/v1/nodes/${nodeName}`);
       assert.deepEqual([status.capacity[resource], status.allocatable[resource]], [capacity, allocatable]);
     });
   const inside = async (name: string, command: string) => {
-    const [container] = await fullNode.containersOf(name);
+    const [container] = await apiNode.containersOf(name);
     assert.ok(container, `${name} runs`);
-    const { stdout } = await fullNode.runtime.execSync(container.id, ["sh", "-c", command], 10);
+    const { stdout } = await apiNode.runtime.execSync(container.id, ["sh", "-c", command], 10);
     return Buffer.from(stdout).toString().trim();
   };
   const failed = (name: string) =>
     waitFor(async () => {
-      const { status } = await fullNode.pod(name);
+      const { status } = await apiNode.pod(name);
       assert.equal(status?.phase, "Failed");
       return status;
     });
   const explained = async (name: string) => {
-    const socketPath = join(fullNode.node.rootDir, "kubelet.sock");
+    const socketPath = join(apiNode.node.rootDir, "kubelet.sock");
     const response = await get({ socketPath, path: "/explain" });
     const { pods } = JSON.parse(response?.body ?? "{}") as {
       pods: { name: string; cause: string | null; waitsFor: { text: string } | null }[];
@@ -72,7 +72,7 @@ describeOnContainerd("device plugins", (version) => {
     return pods.find((pod) => pod.name === name);
   };
   const health = async (name: string) =>
-    (await fullNode.pod(name)).status?.containerStatuses?.[0]?.allocatedResourcesStatus;
+    (await apiNode.pod(name)).status?.containerStatuses?.[0]?.allocatedResourcesStatus;
 
   test("a pod gets device, environment, mount and annotation, and PodResources and the checkpoint agree", async () => {
     const gpus = plugin(gpu, {
@@ -82,23 +82,23 @@ describeOnContainerd("device plugins", (version) => {
     await gpus.start();
     await amounts(gpu, "3", "2");
     await writeFile(join(gpus.options.stateDir, "mount/file"), "from the plugin");
-    const { metadata } = await fullNode.addPod("one", limits({ [gpu]: "1" }));
-    await fullNode.runs("one");
+    const { metadata } = await apiNode.addPod("one", limits({ [gpu]: "1" }));
+    await apiNode.runs("one");
     const id = await inside("one", "echo $GPU_DEVICES");
     assert.match(id, /^[ab]$/);
     assert.equal(
       await inside("one", `test -c /dev/gpu-${id} && echo ok > /dev/gpu-${id} && cat /plugin/gpu/file`),
       "from the plugin",
     );
-    const [container] = await fullNode.containersOf("one");
-    const { annotations } = await fullNode.runtime
+    const [container] = await apiNode.containersOf("one");
+    const { annotations } = await apiNode.runtime
       .containerStatus(container!.id)
       .then(({ status }) => status!);
     assert.equal(annotations["devices.test/gpu"], id);
     const expected = { [`one/c/${gpu}`]: id };
-    assert.deepEqual(await podResources(fullNode.node.rootDir), expected);
+    assert.deepEqual(await podResources(apiNode.node.rootDir), expected);
     assert.deepEqual(
-      await checkpointed(fullNode.node.rootDir, (uid) => (uid === metadata.uid ? "one" : uid)),
+      await checkpointed(apiNode.node.rootDir, (uid) => (uid === metadata.uid ? "one" : uid)),
       expected,
     );
     assert.equal((await gpus.calls("PreStartContainer")).length, 1);
@@ -123,7 +123,7 @@ describeOnContainerd("device plugins", (version) => {
   });
 
   test("a pod that needs more devices than are free is rejected, and the explanation names their users", async () => {
-    await fullNode.addPod("many", limits({ [gpu]: "3" }), { nodeName });
+    await apiNode.addPod("many", limits({ [gpu]: "3" }), { nodeName });
     const { reason, message } = await failed("many");
     assert.deepEqual(
       [reason, message],
@@ -143,8 +143,8 @@ describeOnContainerd("device plugins", (version) => {
     const nics = plugin(nic, { devices: [{ id: "x" }, { id: "y" }, { id: "z" }], preferred: true }, true);
     await nics.start();
     await amounts(nic, "3", "3");
-    await fullNode.addPod("two", limits({ [nic]: "2", [gpu]: "1" }));
-    await fullNode.runs("two");
+    await apiNode.addPod("two", limits({ [nic]: "2", [gpu]: "1" }));
+    await apiNode.runs("two");
     assert.deepEqual((await inside("two", "echo $NIC_DEVICES; ls /dev")).match(/nic-./g), ["nic-y", "nic-z"]);
     await nics.kill();
     await amounts(nic, "3", "0");
@@ -156,7 +156,7 @@ describeOnContainerd("device plugins", (version) => {
     const nics = plugins[1];
     assert.ok(nics);
     await nics.configure({ faults: { Allocate: "fail" } });
-    await fullNode.addPod("broken", limits({ [nic]: "1" }));
+    await apiNode.addPod("broken", limits({ [nic]: "1" }));
     const { reason, message } = await failed("broken");
     assert.deepEqual(
       [reason, message],
@@ -166,14 +166,14 @@ describeOnContainerd("device plugins", (version) => {
       ],
     );
     await nics.configure({ faults: { Allocate: "hang" } });
-    await fullNode.addPod("stuck", limits({ [nic]: "1" }));
+    await apiNode.addPod("stuck", limits({ [nic]: "1" }));
     await waitFor(async () => assert.equal((await nics.calls("Allocate")).length, 3));
     assert.match(
       (await explained("stuck"))?.waitsFor?.text ?? "",
       /waiting for devices, vendor\.example\/nic: 3 of 3 devices healthy, 2 in use/,
     );
-    await fullNode.addPod("three", limits({ [gpu]: "1" }));
-    await fullNode.runs("three");
+    await apiNode.addPod("three", limits({ [gpu]: "1" }));
+    await apiNode.runs("three");
     await nics.kill();
     assert.match((await failed("stuck")).message ?? "", /Allocate failed due to .*, which is unexpected/);
     await nics.configure({ faults: {} });
@@ -182,24 +182,24 @@ describeOnContainerd("device plugins", (version) => {
   });
 
   test("a restart of the agent does not affect running pods, and they keep their devices", async () => {
-    const before = await fullNode.running();
-    const allocations = await podResources(fullNode.node.rootDir);
+    const before = await apiNode.running();
+    const allocations = await podResources(apiNode.node.rootDir);
     assert.equal(Object.keys(allocations).length, 4);
-    await fullNode.agent.end("SIGKILL");
-    fullNode.startAgent();
-    await waitFor(async () => assert.deepEqual(await podResources(fullNode.node.rootDir), allocations));
+    await apiNode.agent.end("SIGKILL");
+    apiNode.startAgent();
+    await waitFor(async () => assert.deepEqual(await podResources(apiNode.node.rootDir), allocations));
     await amounts(gpu, "3", "3");
     await amounts(nic, "3", "3");
-    await fullNode.addPod("late", limits({ [gpu]: "1" }), { nodeName });
+    await apiNode.addPod("late", limits({ [gpu]: "1" }), { nodeName });
     assert.equal((await failed("late")).reason, "UnexpectedAdmissionError");
-    await fullNode.deletePod("one");
-    await fullNode.isGone("one");
-    await fullNode.addPod("next", limits({ [gpu]: "1" }));
-    await fullNode.runs("next");
+    await apiNode.deletePod("one");
+    await apiNode.isGone("one");
+    await apiNode.addPod("next", limits({ [gpu]: "1" }));
+    await apiNode.runs("next");
     const ids = (list: { id: string; pod: string }[]) =>
       list.filter(({ pod }) => pod !== "one" && pod !== "next").map(({ id }) => id);
-    assert.deepEqual(new Set(ids(await fullNode.running())), new Set(ids(before)));
-    const used = Object.entries(await podResources(fullNode.node.rootDir))
+    assert.deepEqual(new Set(ids(await apiNode.running())), new Set(ids(before)));
+    const used = Object.entries(await podResources(apiNode.node.rootDir))
       .filter(([key]) => key.endsWith(gpu))
       .map(([, list]) => list);
     assert.equal(new Set(used).size, 3, `each has its own: ${used}`);

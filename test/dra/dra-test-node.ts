@@ -20,7 +20,7 @@ export const claimsPath = `${resourceApi}/namespaces/default/resourceclaims`;
 
 /** A real agent with a real containerd 2.x and the embedded API, and DRA drivers as separate processes. */
 export class DraTestNode {
-  readonly fullNode: NodeWithApi;
+  readonly apiNode: NodeWithApi;
   readonly #port: number;
   readonly #drivers: DriverProcess[] = [];
 
@@ -30,13 +30,13 @@ export class DraTestNode {
     return new DraTestNode(await NodeWithApi.start("2.x", { config }), readOnlyPort);
   }
 
-  private constructor(fullNode: NodeWithApi, port: number) {
-    this.fullNode = fullNode;
+  private constructor(apiNode: NodeWithApi, port: number) {
+    this.apiNode = apiNode;
     this.#port = port;
   }
 
   get rootDir(): string {
-    return this.fullNode.node.rootDir;
+    return this.apiNode.node.rootDir;
   }
 
   /** Creates a driver with a device class of its name, but does not start it. */
@@ -55,7 +55,7 @@ export class DraTestNode {
 
   /** Another instance of a driver. */
   instance(name: string, devices: readonly string[], more: Partial<DraDriverOptions> = {}): DriverProcess {
-    const { node, api } = this.fullNode;
+    const { node, api } = this.apiNode;
     const runDir = dirname(node.endpoint.replace("unix://", ""));
     const driver = new DriverProcess({
       ...{ name, nodeName, devices, kubeconfig: join(api.dir, "kubeconfig") },
@@ -90,7 +90,7 @@ export class DraTestNode {
     { container = {}, spec = {} }: { container?: Partial<Container>; spec?: Partial<PodSpec> } = {},
   ): Promise<Pod> {
     const resources = { claims: claims.map((claim) => ({ name: claim.name })) };
-    return this.fullNode.addPod(name, { resources, ...container }, { resourceClaims: claims, ...spec });
+    return this.apiNode.addPod(name, { resources, ...container }, { resourceClaims: claims, ...spec });
   }
 
   /** Binds a pod as a scheduler does that allocates a device to an extended resource of its container: by a claim that the pod's status names. */
@@ -129,18 +129,18 @@ export class DraTestNode {
 
   /** The environment of the pod's container that CDI specifications have set. */
   async devices(name: string): Promise<string[]> {
-    const [container] = await this.fullNode.containersOf(name);
-    const { stdout } = await this.fullNode.runtime.execSync(container!.id, ["env"], 10);
+    const [container] = await this.apiNode.containersOf(name);
+    const { stdout } = await this.apiNode.runtime.execSync(container!.id, ["env"], 10);
     const lines = Buffer.from(stdout).toString().split("\n");
     return lines.filter((line) => line.startsWith("DEVICE_")).sort((a, b) => (a < b ? -1 : 1));
   }
 
   claims(): Promise<ResourceClaim[]> {
-    return this.fullNode.get<{ items: ResourceClaim[] }>(claimsPath).then(({ items }) => items);
+    return this.apiNode.get<{ items: ResourceClaim[] }>(claimsPath).then(({ items }) => items);
   }
 
   async events(pod: string): Promise<string[]> {
-    const { items } = await this.fullNode.get<{
+    const { items } = await this.apiNode.get<{
       items: { reason: string; message: string; involvedObject: { name: string } }[];
     }>("/api/v1/namespaces/default/events");
     return items
@@ -187,23 +187,23 @@ export class DraTestNode {
 
   /** kill -9 of the agent; resolves when a new one has started. */
   async restartAgent(): Promise<void> {
-    await this.fullNode.agent.end("SIGKILL");
-    this.fullNode.startAgent();
-    await waitFor(async () => assert.ok(await this.fullNode.agent.pods(), "the agent has not started yet"));
+    await this.apiNode.agent.end("SIGKILL");
+    this.apiNode.startAgent();
+    await waitFor(async () => assert.ok(await this.apiNode.agent.pods(), "the agent has not started yet"));
   }
 
   create(path: string, body: object): Promise<unknown> {
-    return this.fullNode.admin.request({ method: "POST", path, body });
+    return this.apiNode.admin.request({ method: "POST", path, body });
   }
 
   /** Applies a JSON merge patch. */
   patch(path: string, body: object): Promise<unknown> {
     const contentType = "application/merge-patch+json";
-    return this.fullNode.admin.request({ method: "PATCH", path, body, contentType });
+    return this.apiNode.admin.request({ method: "PATCH", path, body, contentType });
   }
 
   async destroy(): Promise<void> {
     for (const driver of this.#drivers) await driver.kill();
-    await this.fullNode.destroy();
+    await this.apiNode.destroy();
   }
 }

@@ -70,7 +70,7 @@ for (const { count, named } of rounds("DRA_KILL_ROUNDS", 4, 30))
       return name;
     };
     const removePod = async (name: string) => {
-      await node.fullNode.deletePod(name);
+      await node.apiNode.deletePod(name);
       pods.delete(name);
     };
     /** Kills the victim as soon as the driver has received the call, or has done its work. */
@@ -84,7 +84,7 @@ for (const { count, named } of rounds("DRA_KILL_ROUNDS", 4, 30))
         else assert.ok((await driver.executed()).length > executed);
       });
       if (victim === "driver") await driver.kill();
-      else await node.fullNode.agent.end("SIGKILL");
+      else await node.apiNode.agent.end("SIGKILL");
       await driver.faults({});
       if (victim === "driver") await driver.start();
       else await node.restartAgent();
@@ -127,12 +127,12 @@ for (const { count, named } of rounds("DRA_KILL_ROUNDS", 4, 30))
           // Only the last user of a claim has it unprepared.
           for (const other of before) if (other !== pod && pods.get(other) === claim) await removePod(other);
           await killDuring(round, () => removePod(pod));
-          await node.fullNode.isGone(pod);
-          await node.fullNode.admin.request({ method: "DELETE", path: `${claimsPath}/${claim}` });
+          await node.apiNode.isGone(pod);
+          await node.apiNode.admin.request({ method: "DELETE", path: `${claimsPath}/${claim}` });
         }
         const [first] = pods.keys();
         if (round.shares && first !== undefined && pods.size < 4) await addPod(pods.get(first)!);
-        for (const pod of pods.keys()) await node.fullNode.runs(pod);
+        for (const pod of pods.keys()) await node.apiNode.runs(pod);
         try {
           await waitFor(check);
         } catch (error) {

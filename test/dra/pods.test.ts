@@ -23,7 +23,7 @@ describe("pods with resource claims", options, () => {
     await node.template("template", "template.example.com");
     await driver.start();
     await node.pod("template", [{ name: "device", resourceClaimTemplateName: "template" }]);
-    const { status, metadata } = await node.fullNode.runs("template");
+    const { status, metadata } = await node.apiNode.runs("template");
     assert.deepEqual(await node.devices("template"), ["DEVICE_GPU=gpu-0"]);
     const [generated] = status?.resourceClaimStatuses ?? [];
     assert.match(generated?.resourceClaimName ?? "", /^template-device-/);
@@ -36,8 +36,8 @@ describe("pods with resource claims", options, () => {
     const inUse = 'dra_resource_claims_in_use{driver_name="template.example.com"}';
     await waitFor(async () => assert.deepEqual(await node.metric(inUse), [`${inUse} 1`]));
     assert.equal((await driver.calls("NodePrepareResources")).length, 1);
-    await node.fullNode.deletePod("template");
-    await node.fullNode.isGone("template");
+    await node.apiNode.deletePod("template");
+    await node.apiNode.isGone("template");
     assert.deepEqual(await driver.prepared(), []);
     assert.equal(
       (await node.checkpoint()).find((one) => one.uid === uid),
@@ -55,16 +55,16 @@ describe("pods with resource claims", options, () => {
     await driver.start();
     const claims = [{ name: "device", resourceClaimName: "shared" }];
     await Promise.all([node.pod("shared-a", claims), node.pod("shared-b", claims)]);
-    await Promise.all([node.fullNode.runs("shared-a"), node.fullNode.runs("shared-b")]);
+    await Promise.all([node.apiNode.runs("shared-a"), node.apiNode.runs("shared-b")]);
     assert.equal((await driver.calls("NodePrepareResources")).length, 1);
     for (const name of ["shared-a", "shared-b"])
       assert.deepEqual(await node.devices(name), ["DEVICE_GPU=gpu-0"]);
-    await node.fullNode.deletePod("shared-a");
-    await node.fullNode.isGone("shared-a");
+    await node.apiNode.deletePod("shared-a");
+    await node.apiNode.isGone("shared-a");
     assert.equal((await driver.prepared()).length, 1);
     assert.deepEqual(await driver.calls("NodeUnprepareResources"), []);
-    await node.fullNode.deletePod("shared-b");
-    await node.fullNode.isGone("shared-b");
+    await node.apiNode.deletePod("shared-b");
+    await node.apiNode.isGone("shared-b");
     assert.deepEqual(await driver.prepared(), []);
     await waitFor(async () => {
       const claim = (await node.claims()).find((one) => one.metadata?.name === "shared");
@@ -77,17 +77,17 @@ describe("pods with resource claims", options, () => {
     await driver.start();
     await node.claim("late", "late.example.com");
     await waitFor(async () => {
-      const { items } = await node.fullNode.get<{ items: { spec: { driver: string } }[] }>(
+      const { items } = await node.apiNode.get<{ items: { spec: { driver: string } }[] }>(
         `${resourceApi}/resourceslices`,
       );
       assert.ok(items.some(({ spec }) => spec.driver === "late.example.com"));
     });
     await waitFor(() =>
-      assert.match(node.fullNode.agent.log(), /Plugin registered" plugin="late\.example\.com"/),
+      assert.match(node.apiNode.agent.log(), /Plugin registered" plugin="late\.example\.com"/),
     );
     await driver.stop();
     await waitFor(() =>
-      assert.match(node.fullNode.agent.log(), /Deregistered plugin" plugin="late\.example\.com"/),
+      assert.match(node.apiNode.agent.log(), /Deregistered plugin" plugin="late\.example\.com"/),
     );
     await node.pod("late", [{ name: "device", resourceClaimName: "late" }]);
     const message =
@@ -97,7 +97,7 @@ describe("pods with resource claims", options, () => {
       /^ResourceClaim late: waiting for DRA driver late\.example\.com to register: .*DRA driver late\.example\.com is not registered$/;
     await explained(node.rootDir).waitForPod("late", (pod) => assert.match(pod.cause ?? "", cause), 60_000);
     await driver.start();
-    await node.fullNode.runs("late");
+    await node.apiNode.runs("late");
     assert.deepEqual(await node.devices("late"), ["DEVICE_GPU=gpu-0"]);
   });
 
@@ -109,8 +109,8 @@ describe("pods with resource claims", options, () => {
     await node.pod("failing", [{ name: "device", resourceClaimName: "failing" }]);
     const message = /NodePrepareResources failed for ResourceClaim failing: no such firmware/;
     await waitFor(async () => assert.match((await node.events("failing")).join("\n"), message));
-    await node.fullNode.deletePod("failing");
-    await node.fullNode.isGone("failing");
+    await node.apiNode.deletePod("failing");
+    await node.apiNode.isGone("failing");
     assert.equal(
       (await node.checkpoint()).find(({ name }) => name === "failing"),
       undefined,
@@ -128,9 +128,9 @@ describe("pods with resource claims", options, () => {
     const text = /waiting for DRA driver stuck\.example\.com to prepare ResourceClaim stuck/;
     await explained(node.rootDir).waits("stuck", "claims", text, 60_000);
     await node.pod("other", [{ name: "device", resourceClaimName: "other" }]);
-    await node.fullNode.runs("other");
-    await node.fullNode.deletePod("stuck");
-    await node.fullNode.isGone("stuck");
+    await node.apiNode.runs("other");
+    await node.apiNode.deletePod("stuck");
+    await node.apiNode.isGone("stuck");
     assert.equal(
       (await node.checkpoint()).find(({ name }) => name === "stuck"),
       undefined,
@@ -143,19 +143,19 @@ describe("pods with resource claims", options, () => {
     await first.start();
     await node.claim("rolling-a", name);
     await node.pod("rolling-a", [{ name: "device", resourceClaimName: "rolling-a" }]);
-    await node.fullNode.runs("rolling-a");
+    await node.apiNode.runs("rolling-a");
     const second = node.instance(name, ["gpu-0", "gpu-1"], {
       endpoint: `${first.options.endpoint}.2`,
       registrationSocket: first.options.registrationSocket.replace("-reg", "-2-reg"),
     });
     await second.start();
-    await waitFor(() => assert.match(node.fullNode.agent.log(), /Plugin registered.*rolling.*dra\.sock\.2/));
+    await waitFor(() => assert.match(node.apiNode.agent.log(), /Plugin registered.*rolling.*dra\.sock\.2/));
     await node.claim("rolling-b", name);
     await node.pod("rolling-b", [{ name: "device", resourceClaimName: "rolling-b" }]);
-    await node.fullNode.runs("rolling-b");
+    await node.apiNode.runs("rolling-b");
     await first.stop();
-    for (const pod of ["rolling-a", "rolling-b"]) await node.fullNode.deletePod(pod);
-    for (const pod of ["rolling-a", "rolling-b"]) await node.fullNode.isGone(pod);
+    for (const pod of ["rolling-a", "rolling-b"]) await node.apiNode.deletePod(pod);
+    for (const pod of ["rolling-a", "rolling-b"]) await node.apiNode.isGone(pod);
     const services = new Set((await second.calls("NodePrepareResources")).map(({ service }) => service));
     assert.deepEqual(
       [...services].map((service) => service.split(".").at(-2)),
@@ -172,7 +172,7 @@ describe("pods with resource claims", options, () => {
     await node.pod("health", [{ name: "device", resourceClaimName: "health" }]);
     const reports = (health: string, message?: string) =>
       waitFor(async () => {
-        const { status } = await node.fullNode.pod("health");
+        const { status } = await node.apiNode.pod("health");
         const [resource] = status?.containerStatuses?.[0]?.allocatedResourcesStatus ?? [];
         assert.equal(resource?.name, "claim:device");
         const [device] = resource?.resources ?? [];
@@ -191,7 +191,7 @@ describe("pods with resource claims", options, () => {
     await driver.start();
     await node.claim("all", "all.example.com", { allocationMode: "All" });
     await node.pod("all", [{ name: "device", resourceClaimName: "all" }]);
-    await node.fullNode.runs("all");
+    await node.apiNode.runs("all");
     const [uid] = await driver.prepared();
     assert.deepEqual(
       (await node.podResources()).all?.sort((a, b) => (a < b ? -1 : 1)),
@@ -205,7 +205,7 @@ describe("pods with resource claims", options, () => {
     await driver.start();
     await node.claim("owner", "admin.example.com");
     await node.pod("owner", [{ name: "device", resourceClaimName: "owner" }]);
-    await node.fullNode.runs("owner");
+    await node.apiNode.runs("owner");
     const [owned] = await driver.prepared();
     const claim = () => node.claim("admin", "admin.example.com", { adminAccess: true });
     await assert.rejects(claim(), /admin access to devices requires/);
@@ -214,12 +214,12 @@ describe("pods with resource claims", options, () => {
     });
     await claim();
     await node.pod("admin", [{ name: "device", resourceClaimName: "admin" }]);
-    await node.fullNode.runs("admin");
+    await node.apiNode.runs("admin");
     for (const name of ["owner", "admin"])
       assert.deepEqual(await node.devices(name), ["DEVICE_GPU=gpu-0"], name);
     assert.equal((await driver.prepared()).length, 2);
-    await node.fullNode.deletePod("admin");
-    await node.fullNode.isGone("admin");
+    await node.apiNode.deletePod("admin");
+    await node.apiNode.isGone("admin");
     assert.deepEqual(await driver.prepared(), [owned]);
     assert.deepEqual(await node.devices("owner"), ["DEVICE_GPU=gpu-0"]);
   });
@@ -229,16 +229,16 @@ describe("pods with resource claims", options, () => {
     await driver.start();
     const resource = "vendor.example/extended";
     const resources = { requests: { [resource]: "1" }, limits: { [resource]: "1" } };
-    const pod = await node.fullNode.addPod("extended", { resources }, { schedulerName: "other" });
+    const pod = await node.apiNode.addPod("extended", { resources }, { schedulerName: "other" });
     await node.schedule(pod, resource, { driver: "extended.example.com", device: "gpu-0" });
-    await node.fullNode.runs("extended");
+    await node.apiNode.runs("extended");
     assert.deepEqual(await node.devices("extended"), ["DEVICE_CONTAINER_0_REQUEST_0=gpu-0"]);
     const [uid] = await driver.prepared();
     assert.deepEqual((await node.podResources()).extended, [
       `extended.example.com/device=${uid}-container-0-request-0-gpu-0`,
     ]);
-    await node.fullNode.deletePod("extended");
-    await node.fullNode.isGone("extended");
+    await node.apiNode.deletePod("extended");
+    await node.apiNode.isGone("extended");
     assert.deepEqual(await driver.prepared(), []);
   });
 
@@ -263,7 +263,7 @@ describe("pods with resource claims", options, () => {
     await node.pod("cel", [{ name: "device", resourceClaimName: "cel" }]);
     const reason = /ResourceClaim cel: not supported by this API server: selectors of request gpu/;
     await waitFor(async () => assert.match((await node.events("cel")).join("\n"), reason));
-    await node.fullNode.deletePod("cel");
-    await node.fullNode.isGone("cel");
+    await node.apiNode.deletePod("cel");
+    await node.apiNode.isGone("cel");
   });
 });

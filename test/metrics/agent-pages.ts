@@ -28,7 +28,7 @@ export function agentPages(node: () => MeteredNode): void {
     );
     assert.deepEqual(missing, []);
     assert.equal(kubeletconfig.port, node().port);
-    assert.equal(kubeletconfig.tlsCertFile, join(node().fullNode.node.rootDir, "pki/kubelet.crt"));
+    assert.equal(kubeletconfig.tlsCertFile, join(node().apiNode.node.rootDir, "pki/kubelet.crt"));
     assert.equal(kubeletconfig.imageGCHighThresholdPercent, 100);
   });
 
@@ -52,12 +52,12 @@ export function agentPages(node: () => MeteredNode): void {
     const { flags } = JSON.parse(body) as { flags: Record<string, string> };
     assert.deepEqual(
       [flags.v, flags["root-dir"], flags["hostname-override"], flags["max-pods"], flags.help],
-      ["4", node().fullNode.node.rootDir, "node-a", "110", "false"],
+      ["4", node().apiNode.node.rootDir, "node-a", "110", "false"],
     );
     assert.ok(Object.keys(flags).length > 100, `${Object.keys(flags).length} flags`);
     const text = await node().request("/flagz");
     assert.match(text.body, /^\nkubelet flagz\nWarning: .*\n/);
-    assert.match(text.body, new RegExp(`^root-dir=${node().fullNode.node.rootDir}$`, "m"));
+    assert.match(text.body, new RegExp(`^root-dir=${node().apiNode.node.rootDir}$`, "m"));
   });
 
   it("/statusz shows uptime, version and paths of the agent", async () => {
@@ -70,15 +70,15 @@ export function agentPages(node: () => MeteredNode): void {
 
   it("/debug/flags/v changes the verbosity", async () => {
     const set = (level: string) => node().request("/debug/flags/v", { method: "PUT", body: level });
-    const written = () => node().fullNode.agent.log();
+    const written = () => node().apiNode.agent.log();
     assert.deepEqual((await set("0")).body, "successfully set klog.logging.verbosity to 0\n");
     const before = written().length;
-    await node().fullNode.addPod("quiet");
-    await node().fullNode.runs("quiet");
+    await node().apiNode.addPod("quiet");
+    await node().apiNode.runs("quiet");
     assert.doesNotMatch(written().slice(before), /Container started/);
     await set("4");
-    await node().fullNode.addPod("loud");
-    await node().fullNode.runs("loud");
+    await node().apiNode.addPod("loud");
+    await node().apiNode.runs("loud");
     await waitFor(() => assert.match(written().slice(before), /Container started.*default\/loud/));
     assert.equal((await set("many")).status, 400);
   });
@@ -105,7 +105,7 @@ export function agentPages(node: () => MeteredNode): void {
   it("/checkpoint writes an archive of the named pod, or returns the runtime's error", async () => {
     const request = (path: string) => node().request(`/checkpoint/${path}`, { method: "POST" });
     const { status, body } = await request("default/web/c?timeout=5");
-    const dir = join(node().fullNode.node.rootDir, "checkpoints");
+    const dir = join(node().apiNode.node.rootDir, "checkpoints");
     if (status === 200) {
       const { items } = JSON.parse(body) as { items: string[] };
       assert.deepEqual(
@@ -118,7 +118,7 @@ export function agentPages(node: () => MeteredNode): void {
       assert.match(body, /^checkpointing of default\/web\/c failed \(.*(criu|CheckpointContainer).*\)/is);
       assert.deepEqual(readdirSync(dir), []);
     }
-    assert.equal((await node().fullNode.runs("web")).status?.containerStatuses?.[0]?.restartCount, 0);
+    assert.equal((await node().apiNode.runs("web")).status?.containerStatuses?.[0]?.restartCount, 0);
     for (const [path, code, why] of [
       ["default/none/c", 404, /pod does not exist/],
       ["default/web/none", 404, /container none does not exist/],

@@ -23,7 +23,7 @@ const authorities = ["localhost", "%2Frun%2Fkubelet.sock", "/run/kubelet.sock", 
 
 /** The PodResources API for a monitoring agent on the node. */
 export function agentPodResources(node: () => MeteredNode): void {
-  const socket = () => join(node().fullNode.node.rootDir, "pod-resources/kubelet.sock");
+  const socket = () => join(node().apiNode.node.rootDir, "pod-resources/kubelet.sock");
   const v1 = PodResourcesLister.method;
 
   it("pod resources: a gRPC client gets pods and allocatable resources, and its requests are counted", async () => {

@@ -22,20 +22,20 @@ describe(`a running agent (containerd ${containerd})`, {
   before(async () => {
     const featureGates = { ComponentFlagz: true, ComponentStatusz: true };
     started = await MeteredNode.start(containerd, () => ({ config: { featureGates } }));
-    const { fullNode } = started;
+    const { apiNode } = started;
     writeManifest(
-      fullNode.node.manifests,
+      apiNode.node.manifests,
       "fixed.json",
       podManifest("fixed", { containers: [{ name: "c" }] }),
     );
-    await fullNode.addPod("web", {
+    await apiNode.addPod("web", {
       resources: { limits: { cpu: "100m", memory: "64Mi" } },
       readinessProbe: { exec: { command: ["true"] }, periodSeconds: 1 },
     });
-    await fullNode.addPod("crash", { command: ["sh", "-c", "exit 3"] }, { restartPolicy: "Never" });
-    await fullNode.runs("web", 60_000);
-    await fullNode.runs("fixed-node-a");
-    await waitFor(async () => assert.equal((await fullNode.pod("crash")).status?.phase, "Failed"));
+    await apiNode.addPod("crash", { command: ["sh", "-c", "exit 3"] }, { restartPolicy: "Never" });
+    await apiNode.runs("web", 60_000);
+    await apiNode.runs("fixed-node-a");
+    await waitFor(async () => assert.equal((await apiNode.pod("crash")).status?.phase, "Failed"));
     // Metrics that exist only after the endpoint has been requested.
     await started.json("/stats/summary");
     await started.request("/metrics");

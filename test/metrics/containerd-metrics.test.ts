@@ -8,12 +8,12 @@ describeOnContainerd("metrics of a running agent", (version) => {
   let node: MeteredNode;
   before(async () => {
     node = await MeteredNode.start(version);
-    await node.fullNode.addPod(
+    await node.apiNode.addPod(
       "web",
       { volumeMounts: [{ name: "data", mountPath: "/data" }] },
       { volumes: [{ name: "data", emptyDir: {} }] },
     );
-    await node.fullNode.runs("web", 60_000);
+    await node.apiNode.runs("web", 60_000);
   });
   after(() => node?.destroy());
 

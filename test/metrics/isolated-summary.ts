@@ -57,7 +57,7 @@ const node = await MeteredNode.start(process.argv[2] as ContainerdVersion, () =>
 }));
 try {
   for (const name of pods)
-    await node.fullNode.addPod(
+    await node.apiNode.addPod(
       name,
       {
         name: "busybox-container",
@@ -69,10 +69,10 @@ try {
     );
   for (const name of pods)
     await waitFor(async () => {
-      const { status } = await node.fullNode.pod(name);
+      const { status } = await node.apiNode.pod(name);
       assert.equal(status?.containerStatuses?.[0]?.restartCount, 1, JSON.stringify(status));
     }, 120_000);
-  const { status } = await node.fullNode.get<{ status: { capacity: { memory: string } } }>(
+  const { status } = await node.apiNode.get<{ status: { capacity: { memory: string } } }>(
     `/api/v1/nodes/${nodeName}`,
   );
   const expected = {
@@ -89,16 +89,16 @@ try {
     differences,
     cgroupsOf: {
       init: cgroupsOf(1),
-      agent: cgroupsOf(node.fullNode.agent.pid!),
+      agent: cgroupsOf(node.apiNode.agent.pid!),
       misc: cgroupsOf(misc.pid!),
     },
     runtimeCgroup: await cgroupUsageReader(layout).pids(runtimeCgroup),
     cadvisor: (await node.request("/metrics/cadvisor")).body,
-    log: node.fullNode.agent.log(),
+    log: node.apiNode.agent.log(),
   };
   process.stdout.write(JSON.stringify(report));
 } catch (error) {
-  process.stderr.write(node.fullNode.agent.log().slice(-4000));
+  process.stderr.write(node.apiNode.agent.log().slice(-4000));
   throw error;
 } finally {
   misc.kill("SIGKILL");

@@ -15,7 +15,7 @@ export interface PageResponse {
 
 /** A real containerd, the embedded API and the agent with its own HTTPS API, and a client that may call everything. */
 export class MeteredNode {
-  readonly fullNode: NodeWithApi;
+  readonly apiNode: NodeWithApi;
   readonly port: number;
   readonly #identity: { cert: string; key: string };
 
@@ -29,7 +29,7 @@ export class MeteredNode {
     } = () => ({}),
   ): Promise<MeteredNode> {
     const port = await freePort();
-    const fullNode = await NodeWithApi.start(containerd, {
+    const apiNode = await NodeWithApi.start(containerd, {
       config: (api, node) => ({
         enableServer: true,
         port,
@@ -40,20 +40,20 @@ export class MeteredNode {
       flags: (node) => [`--cert-dir=${join(node.rootDir, "pki")}`, ...(more(node.cgroupRoot).flags ?? [])],
     });
     try {
-      const { user } = await loadKubeconfig(join(fullNode.api.dir, "kubeconfig"));
+      const { user } = await loadKubeconfig(join(apiNode.api.dir, "kubeconfig"));
       if (!user.clientCertificate) throw new Error("the admin has no certificate");
       const { cert, key } = user.clientCertificate;
-      const node = new MeteredNode(fullNode, port, { cert: inline(cert), key: inline(key) });
+      const node = new MeteredNode(apiNode, port, { cert: inline(cert), key: inline(key) });
       await waitFor(() => node.request("/healthz"), 60_000);
       return node;
     } catch (error) {
-      await fullNode.destroy();
+      await apiNode.destroy();
       throw error;
     }
   }
 
-  private constructor(fullNode: NodeWithApi, port: number, identity: { cert: string; key: string }) {
-    this.fullNode = fullNode;
+  private constructor(apiNode: NodeWithApi, port: number, identity: { cert: string; key: string }) {
+    this.apiNode = apiNode;
     this.port = port;
     this.#identity = identity;
   }
@@ -100,7 +100,7 @@ export class MeteredNode {
   }
 
   async destroy(): Promise<void> {
-    await this.fullNode.destroy();
+    await this.apiNode.destroy();
   }
 }
 

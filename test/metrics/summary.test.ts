@@ -34,8 +34,8 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
       config: { kubeletCgroups: `${root}/agent` },
       flags: [`--runtime-cgroups=${root}/runtime`],
     }));
-    await cgroups.create(`${node.fullNode.node.cgroupRoot}/runtime`, {});
-    await node.fullNode.addPod(
+    await cgroups.create(`${node.apiNode.node.cgroupRoot}/runtime`, {});
+    await node.apiNode.addPod(
       "burn",
       {
         command: ["sh", "-c", burn],
@@ -44,7 +44,7 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
       },
       { volumes: [{ name: "data", emptyDir: {} }] },
     );
-    await node.fullNode.runs("burn", 60_000);
+    await node.apiNode.runs("burn", 60_000);
     // While it uses CPU, its memory does not change.
     await waitFor(async () => assert.ok((await own()).workingSet > 16 * mebibyte));
   });
@@ -52,9 +52,9 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
 
   /** The container's cgroup, as the kernel has it. */
   const cgroupOf = async (): Promise<string> => {
-    const { metadata, status } = await node.fullNode.pod("burn");
+    const { metadata, status } = await node.apiNode.pod("burn");
     const id = status?.containerStatuses?.[0]?.containerID?.split("//")[1] ?? "";
-    const path = `${node.fullNode.node.cgroupRoot}/kubepods/pod${metadata.uid}`;
+    const path = `${node.apiNode.node.cgroupRoot}/kubepods/pod${metadata.uid}`;
     assert.ok(id && cgroupDirs(path).some((dir) => dir.endsWith(id)), `${id} in ${path}`);
     return `${path}/${id}`;
   };
@@ -123,7 +123,7 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
     });
     const now = burning(await node.json<Summary>("/stats/summary")).containers[0]?.cpu?.usageNanoCores ?? 0;
     assert.ok(now > spent / 2 && now < spent * 2, `${now} of ${spent}`);
-    const top = await node.fullNode.get<{ containers: { usage: { cpu: string; memory: string } }[] }>(
+    const top = await node.apiNode.get<{ containers: { usage: { cpu: string; memory: string } }[] }>(
       "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods/burn",
     );
     const { cpu = "", memory = "" } = top.containers[0]?.usage ?? {};
@@ -171,8 +171,8 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
       ["kubelet", "runtime", "pods"],
     );
     const [agent, , pods] = whole.systemContainers ?? [];
-    const cgroups = readFileSync(`/proc/${node.fullNode.agent.pid}/cgroup`, "utf8");
-    assert.match(cgroups, new RegExp(`:${node.fullNode.node.cgroupRoot}/agent$`, "m"));
+    const cgroups = readFileSync(`/proc/${node.apiNode.agent.pid}/cgroup`, "utf8");
+    assert.match(cgroups, new RegExp(`:${node.apiNode.node.cgroupRoot}/agent$`, "m"));
     assert.ok((agent?.memory?.rssBytes ?? 0) > mebibyte);
     assert.ok((pods?.cpu?.usageCoreNanoSeconds ?? 0) >= (await own()).cpuNs * 0.9);
     assert.ok(

@@ -107,7 +107,7 @@ export const certificates: VolumeSuite = {
 /** Waits until the agent has sent this many requests for the pod. */
 async function requestsOf(n: VolumeNode, pod: string, count: number): Promise<Request[]> {
   return waitFor(async () => {
-    const { items } = await n.fullNode.get<{ items: Request[] }>(`${api}/podcertificaterequests`);
+    const { items } = await n.apiNode.get<{ items: Request[] }>(`${api}/podcertificaterequests`);
     const found = items.filter(({ spec }) => spec.podName === pod);
     assert.equal(found.length, count);
     return found;

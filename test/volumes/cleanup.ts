@@ -12,7 +12,7 @@ const deletedDuringOutage = ["waits", "parts", "claimed-read-only"];
 
 /** The agent is killed and pods are deleted, while all pods of the other tests run. */
 export function cleanupTests(node: () => VolumeNode): void {
-  const allPods = async () => (await node().fullNode.get<{ items: Pod[] }>(podsPath)).items;
+  const allPods = async () => (await node().apiNode.get<{ items: Pod[] }>(podsPath)).items;
 
   /** Which mounts each running container sees, by their ids. */
   const mountsInside = async (pods: readonly Pod[]) => {
@@ -34,21 +34,21 @@ export function cleanupTests(node: () => VolumeNode): void {
     const isOfOthers = (path: string) => !deleted.some((pod) => path.startsWith(`${node().podDir(pod)}/`));
     const mounts = [...node().mountIds()].filter(([path]) => isOfOthers(path));
     const inside = await mountsInside(pods);
-    const running = (await node().fullNode.running()).filter(({ pod }) => !deletedDuringOutage.includes(pod));
+    const running = (await node().apiNode.running()).filter(({ pod }) => !deletedDuringOutage.includes(pod));
     assert.ok(mounts.length >= 20 && Object.keys(inside).length >= 10);
     assert.deepEqual(
       deleted.map((pod) => node().remainsOf(pod).length > 1),
       [true, true, true],
     );
     t.diagnostic(`${mounts.length} mounts of the node, ${Object.keys(inside).length} containers`);
-    const { agent } = node().fullNode;
+    const { agent } = node().apiNode;
     await agent.end("SIGKILL");
     for (const name of deletedDuringOutage)
-      await node().fullNode.admin.request({
+      await node().apiNode.admin.request({
         ...{ method: "DELETE", path: `${podsPath}/${name}`, query: { gracePeriodSeconds: "0" } },
       });
     await node().patch("/api/v1/namespaces/default/configmaps/settings", { data: { a: "tres" } });
-    node().fullNode.startAgent();
+    node().apiNode.startAgent();
     for (const pod of deleted) await node().isGone(pod);
     // By then all pods have been synced and their volumes updated.
     await waitFor(async () => assert.equal(await node().inside("content", "cat /v/config/a"), "tres"));
@@ -60,7 +60,7 @@ export function cleanupTests(node: () => VolumeNode): void {
     assert.deepEqual([...node().mountIds()], mounts);
     assert.deepEqual(await mountsInside(pods), inside);
     const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
-    assert.deepEqual((await node().fullNode.running()).toSorted(byId), running.toSorted(byId));
+    assert.deepEqual((await node().apiNode.running()).toSorted(byId), running.toSorted(byId));
     // A container that is recreated mounts what the previous agent set up.
     await node().terminateContainer("parts-too");
     await waitFor(async () => assert.equal(await node().inside("parts-too", "cat /part/x"), "other"));
@@ -87,7 +87,7 @@ export function cleanupTests(node: () => VolumeNode): void {
       },
     });
     await waitFor(async () => {
-      const { status } = await node().fullNode.pod("ending");
+      const { status } = await node().apiNode.pod("ending");
       const { message } = status?.containerStatuses?.[0]?.state?.terminated ?? {};
       assert.deepEqual([status?.phase, message], ["Succeeded", "me"]);
     });
@@ -101,7 +101,7 @@ export function cleanupTests(node: () => VolumeNode): void {
     for (const { metadata } of pods) await node().deletePod(metadata.name);
     for (const pod of pods) await node().isGone(pod);
     assert.deepEqual([...node().mountIds().keys()], []);
-    const { rootDir } = node().fullNode.node;
+    const { rootDir } = node().apiNode.node;
     assert.deepEqual(readdirSync(join(rootDir, "pods")), []);
     for (const directory of ["local-volume/mounts", "kubernetes.io/local-volume/volumeDevices"]) {
       const devices = join(rootDir, "plugins/kubernetes.io", directory);

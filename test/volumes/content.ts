@@ -30,7 +30,7 @@ export const content: VolumeSuite = {
       { binaryData: { bin: base64(Uint8Array.of(0, 255, 10)) } },
     );
     await n.secret("keys", { user: "me", password: "first" });
-    const trustBundle = await rootCertificate((path) => n.fullNode.get(path));
+    const trustBundle = await rootCertificate((path) => n.apiNode.get(path));
     const apiVersion = "certificates.k8s.io/v1beta1";
     await n.create(bundles, {
       ...{ apiVersion, kind: "ClusterTrustBundle", metadata: { name: "anchors" }, spec: { trustBundle } },
@@ -104,7 +104,7 @@ export const content: VolumeSuite = {
     const read = (path: string) => node().inside("content", `cat /v/${path}`);
     const becomes = (path: string, text: string) =>
       waitFor(async () => assert.equal(await read(path), text, path), 20_000);
-    const restarts = async () => (await node().fullNode.pod("content")).status?.containerStatuses?.[0];
+    const restarts = async () => (await node().apiNode.pod("content")).status?.containerStatuses?.[0];
 
     test("files have their modes, and only selected items exist", async () => {
       await node().runs("content");
@@ -204,7 +204,7 @@ export const content: VolumeSuite = {
     test("a certificate that is added to a bundle appears in the file", async () => {
       const anchors = async () => (await read("all/ca.pem")).split("-----BEGIN CERTIFICATE-----").length - 1;
       assert.equal(await anchors(), 1);
-      const kubeconfig = await readFile(join(node().fullNode.api.dir, "kubeconfig"), "utf8");
+      const kubeconfig = await readFile(join(node().apiNode.api.dir, "kubeconfig"), "utf8");
       const [, other] = /client-certificate-data"?: "?([^"\s]+)/.exec(kubeconfig)!;
       const trustBundle = `${await read("all/ca.pem")}\n${Buffer.from(other!, "base64").toString()}`;
       await node().patch(`${bundles}/anchors`, { spec: { trustBundle } });
@@ -214,9 +214,9 @@ export const content: VolumeSuite = {
     test("a missing object is reported by an event, and the pod waits for it and starts once it is created", async () => {
       const message = 'MountVolume.SetUp failed for volume "data" : secret "s" not found';
       await node().hasEvent("waits", "FailedMount", message);
-      const waiting = (await node().fullNode.pod("waits")).status?.containerStatuses?.[0]?.state?.waiting;
+      const waiting = (await node().apiNode.pod("waits")).status?.containerStatuses?.[0]?.state?.waiting;
       assert.equal(waiting?.reason, "ContainerCreating");
-      const row = (await node().fullNode.agent.pods())?.find(({ name }) => name === "waits");
+      const row = (await node().apiNode.agent.pods())?.find(({ name }) => name === "waits");
       assert.equal(row?.blockedOn, 'waiting for volume data: secret "s" not found');
       await node().secret("s", { k: "v" });
       await node().runs("waits", 20_000);

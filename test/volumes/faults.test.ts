@@ -58,8 +58,8 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
   });
 
   after(async () => {
-    await n?.fullNode.agent.end("SIGKILL");
-    if (n) await removeMounts(n.fullNode.node.rootDir);
+    await n?.apiNode.agent.end("SIGKILL");
+    if (n) await removeMounts(n.apiNode.node.rootDir);
     await n?.destroy();
     for (const pid of program?.hanging() ?? []) process.kill(pid, "SIGKILL");
     await program?.release();
@@ -71,7 +71,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     const value = String(++secrets);
     await n.patch(`${objects}/secrets/shown`, { data: { k: Buffer.from(value).toString("base64") } });
     await waitFor(async () => assert.equal(await n.inside("control", "cat /data/k"), value));
-    const { status } = await n.fullNode.pod("control");
+    const { status } = await n.apiNode.pod("control");
     assert.deepEqual([status?.phase, status?.containerStatuses?.[0]?.restartCount], ["Running", 0]);
   };
   const dirOf = (pod: Pod, plugin: string) => n.volumeDir(pod, plugin, "data");
@@ -107,7 +107,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     await n.addPod("other", withVolume({ configMap: { name: "shown" } }));
     await n.runs("other");
     await otherPodsWork();
-    assert.equal((await n.fullNode.pod("stuck")).status?.phase, "Pending");
+    assert.equal((await n.apiNode.pod("stuck")).status?.phase, "Pending");
     assert.equal(program.hanging().length, 1, "the mount was attempted twice");
     await end(stuck);
     assert.deepEqual(program.hanging(), []);
@@ -116,11 +116,11 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
   test("an agent stops even while a mount command hangs, and the next agent mounts the volume", async () => {
     const stuck = await n.addPod("stuck-again", nfs);
     await waitFor(() => assert.equal(program.hanging().length, 1));
-    assert.equal(await n.fullNode.agent.end("SIGTERM"), 0);
+    assert.equal(await n.apiNode.agent.end("SIGTERM"), 0);
     assert.deepEqual(program.hanging(), []);
     nothingMounted(dirOf(stuck, "nfs"));
     await program.set("good");
-    n.fullNode.startAgent();
+    n.apiNode.startAgent();
     await n.runs("stuck-again");
     await end(stuck);
   });
@@ -129,9 +129,9 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     await program.set("waits");
     const late = await n.addPod("late", nfs);
     await waitFor(() => assert.ok(program.isWaiting()));
-    await n.fullNode.agent.end("SIGKILL");
+    await n.apiNode.agent.end("SIGKILL");
     await program.set("good");
-    n.fullNode.startAgent();
+    n.apiNode.startAgent();
     await n.runs("late");
     await program.release();
     const dir = dirOf(late, "nfs");
@@ -140,7 +140,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
   });
 
   test("a full disk is reported by an event, no partial content is visible, and the volume is written once there is space", async () => {
-    const { rootDir } = n.fullNode.node;
+    const { rootDir } = n.apiNode.node;
     await n.configMap("bulk", { bulk });
     const filler = join(rootDir, "filler");
     const { bsize, bavail } = statfsSync(rootDir);
@@ -163,7 +163,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
   });
 
   test("a read-only root directory is reported by an event, and pods continue once it is writable again", async () => {
-    const { rootDir } = n.fullNode.node;
+    const { rootDir } = n.apiNode.node;
     const deletedPod = await n.addPod("deleted", withVolume({ emptyDir: {} }));
     await n.runs("deleted");
     const readOnlyPods: [name: string, plugin: string, volume: object][] = [
@@ -192,7 +192,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
   });
 
   test("no mount or directory remains", async () => {
-    for (const name of ["control", "on-disk", "other"]) await end(await n.fullNode.pod(name));
+    for (const name of ["control", "on-disk", "other"]) await end(await n.apiNode.pod(name));
     assert.deepEqual([...n.mountIds().keys()], []);
   });
 });

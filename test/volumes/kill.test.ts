@@ -61,7 +61,7 @@ function killed(version: ContainerdVersion, count: number): void {
   after(() => n?.destroy());
 
   const remove = (name: string, now: boolean) =>
-    n.fullNode.admin.request({
+    n.apiNode.admin.request({
       ...{ method: "DELETE", path: `${podsPath}/${name}` },
       ...(now && { query: { gracePeriodSeconds: "0" } }),
     });
@@ -83,16 +83,16 @@ function killed(version: ContainerdVersion, count: number): void {
       for (const [index, { metadata }] of previous.entries()) await remove(metadata.name, index % 2 === 0);
       killedAfterMs.push(random.below(roundMs));
       await pause(killedAfterMs.at(-1)!);
-      await n.fullNode.agent.end("SIGKILL");
-      n.fullNode.startAgent();
+      await n.apiNode.agent.end("SIGKILL");
+      n.apiNode.startAgent();
       for (const { metadata } of running) await canUseVolumes(metadata.name);
       for (const each of previous) await n.isGone(each);
     }
     t.diagnostic(`killed after ${killedAfterMs.join(", ")} ms`);
     for (const { metadata } of running) await remove(metadata.name, false);
     await pause(random.below(roundMs));
-    await n.fullNode.agent.end("SIGKILL");
-    n.fullNode.startAgent();
+    await n.apiNode.agent.end("SIGKILL");
+    n.apiNode.startAgent();
     for (const each of running) await n.isGone(each);
     await waitFor(() => assert.deepEqual([...n.mountIds().keys()], []));
   });

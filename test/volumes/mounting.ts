@@ -122,7 +122,7 @@ export const mounting: VolumeSuite = {
     test("a subPath that leads out of its volume is rejected", async () => {
       const message = 'failed to prepare subPath for volumeMount "data" of container "c"';
       await waitFor(async () => {
-        const { status } = await node().fullNode.pod("escaping");
+        const { status } = await node().apiNode.pod("escaping");
         const { reason, message: output } = status?.containerStatuses?.[0]?.state?.waiting ?? {};
         assert.deepEqual([reason, output], ["CreateContainerConfigError", message]);
       });
@@ -136,7 +136,7 @@ export const mounting: VolumeSuite = {
         const expected =
           /volume "tree" requested recursive read-only mode, but it is not supported by the runtime/;
         await waitFor(async () => {
-          const { status } = await node().fullNode.pod("read-only-below");
+          const { status } = await node().apiNode.pod("read-only-below");
           assert.match(status?.containerStatuses?.[0]?.state?.waiting?.message ?? "", expected);
         });
         await node().runs("read-only-if-possible");

@@ -199,7 +199,7 @@ export const persistent = (disks: () => Disks | undefined): VolumeSuite => ({
       await node().deletePod("disks");
       await node().isGone(pod);
       await waitFor(() => assert.ok(!readMounts().some(({ source }) => source === disk.formatted.path)));
-      const plugins = join(node().fullNode.node.rootDir, "plugins");
+      const plugins = join(node().apiNode.node.rootDir, "plugins");
       await waitFor(() =>
         assert.ok(!existsSync(join(plugins, "kubernetes.io/local-volume/mounts/pv-formatted"))),
       );

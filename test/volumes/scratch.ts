@@ -98,7 +98,7 @@ export const scratch = (hugePages: { unavailable: string | undefined }): VolumeS
       await node().inside("scratch", "echo still >/v/memory/kept", "other");
       await node().terminateContainer("scratch", "other");
       await waitFor(async () => {
-        const { status } = await node().fullNode.pod("scratch");
+        const { status } = await node().apiNode.pod("scratch");
         const again = status?.containerStatuses?.find(({ name }) => name === "other");
         assert.deepEqual([again?.restartCount, again?.ready], [1, true]);
       });

@@ -46,7 +46,7 @@ describeOnContainerd("a subPath that another container swaps for a symlink to /"
       }));
       const pod = await n.addPod(name, { spec: { volumes, containers, restartPolicy: "Never" } });
       const statuses = await waitFor(async () => {
-        const found = (await n.fullNode.pod(name)).status?.containerStatuses ?? [];
+        const found = (await n.apiNode.pod(name)).status?.containerStatuses ?? [];
         assert.equal(found.length, containers.length);
         // A container that cannot be created is retried until it can.
         for (const { state } of found) assert.ok(state?.terminated, JSON.stringify(state));

@@ -22,7 +22,7 @@ export const tmpfsMagic = 0x01021994;
 
 /** A node with the embedded API whose pods are inspected from inside their containers, and from the node. */
 export class VolumeNode {
-  readonly fullNode: NodeWithApi;
+  readonly apiNode: NodeWithApi;
   /** A directory on the node for test files. */
   readonly dir: string;
   /** Run in reverse order before the directory is removed. */
@@ -33,24 +33,24 @@ export class VolumeNode {
     return new VolumeNode(await NodeWithApi.start(containerd, o), dir);
   }
 
-  private constructor(fullNode: NodeWithApi, dir: string) {
-    this.fullNode = fullNode;
+  private constructor(apiNode: NodeWithApi, dir: string) {
+    this.apiNode = apiNode;
     this.dir = dir;
   }
 
   async destroy(): Promise<void> {
     for (const step of this.cleanups.reverse()) await step();
-    await this.fullNode.destroy();
+    await this.apiNode.destroy();
     await removeDir(this.dir);
   }
 
   create<T>(path: string, body: object): Promise<T> {
-    return this.fullNode.admin.request<T>({ method: "POST", path, body });
+    return this.apiNode.admin.request<T>({ method: "POST", path, body });
   }
 
   patch(path: string, body: object): Promise<unknown> {
     const contentType = "application/merge-patch+json";
-    return this.fullNode.admin.request({ method: "PATCH", path, body, contentType });
+    return this.apiNode.admin.request({ method: "PATCH", path, body, contentType });
   }
 
   configMap(name: string, data: Record<string, string>, more: object = {}): Promise<unknown> {
@@ -82,7 +82,7 @@ export class VolumeNode {
   /** Waits until all containers of the pod are ready. */
   async runs(name: string, withinMs = 60_000): Promise<Pod> {
     return waitFor(async () => {
-      const pod = await this.fullNode.pod(name);
+      const pod = await this.apiNode.pod(name);
       const states = pod.status?.containerStatuses ?? [];
       const ready = states.length > 0 && states.every((status) => status.ready);
       const why = async () =>
@@ -93,7 +93,7 @@ export class VolumeNode {
   }
 
   async eventsOf(name: string, reason?: string): Promise<string[]> {
-    const { items } = await this.fullNode.get<{ items: ClusterEvent[] }>("/api/v1/namespaces/default/events");
+    const { items } = await this.apiNode.get<{ items: ClusterEvent[] }>("/api/v1/namespaces/default/events");
     return items
       .filter((event) => event.involvedObject.name === name && (!reason || event.reason === reason))
       .map((event) => (reason ? event.message : `${event.reason}: ${event.message}`));
@@ -128,12 +128,12 @@ export class VolumeNode {
   }
 
   async #exec(name: string, script: string, container: string) {
-    const running = await this.fullNode.runtime.listContainers({
+    const running = await this.apiNode.runtime.listContainers({
       labelSelector: { "io.kubernetes.pod.name": name, "io.kubernetes.container.name": container },
       state: { state: 1 },
     });
     assert.equal(running.length, 1, `${name} has ${running.length} running containers ${container}`);
-    const result = await this.fullNode.runtime.execSync(running[0]!.id as never, ["sh", "-c", script], 10);
+    const result = await this.apiNode.runtime.execSync(running[0]!.id as never, ["sh", "-c", script], 10);
     return {
       stdout: Buffer.from(result.stdout).toString(),
       stderr: Buffer.from(result.stderr).toString(),
@@ -147,7 +147,7 @@ export class VolumeNode {
   }
 
   podDir({ metadata: { uid } }: Pod): string {
-    return join(this.fullNode.node.rootDir, "pods", uid);
+    return join(this.apiNode.node.rootDir, "pods", uid);
   }
 
   volumeDir(pod: Pod, plugin: string, volume: string): string {
@@ -156,7 +156,7 @@ export class VolumeNode {
 
   /** Mounts of the node for pods and for volumes that pods share: path and id. */
   mountIds(): Map<string, number> {
-    const roots = ["pods", "plugins"].map((name) => `${join(this.fullNode.node.rootDir, name)}/`);
+    const roots = ["pods", "plugins"].map((name) => `${join(this.apiNode.node.rootDir, name)}/`);
     const found = readMounts().filter(({ path }) => roots.some((root) => path.startsWith(root)));
     return new Map(found.map(({ path, id }) => [path, id]));
   }
@@ -168,12 +168,12 @@ export class VolumeNode {
   }
 
   async deletePod(name: string): Promise<void> {
-    await this.fullNode.deletePod(name);
+    await this.apiNode.deletePod(name);
   }
 
   /** Waits until the pod is gone from the API, and from the node. */
   async isGone(pod: Pod): Promise<void> {
-    await this.fullNode.isGone(pod.metadata.name);
+    await this.apiNode.isGone(pod.metadata.name);
     await waitFor(() => assert.deepEqual(this.remainsOf(pod), []), 60_000);
   }
 }

@@ -1,7 +1,7 @@
 import { KubeletError } from "../../../lib/base/errors.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 
-/** The kernel stores 64 bytes, including the terminator; an FQDN may use the 64th too. */
+/** A DNS label has at most 63 characters; the kernel stores up to 64, which an FQDN may use. */
 const maxHostnameLength = 63;
 const maxFqdnLength = 64;
 const dnsLabel = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
