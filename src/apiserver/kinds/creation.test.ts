@@ -97,7 +97,7 @@ describe("new objects", () => {
     );
   });
 
-  test("a claim without a class gets the default one", async () => {
+  test("a PVC without a class gets the default one", async () => {
     const { objects } = testKinds();
     objects.put("storageclasses.storage.k8s.io", {
       metadata: { name: "fast", annotations: { "storageclass.kubernetes.io/is-default-class": "true" } },
@@ -111,7 +111,7 @@ describe("new objects", () => {
     assert.equal(await classOf(empty), "");
   });
 
-  test("a claim can be expanded if its class allows it", async () => {
+  test("a PVC can be expanded if its class allows it", async () => {
     const { objects } = testKinds();
     const classes = "storageclasses.storage.k8s.io";
     objects.put(classes, { metadata: { name: "grows" }, allowVolumeExpansion: true });

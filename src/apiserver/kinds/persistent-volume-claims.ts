@@ -56,7 +56,7 @@ export const persistentVolumeClaims = defineKind({
   },
 });
 
-/** A claim that names no class at all gets the default one, the newest if there are several. */
+/** A PVC that names no class at all gets the default one, the newest if there are several. */
 async function chooseClass(draft: Draft, context: RequestContext): Promise<void> {
   if (draft.spec.storageClassName !== undefined) return;
   const classes = (await context.objects.list("storageclasses.storage.k8s.io")).filter(
@@ -69,7 +69,7 @@ async function chooseClass(draft: Draft, context: RequestContext): Promise<void>
   if (newest !== undefined) draft.spec.storageClassName = newest.metadata.name;
 }
 
-/** A bound claim can be expanded only if its class allows volume expansion. */
+/** A bound PVC can be expanded only if its class allows volume expansion. */
 async function checkExpansion(
   draft: Draft,
   oldObject: Readonly<Draft>,

@@ -12,7 +12,7 @@ export function checkAccessModes(requested: readonly string[], path: string, pro
     problems.forbidden(path, "may not use ReadWriteOncePod with other access modes");
 }
 
-/** Finalizers that protect a claim in use by a pod, and a bound volume. A controller removes them. */
+/** Finalizers that protect a PVC in use by a pod, and a bound PV. A controller removes them. */
 export const claimProtection = "kubernetes.io/pvc-protection";
 export const volumeProtection = "kubernetes.io/pv-protection";
 

@@ -13,7 +13,7 @@ export interface Release {
   readonly finalizer: string;
 }
 
-/** The deleted claims and volumes to remove: claims that no pod uses, and volumes that are not bound. */
+/** The deleted PVCs and PVs to remove: PVCs that no pod uses, and PVs that are not bound. */
 function planReleases(
   claims: readonly ApiObject[],
   volumes: readonly ApiObject[],
@@ -40,7 +40,7 @@ function planReleases(
   ];
 }
 
-/** "namespace/name" of all claims that these pods use. */
+/** "namespace/name" of all PVCs that these pods use. */
 export function usedClaims(pods: readonly ApiObject[]): Set<string> {
   return new Set(
     pods.flatMap((pod) =>
