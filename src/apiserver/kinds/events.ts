@@ -58,13 +58,13 @@ export const events = defineKind({
   },
   check(draft, problems) {
     if (draft.eventTime) checkTimed(draft, problems);
-    else checkOld(draft, problems);
+    else checkLegacy(draft, problems);
     const namespace = draft.metadata.namespace ?? "";
     problems.checks("namespace", namespace, dnsSubdomain(namespace));
   },
 });
 
-function checkOld(draft: Draft, problems: FieldProblems): void {
+function checkLegacy(draft: Draft, problems: FieldProblems): void {
   const about: string = draft.involvedObject?.namespace ?? "";
   const own = draft.metadata.namespace ?? "";
   if (about === "" ? own !== "" && own !== "default" : own !== about) mismatch(about, problems);
