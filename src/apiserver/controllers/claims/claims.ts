@@ -6,7 +6,7 @@ import type {
   ResourceSlice,
 } from "../../../lib/gen/kubernetes/resource.d.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
-import type { Draft, Objects } from "../../definition.ts";
+import type { Objects, Unstructured } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import type { EventRecorder } from "../event-recorder.ts";
 import type { ObjectCache } from "../object-cache.ts";
@@ -180,7 +180,7 @@ function changeStatus(objects: Objects, claim: ResourceClaim, next: (status: Sta
 function change(
   objects: Objects,
   claim: ResourceClaim,
-  edit: (draft: Draft) => void,
+  edit: (draft: Unstructured) => void,
   subresource?: string,
 ): Promise<ApiObject | undefined> {
   return objects.change(claimRef(claim), edit, {
