@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Caller, Draft } from "./definition.ts";
+import type { Caller, Unstructured } from "./definition.ts";
 import type { ApiObject } from "./storage/object.ts";
 
 /** Authenticates a request, by certificate or token. */
@@ -46,14 +46,14 @@ export interface AdmissionRequest {
   /** "" if the name is still to be generated. */
   readonly name: string;
   /** The object to be written, which may be changed in place; for actions such as bindings, the request body. */
-  readonly object?: Draft;
+  readonly object?: Unstructured;
   readonly oldObject?: ApiObject;
   readonly dryRun: boolean;
   /** The DeleteOptions of a deletion. */
   readonly options?: unknown;
 }
 
-/** The last step before a write: may change the draft, rejects with a StatusError. */
+/** The last step before a write: may change the object, rejects with a StatusError. */
 export interface Admission {
   admit(request: AdmissionRequest): Promise<void>;
 }

@@ -9,8 +9,11 @@ export interface GroupVersionKind {
   readonly kind: string;
 }
 
-/** An object on its way to the store: plain JSON that may be changed in place. */
-export interface Draft {
+/**
+ * An object as a JSON map, like Unstructured of apimachinery. Variables named `draft` have the object of a request, which is changed in
+ * place (defaults, admission) before it is stored.
+ */
+export interface Unstructured {
   apiVersion?: string;
   kind?: string;
   metadata: DraftMeta;
@@ -18,6 +21,7 @@ export interface Draft {
   [field: string]: any;
 }
 
+/** The metadata of a draft; mutable, unlike `ObjectMeta` of the storage. */
 export interface DraftMeta {
   name: string;
   generateName?: string;
@@ -74,12 +78,12 @@ export interface Objects {
   list(resource: string, namespace?: string): Promise<readonly ApiObject[]>;
   create(
     resource: string,
-    draft: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> },
+    draft: Omit<Unstructured, "metadata"> & { metadata: Partial<DraftMeta> },
   ): Promise<ApiObject>;
   /** Reads, changes, writes; repeated on a conflict. Undefined if the object does not exist, or no longer exists. */
   change(
     ref: ObjectRef,
-    change: (draft: Draft) => void,
+    change: (draft: Unstructured) => void,
     options?: { readonly subresource?: string; readonly uid?: string },
   ): Promise<ApiObject | undefined>;
   delete(
@@ -95,7 +99,7 @@ export interface Objects {
 
 export type Verb = "create" | "delete" | "deletecollection" | "get" | "list" | "patch" | "update" | "watch";
 
-/** The definition of a kind. Functions change the draft in place; all of them are optional. */
+/** The definition of a kind. Functions change `draft` in place; all of them are optional. */
 export interface ResourceDefinition {
   /** "" for the core group. */
   readonly group: string;
@@ -114,19 +118,19 @@ export interface ResourceDefinition {
   readonly alsoServedAs?: readonly ServedVersion[];
 
   /** Sets defaults of absent fields. Called on every write; must be idempotent. */
-  defaults?(draft: Draft): void;
+  defaults?(draft: Unstructured): void;
   /** Before the first write: clears fields that users may not set, and sets those that only the server sets. */
-  prepareCreate?(draft: Draft, context: RequestContext): void | Promise<void>;
-  validate?(draft: Draft, context: RequestContext): readonly Problem[];
+  prepareCreate?(draft: Unstructured, context: RequestContext): void | Promise<void>;
+  validate?(draft: Unstructured, context: RequestContext): readonly Problem[];
   /** Before an update of the main resource: restores fields that it cannot change (status) from `oldObject`. */
-  prepareUpdate?(draft: Draft, oldObject: ApiObject, context: RequestContext): void | Promise<void>;
-  validateUpdate?(draft: Draft, oldObject: ApiObject, context: RequestContext): readonly Problem[];
+  prepareUpdate?(draft: Unstructured, oldObject: ApiObject, context: RequestContext): void | Promise<void>;
+  validateUpdate?(draft: Unstructured, oldObject: ApiObject, context: RequestContext): readonly Problem[];
   /** True if metadata.generation is incremented by changes of anything but metadata and status. Default: true if the kind has a spec. */
   readonly countsGenerations?: boolean;
   /** The grace period of a deletion; 0 or absent: the object is removed immediately (except for finalizers). */
   deletionGrace?(current: ApiObject, requested: number | undefined, context: RequestContext): number;
   /** Before a deletion: rejects it (StatusError), or changes the object if it is kept for its grace period. */
-  prepareDelete?(draft: Draft, context: RequestContext): void | Promise<void>;
+  prepareDelete?(draft: Unstructured, context: RequestContext): void | Promise<void>;
   /** True while a deleted object must be kept although its metadata has no finalizers: namespaces have them in their spec. */
   hasSpecFinalizers?(current: ApiObject): boolean;
   /** A deletion returns the removed object instead of a Status. Default: true if the kind has a deletionGrace. */
@@ -134,7 +138,7 @@ export interface ResourceDefinition {
   /** A PUT creates an object that does not exist. */
   readonly createsOnUpdate?: boolean;
   /** Handles a create instead of the store: for reviews, which are evaluated and not stored. */
-  handleCreate?(draft: Draft, context: RequestContext): Promise<ApiObject>;
+  handleCreate?(draft: Unstructured, context: RequestContext): Promise<ApiObject>;
   /** Instead of the store: objects that are generated on request. They support get and list only. */
   readonly virtual?: VirtualObjects;
 
@@ -152,8 +156,8 @@ export interface VirtualObjects {
 export interface ServedVersion {
   readonly group: string;
   readonly version: string;
-  toStored(draft: Draft): void;
-  fromStored(draft: Draft): void;
+  toStored(draft: Unstructured): void;
+  fromStored(draft: Unstructured): void;
 }
 
 export type Subresource = UpdateSubresource | ActionSubresource | ConnectSubresource;
@@ -164,8 +168,8 @@ export interface UpdateSubresource {
   /** The fields that it does not write, for managedFields: [["spec"]] for status. */
   readonly ignored: readonly (readonly string[])[];
   /** Restores all fields that this subresource does not change from `oldObject`. */
-  prepareUpdate(draft: Draft, oldObject: ApiObject, context: RequestContext): void;
-  validateUpdate?(draft: Draft, oldObject: ApiObject, context: RequestContext): readonly Problem[];
+  prepareUpdate(draft: Unstructured, oldObject: ApiObject, context: RequestContext): void;
+  validateUpdate?(draft: Unstructured, oldObject: ApiObject, context: RequestContext): readonly Problem[];
   /** True: for `Objects.change` only, neither served over HTTP nor listed in discovery. */
   readonly internal?: boolean;
   /** False: changes through it do not increment the generation, though other changes do. */
@@ -178,7 +182,7 @@ export interface ActionSubresource {
   readonly kind: string;
   readonly group: string;
   readonly version: string;
-  act(ref: ObjectRef, body: Draft, context: RequestContext): Promise<ApiObject>;
+  act(ref: ObjectRef, body: Unstructured, context: RequestContext): Promise<ApiObject>;
 }
 
 /** Proxied unchanged: log, exec, attach, portforward, proxy. */

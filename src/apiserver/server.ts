@@ -66,7 +66,6 @@ export interface ConnectionLimits {
   readonly idleMs: number;
 }
 
-/** An HTTP/2 connection, and how many requests are in progress on it. */
 const megabyte = 1024 * 1024;
 /** HTTP/1.1 header limit: the command of an exec is in the URL, and may be as long as a program's arguments. */
 const maxHeaderSize = megabyte;
@@ -207,7 +206,7 @@ export class ApiServer implements Component {
     server.on("connection", (socket: Socket) => this.#connected(socket));
     this.#sessions.follow(server);
     server.on("secureConnection", bufferPipelinedData);
-    // Node also reads the HTTP/1.1 settings from here.
+    // Node.js also reads the HTTP/1.1 settings from here.
     Object.assign(server, {
       ...{ keepAliveTimeout: this.#limits.idleMs, headersTimeout: headersTimeoutMs, requestTimeout: 0 },
       maxHeaderSize,

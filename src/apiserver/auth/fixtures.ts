@@ -1,6 +1,13 @@
 import { abortError } from "../../lib/base/errors.ts";
 import type { Attributes } from "../access.ts";
-import type { Caller, Draft, ObjectRef, Objects, RequestContext, ResourceDefinition } from "../definition.ts";
+import type {
+  Caller,
+  ObjectRef,
+  Objects,
+  RequestContext,
+  ResourceDefinition,
+  Unstructured,
+} from "../definition.ts";
 import { invalid } from "../rest/problems.ts";
 import type { ApiObject } from "../storage/object.ts";
 
@@ -48,7 +55,7 @@ export class MemoryObjects implements Objects {
     caller = admin,
   ): Promise<ApiObject> {
     const definition = this.#definitions.get(resource);
-    const created = structuredClone(draft) as Draft;
+    const created = structuredClone(draft) as Unstructured;
     created.metadata.creationTimestamp ??= new Date(this.#now()).toISOString();
     await definition?.prepareCreate?.(created, this.context(caller));
     this.#check(definition, created, definition?.validate?.(created, this.context(caller)));
@@ -62,7 +69,7 @@ export class MemoryObjects implements Objects {
     }
     const before = this.#objects.get(keyOf(ref));
     if (!before || (options?.uid && options.uid !== before.metadata.uid)) return Promise.resolve(undefined);
-    const draft = structuredClone(before) as unknown as Draft;
+    const draft = structuredClone(before) as unknown as Unstructured;
     change(draft);
     const definition = this.#definitions.get(ref.resource);
     const subresource = options?.subresource ? definition?.subresources?.[options.subresource] : undefined;
@@ -111,7 +118,7 @@ export class MemoryObjects implements Objects {
 
   #check(
     definition: ResourceDefinition | undefined,
-    draft: Draft,
+    draft: Unstructured,
     problems: ReturnType<NonNullable<ResourceDefinition["validate"]>> = [],
   ): void {
     if (definition && problems.length > 0) throw invalid(definition, draft.metadata.name, problems);

@@ -8,7 +8,7 @@ function* containersOf(spec: Pod["spec"]): Generator<Pick<Container, "env" | "en
   yield* spec.ephemeralContainers ?? [];
 }
 
-/** The secrets that a pod names, other than through its claims. */
+/** The secrets that a pod names, other than through its PVCs. */
 export function secretNames(spec: Pod["spec"]): Set<string> {
   const names = [...(spec.imagePullSecrets ?? []).map(({ name }) => name)];
   for (const container of containersOf(spec)) {
@@ -37,7 +37,7 @@ export function configMapNames(spec: Pod["spec"]): Set<string> {
   return given(names);
 }
 
-/** The claims of a pod, including those that are created for it. */
+/** The PVCs of a pod, including those that are created for it. */
 export function claimNames(pod: Pod): Set<string> {
   return given((pod.spec.volumes ?? []).map((volume) => claimName(pod, volume)));
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { FakeClock } from "../../lib/base/fake-clock.ts";
 import { epochMs } from "../../lib/base/time.ts";
 import { generateKey } from "../../lib/base/x509/x509.ts";
-import type { Draft } from "../definition.ts";
+import type { Unstructured } from "../definition.ts";
 import { StatusError } from "../status-error.ts";
 import { admin, MemoryObjects } from "./fixtures.ts";
 import { serviceAccountToken } from "./service-account-token.ts";
@@ -32,7 +32,7 @@ const tokens = new ServiceAccountTokens({ tokenIssuer, objects: () => objects, c
 const issue = (spec?: object, metadata: object = {}, name = "builder") =>
   action.act(
     { resource: "serviceaccounts", namespace: "ns", name },
-    { metadata, ...(spec && { spec }) } as unknown as Draft,
+    { metadata, ...(spec && { spec }) } as unknown as Unstructured,
     objects.context(admin),
   );
 

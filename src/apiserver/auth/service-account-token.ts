@@ -1,4 +1,4 @@
-import type { ActionSubresource, Draft, Objects, RequestContext } from "../definition.ts";
+import type { ActionSubresource, Objects, RequestContext, Unstructured } from "../definition.ts";
 import { FieldProblems } from "../kinds/field-problems.ts";
 import { invalid } from "../rest/problems.ts";
 import type { ApiObject } from "../storage/object.ts";
@@ -63,7 +63,7 @@ export function serviceAccountToken(o: { tokenIssuer: TokenIssuer }): ActionSubr
   };
 }
 
-function checkNames(body: Draft, name: string, namespace: string): void {
+function checkNames(body: Unstructured, name: string, namespace: string): void {
   const { name: ownName, namespace: ownNamespace } = body.metadata ?? {};
   const problems = new FieldProblems();
   if (ownName && ownName !== name)

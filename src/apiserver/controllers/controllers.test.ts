@@ -302,7 +302,7 @@ test("events expire an hour after they were last reported", async () => {
   assert.ok(await isThere("events", "default", "again"));
 });
 
-test("a claim is bound to a volume, which is Released when the claim is deleted", async () => {
+test("a PVC is bound to a PV, which is Released when the PVC is deleted", async () => {
   const { objects } = cluster;
   const mode = { accessModes: ["ReadWriteOnce"] };
   await objects.create("persistentvolumes", {

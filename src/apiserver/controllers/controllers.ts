@@ -23,7 +23,7 @@ import { Reconciler } from "./reconciler.ts";
 import { schedulePods } from "./scheduler/scheduler.ts";
 import { attacherWatches, attachVolumes } from "./volumes/attacher.ts";
 import { bindVolumes } from "./volumes/binder.ts";
-import { releaseVolumes } from "./volumes/protection.ts";
+import { removeProtection } from "./volumes/protection.ts";
 
 export interface ControllerOptions {
   readonly objects: Objects;
@@ -118,7 +118,7 @@ export function controllers(options: ControllerOptions): Component[] {
     ),
     reconciler("volumes", ["pods", "storageclasses.storage.k8s.io", ...claims], async () => {
       await bindVolumes(volumes);
-      await releaseVolumes(dependencies);
+      await removeProtection(dependencies);
     }),
     // No batching: pods wait for their volumes.
     reconciler("attacher", attacherWatches, () => attachVolumes(dependencies), 0),

@@ -1,5 +1,5 @@
 import { httpStatusOf } from "../../lib/base/errors.ts";
-import type { Draft, DraftMeta, ObjectRef, Objects } from "../definition.ts";
+import type { DraftMeta, ObjectRef, Objects, Unstructured } from "../definition.ts";
 import type { ApiObject } from "../storage/object.ts";
 import type { ObjectCache } from "./object-cache.ts";
 import { read } from "./typed.ts";
@@ -7,7 +7,7 @@ import { read } from "./typed.ts";
 /** An object that every namespace has: created when it is missing, reset when it was changed. */
 export interface DefaultObject {
   readonly resource: string;
-  readonly draft: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> & { name: string } };
+  readonly draft: Omit<Unstructured, "metadata"> & { metadata: Partial<DraftMeta> & { name: string } };
   /** The fields that are reset. */
   readonly reconciledFields: readonly string[];
 }

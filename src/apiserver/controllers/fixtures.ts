@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { msFromNow } from "../../lib/base/clock.ts";
 import { FakeClock } from "../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
-import type { Draft, Objects } from "../definition.ts";
+import type { Objects, Unstructured } from "../definition.ts";
 import { allowAll } from "../fixtures.ts";
 import { testDefinitions } from "../kinds/fixtures.ts";
 import { ApiServer } from "../server.ts";
@@ -12,7 +12,7 @@ import { controllers, handledPropagation } from "./controllers.ts";
 export interface Cluster {
   readonly objects: Objects;
   readonly clock: FakeClock;
-  get(resource: string, namespace: string, name: string): Promise<Draft | undefined>;
+  get(resource: string, namespace: string, name: string): Promise<Unstructured | undefined>;
   /** Advances the clock in small steps until the condition is true. */
   until(description: string, condition: () => Promise<boolean>, withinMs?: number): Promise<void>;
   stop(): Promise<void>;
@@ -42,7 +42,7 @@ export async function startCluster(): Promise<Cluster> {
     objects,
     clock,
     async get(resource, namespace, name) {
-      return (await objects.get({ resource, namespace, name })) as unknown as Draft | undefined;
+      return (await objects.get({ resource, namespace, name })) as unknown as Unstructured | undefined;
     },
     async until(description, condition, withinMs = 5_000) {
       const end = msFromNow(clock, withinMs);

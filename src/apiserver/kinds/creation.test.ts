@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Draft } from "../definition.ts";
+import type { Unstructured } from "../definition.ts";
 import { StatusError } from "../status-error.ts";
 import { resourceOf } from "./definitions.ts";
 import { testKinds } from "./fixtures.ts";
@@ -8,10 +8,10 @@ import { testKinds } from "./fixtures.ts";
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 describe("new objects", () => {
-  async function created(resource: string, object: object): Promise<Draft> {
+  async function created(resource: string, object: object): Promise<Unstructured> {
     const { objects } = testKinds();
     const draft = { metadata: { name: "x", namespace: "default" }, ...object };
-    return (await objects.create(resource, draft)) as unknown as Draft;
+    return (await objects.create(resource, draft)) as unknown as Unstructured;
   }
 
   test("stringData of a secret is merged into data, and takes precedence", async () => {
@@ -41,7 +41,7 @@ describe("new objects", () => {
     const { objects } = testKinds();
     await objects.create("namespaces", { metadata: { name: "a" } });
     const ref = { resource: "namespaces", namespace: "", name: "a" };
-    const drop = (draft: Draft) => {
+    const drop = (draft: Unstructured) => {
       draft.spec.finalizers = [];
       draft.status = { phase: "Terminating" };
     };
@@ -75,7 +75,7 @@ describe("new objects", () => {
     const { objects } = testKinds();
     objects.put("nodes", { metadata: { name: "n" }, spec: { a: 1 }, status: { b: 1 } });
     const ref = { resource: "nodes", namespace: "", name: "n" };
-    const change = (draft: Draft) => {
+    const change = (draft: Unstructured) => {
       draft.spec.a = 2;
       draft.status.b = 2;
     };
@@ -97,7 +97,7 @@ describe("new objects", () => {
     );
   });
 
-  test("a claim without a class gets the default one", async () => {
+  test("a PVC without a class gets the default one", async () => {
     const { objects } = testKinds();
     objects.put("storageclasses.storage.k8s.io", {
       metadata: { name: "fast", annotations: { "storageclass.kubernetes.io/is-default-class": "true" } },
@@ -105,13 +105,15 @@ describe("new objects", () => {
     const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
     const none = { metadata: { name: "a", namespace: "default" }, spec };
     const empty = { metadata: { name: "b", namespace: "default" }, spec: { ...spec, storageClassName: "" } };
-    const classOf = async (draft: typeof none) =>
-      ((await objects.create("persistentvolumeclaims", draft)) as unknown as Draft).spec.storageClassName;
+    const classOf = async (draft: typeof none) => {
+      const created = await objects.create("persistentvolumeclaims", draft);
+      return (created as unknown as Unstructured).spec.storageClassName;
+    };
     assert.equal(await classOf(none), "fast");
     assert.equal(await classOf(empty), "");
   });
 
-  test("a claim can be expanded if its class allows it", async () => {
+  test("a PVC can be expanded if its class allows it", async () => {
     const { objects } = testKinds();
     const classes = "storageclasses.storage.k8s.io";
     objects.put(classes, { metadata: { name: "grows" }, allowVolumeExpansion: true });
@@ -149,7 +151,7 @@ describe("new objects", () => {
       count: 2,
       reportingComponent: "kubelet",
     };
-    const draft = structuredClone(stored) as Draft;
+    const draft = structuredClone(stored) as Unstructured;
     newer?.fromStored(draft);
     assert.deepEqual(draft, {
       apiVersion: "events.k8s.io/v1",

@@ -1,9 +1,9 @@
 import type { Problem } from "../../lib/model/validation/problem.ts";
 import type {
-  Draft,
   RequestContext,
   ResourceDefinition,
   Subresource,
+  Unstructured,
   UpdateSubresource,
 } from "../definition.ts";
 import type { ApiObject } from "../storage/object.ts";
@@ -11,8 +11,8 @@ import { FieldProblems } from "./field-problems.ts";
 import { checkMeta, checkMetaUpdate, type MetaRules } from "./metadata.ts";
 import type { NameRule } from "./names.ts";
 
-type Check = (draft: Draft, problems: FieldProblems) => void;
-type UpdateCheck = (draft: Draft, oldObject: Readonly<Draft>, problems: FieldProblems) => void;
+type Check = (draft: Unstructured, problems: FieldProblems) => void;
+type UpdateCheck = (draft: Unstructured, oldObject: Readonly<Unstructured>, problems: FieldProblems) => void;
 
 /** The rules of one kind; `defineKind` adds those of all kinds. */
 export interface KindRules
@@ -33,15 +33,15 @@ export interface KindRules
   > {
   readonly nameRule: NameRule;
 
-  readonly defaults?: (draft: Draft) => void;
-  readonly prepareCreate?: (draft: Draft, context: RequestContext) => void | Promise<void>;
+  readonly defaults?: (draft: Unstructured) => void;
+  readonly prepareCreate?: (draft: Unstructured, context: RequestContext) => void | Promise<void>;
   readonly prepareUpdate?: (
-    draft: Draft,
-    oldObject: Readonly<Draft>,
+    draft: Unstructured,
+    oldObject: Readonly<Unstructured>,
     context: RequestContext,
   ) => void | Promise<void>;
-  readonly prepareDelete?: (draft: Draft, context: RequestContext) => void | Promise<void>;
-  readonly hasSpecFinalizers?: (current: Readonly<Draft>) => boolean;
+  readonly prepareDelete?: (draft: Unstructured, context: RequestContext) => void | Promise<void>;
+  readonly hasSpecFinalizers?: (current: Readonly<Unstructured>) => boolean;
   /** Validates an object, new or changed. */
   readonly check?: Check;
   /** Validates a change. */
@@ -73,14 +73,14 @@ export function defineKind(rules: KindRules): ResourceDefinition {
     countsGenerations: rules.countsGenerations ?? false,
     ...(hasSpecFinalizers === undefined
       ? {}
-      : { hasSpecFinalizers: (current: ApiObject) => hasSpecFinalizers(draftOf(current)) }),
+      : { hasSpecFinalizers: (current: ApiObject) => hasSpecFinalizers(unstructured(current)) }),
     async prepareCreate(draft, context) {
       if (status !== undefined) beginStatus(draft, status);
       await prepareCreate?.(draft, context);
     },
     async prepareUpdate(draft, oldObject, context) {
       if (status !== undefined) restore(draft, oldObject, "status");
-      await prepareUpdate?.(draft, draftOf(oldObject), context);
+      await prepareUpdate?.(draft, unstructured(oldObject), context);
     },
     validate: (draft) =>
       collected((problems) => {
@@ -92,7 +92,7 @@ export function defineKind(rules: KindRules): ResourceDefinition {
         checkMetaUpdate(draft, oldObject, problems);
         checkMeta(draft, rules, problems);
         check?.(draft, problems);
-        checkUpdate?.(draft, draftOf(oldObject), problems);
+        checkUpdate?.(draft, unstructured(oldObject), problems);
       }),
     ...subresources(rules),
   };
@@ -117,25 +117,25 @@ function statusSubresource(meta: MetaRules, status: StatusRules): UpdateSubresou
       collected((problems) => {
         checkMetaUpdate(draft, oldObject, problems);
         checkMeta(draft, meta, problems);
-        status.checkUpdate?.(draft, draftOf(oldObject), problems);
+        status.checkUpdate?.(draft, unstructured(oldObject), problems);
       }),
   };
 }
 
-function beginStatus(draft: Draft, status: StatusRules): void {
+function beginStatus(draft: Unstructured, status: StatusRules): void {
   if (status.atCreation === "kept") return;
   if (status.atCreation === undefined) delete draft.status;
   else draft.status = structuredClone(status.atCreation);
 }
 
 /** Restores all root fields except these from `oldObject`. */
-export function onlyWrites(draft: Draft, oldObject: ApiObject, fields: readonly string[]): void {
+export function onlyWrites(draft: Unstructured, oldObject: ApiObject, fields: readonly string[]): void {
   for (const field of new Set([...Object.keys(draft), ...Object.keys(oldObject)]))
     if (!fields.includes(field) && field !== "apiVersion" && field !== "kind")
       restore(draft, oldObject, field);
 }
 
-export function restore(draft: Draft, oldObject: ApiObject, field: string): void {
+export function restore(draft: Unstructured, oldObject: ApiObject, field: string): void {
   if (oldObject[field] === undefined) delete draft[field];
   else draft[field] = structuredClone(oldObject[field]);
 }
@@ -155,7 +155,7 @@ function unique(problems: readonly Problem[]): readonly Problem[] {
   });
 }
 
-/** A stored object with the types of a draft; must not be changed. */
-export function draftOf(object: ApiObject): Readonly<Draft> {
-  return object as unknown as Draft;
+/** A stored object whose fields can be read without casts; must not be changed. */
+export function unstructured(object: ApiObject): Readonly<Unstructured> {
+  return object as unknown as Unstructured;
 }

@@ -1,4 +1,4 @@
-import type { Draft, ServedVersion } from "../definition.ts";
+import type { ServedVersion, Unstructured } from "../definition.ts";
 import { defineKind } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
 import { dnsSubdomain, nameIsPathSegment, qualifiedName } from "./names.ts";
@@ -29,7 +29,7 @@ const newer: ServedVersion = {
   },
 };
 
-function rename(draft: Draft, from: string, to: string): void {
+function rename(draft: Unstructured, from: string, to: string): void {
   if (!Object.hasOwn(draft, from)) return;
   draft[to] = draft[from];
   delete draft[from];
@@ -58,20 +58,20 @@ export const events = defineKind({
   },
   check(draft, problems) {
     if (draft.eventTime) checkTimed(draft, problems);
-    else checkOld(draft, problems);
+    else checkLegacy(draft, problems);
     const namespace = draft.metadata.namespace ?? "";
     problems.checks("namespace", namespace, dnsSubdomain(namespace));
   },
 });
 
-function checkOld(draft: Draft, problems: FieldProblems): void {
+function checkLegacy(draft: Unstructured, problems: FieldProblems): void {
   const about: string = draft.involvedObject?.namespace ?? "";
   const own = draft.metadata.namespace ?? "";
   if (about === "" ? own !== "" && own !== "default" : own !== about) mismatch(about, problems);
 }
 
 /** Events with an eventTime name their reporting controller and instance. */
-function checkTimed(draft: Draft, problems: FieldProblems): void {
+function checkTimed(draft: Unstructured, problems: FieldProblems): void {
   const about: string = draft.involvedObject?.namespace ?? "";
   if (about === "" && !["default", "kube-system"].includes(draft.metadata.namespace ?? ""))
     mismatch(about, problems);

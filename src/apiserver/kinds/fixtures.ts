@@ -1,7 +1,7 @@
 import type { Clock } from "../../lib/base/clock.ts";
 import { FakeClock } from "../../lib/base/fake-clock.ts";
 import { epochMs } from "../../lib/base/time.ts";
-import type { ActionSubresource, Draft, DraftMeta, ResourceDefinition } from "../definition.ts";
+import type { ActionSubresource, DraftMeta, ResourceDefinition, Unstructured } from "../definition.ts";
 import { definitions, resourceOf } from "./definitions.ts";
 import { FakeObjects } from "./pods/fake-objects.ts";
 import { podDefinition } from "./pods/pod-definition.ts";
@@ -88,7 +88,7 @@ export async function updateErrors(
   );
 }
 
-function drafted(definition: ResourceDefinition, object: object): Draft {
+function drafted(definition: ResourceDefinition, object: object): Unstructured {
   const { metadata, ...fields } = structuredClone(object) as { metadata?: Partial<DraftMeta> };
   return {
     ...fields,

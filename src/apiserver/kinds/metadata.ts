@@ -1,4 +1,4 @@
-import type { Draft, DraftMeta, OwnerReference } from "../definition.ts";
+import type { DraftMeta, OwnerReference, Unstructured } from "../definition.ts";
 import { compareText } from "../patch/text-order.ts";
 import type { ApiObject } from "../storage/object.ts";
 import type { FieldProblems } from "./field-problems.ts";
@@ -14,7 +14,7 @@ const orphan = "orphan";
 const foreground = "foregroundDeletion";
 
 /** Validates the metadata of any kind. The name must already be generated. */
-export function checkMeta(draft: Draft, rules: MetaRules, problems: FieldProblems): void {
+export function checkMeta(draft: Unstructured, rules: MetaRules, problems: FieldProblems): void {
   const meta = draft.metadata;
   if (meta.generateName)
     problems.checks("metadata.generateName", meta.generateName, rules.nameRule(meta.generateName, true));
@@ -29,7 +29,7 @@ export function checkMeta(draft: Draft, rules: MetaRules, problems: FieldProblem
 }
 
 /** Validates immutable metadata. `checkMeta` validates the rest. */
-export function checkMetaUpdate(draft: Draft, oldObject: ApiObject, problems: FieldProblems): void {
+export function checkMetaUpdate(draft: Unstructured, oldObject: ApiObject, problems: FieldProblems): void {
   const meta = draft.metadata;
   const old = oldObject.metadata as unknown as DraftMeta;
   if (old.deletionTimestamp !== undefined) {

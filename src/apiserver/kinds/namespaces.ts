@@ -1,4 +1,4 @@
-import type { Draft, UpdateSubresource } from "../definition.ts";
+import type { Unstructured, UpdateSubresource } from "../definition.ts";
 import { forbidden } from "../rest/problems.ts";
 import { collected, defineKind, onlyWrites } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
@@ -84,7 +84,7 @@ export const namespaces = defineKind({
   subresources: { finalize },
 });
 
-function finalizersOf(namespace: Readonly<Draft>): readonly string[] {
+function finalizersOf(namespace: Readonly<Unstructured>): readonly string[] {
   return namespace.spec?.finalizers ?? [];
 }
 

@@ -1,4 +1,4 @@
-import type { ConnectSubresource, Draft, ResourceDefinition } from "../definition.ts";
+import type { ConnectSubresource, ResourceDefinition, Unstructured } from "../definition.ts";
 import { checkCidr, cidrFamily } from "./addresses.ts";
 import { defineKind } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
@@ -55,7 +55,7 @@ function mirrorCidr(spec: { podCIDR?: string; podCIDRs?: string[] }): void {
   if (spec.podCIDRs?.length) spec.podCIDR = spec.podCIDRs[0];
 }
 
-function checkStatus(draft: Draft, problems: FieldProblems): void {
+function checkStatus(draft: Unstructured, problems: FieldProblems): void {
   for (const list of ["capacity", "allocatable"])
     for (const [name, amount] of Object.entries(draft.status?.[list] ?? {}))
       checkAmount(`status.${list}.${name}`, name, amount as string, problems);
@@ -75,7 +75,7 @@ function checkStatus(draft: Draft, problems: FieldProblems): void {
   }
 }
 
-function checkCidrs(draft: Draft, problems: FieldProblems): void {
+function checkCidrs(draft: Unstructured, problems: FieldProblems): void {
   const cidrs: readonly string[] = draft.spec?.podCIDRs ?? [];
   for (const [i, cidr] of cidrs.entries()) checkCidr(`spec.podCIDRs[${i}]`, cidr, problems);
   const families = new Set(cidrs.map(cidrFamily));
@@ -83,7 +83,7 @@ function checkCidrs(draft: Draft, problems: FieldProblems): void {
     problems.invalid("spec.podCIDRs", cidrs, "may specify no more than one CIDR for each IP family");
 }
 
-function checkChange(draft: Draft, oldObject: Readonly<Draft>, problems: FieldProblems): void {
+function checkChange(draft: Unstructured, oldObject: Readonly<Unstructured>, problems: FieldProblems): void {
   checkStatusChange(draft, oldObject, problems);
   const cidrs = oldObject.spec?.podCIDRs ?? [];
   if (cidrs.length > 0 && !same(cidrs, draft.spec?.podCIDRs))
@@ -92,7 +92,11 @@ function checkChange(draft: Draft, oldObject: Readonly<Draft>, problems: FieldPr
     problems.forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid');
 }
 
-function checkStatusChange(draft: Draft, _oldObject: Readonly<Draft>, problems: FieldProblems): void {
+function checkStatusChange(
+  draft: Unstructured,
+  _oldObject: Readonly<Unstructured>,
+  problems: FieldProblems,
+): void {
   checkStatus(draft, problems);
   const seen = new Set<string>();
   for (const [i, { type, address }] of (draft.status?.addresses ?? []).entries()) {

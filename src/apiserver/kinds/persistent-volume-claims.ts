@@ -1,4 +1,4 @@
-import type { Draft, RequestContext } from "../definition.ts";
+import type { RequestContext, Unstructured } from "../definition.ts";
 import { forbidden } from "../rest/problems.ts";
 import { defineKind } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
@@ -56,8 +56,8 @@ export const persistentVolumeClaims = defineKind({
   },
 });
 
-/** A claim that names no class at all gets the default one, the newest if there are several. */
-async function chooseClass(draft: Draft, context: RequestContext): Promise<void> {
+/** A PVC that names no class at all gets the default one, the newest if there are several. */
+async function chooseClass(draft: Unstructured, context: RequestContext): Promise<void> {
   if (draft.spec.storageClassName !== undefined) return;
   const classes = (await context.objects.list("storageclasses.storage.k8s.io")).filter(
     ({ metadata }) => (metadata.annotations as Record<string, string> | undefined)?.[defaultClass] === "true",
@@ -69,13 +69,13 @@ async function chooseClass(draft: Draft, context: RequestContext): Promise<void>
   if (newest !== undefined) draft.spec.storageClassName = newest.metadata.name;
 }
 
-/** A bound claim can be expanded only if its class allows volume expansion. */
+/** A bound PVC can be expanded only if its class allows volume expansion. */
 async function checkExpansion(
-  draft: Draft,
-  oldObject: Readonly<Draft>,
+  draft: Unstructured,
+  oldObject: Readonly<Unstructured>,
   context: RequestContext,
 ): Promise<void> {
-  const sizeOf = (claim: Readonly<Draft>) => amountOf(claim.spec?.resources?.requests?.storage);
+  const sizeOf = (claim: Readonly<Unstructured>) => amountOf(claim.spec?.resources?.requests?.storage);
   if (oldObject.status?.phase !== "Bound" || sizeOf(draft) <= sizeOf(oldObject)) return;
   const name: string = draft.spec.storageClassName ?? "";
   const resource = "storageclasses.storage.k8s.io";
@@ -95,7 +95,7 @@ function checkStorage(storage: string | undefined, problems: FieldProblems): voi
   else checkPositive(path, storage, problems);
 }
 
-function checkDataSource(spec: Draft, problems: FieldProblems): void {
+function checkDataSource(spec: Unstructured, problems: FieldProblems): void {
   for (const field of ["dataSource", "dataSourceRef"]) {
     const source = spec[field];
     if (!source) continue;
@@ -111,7 +111,7 @@ function checkDataSource(spec: Draft, problems: FieldProblems): void {
   }
 }
 
-function checkChange(draft: Draft, oldObject: Readonly<Draft>, problems: FieldProblems): void {
+function checkChange(draft: Unstructured, oldObject: Readonly<Unstructured>, problems: FieldProblems): void {
   const bound = draft.status?.phase === "Bound";
   const newSpec = structuredClone(draft.spec);
   const old = structuredClone(oldObject.spec);

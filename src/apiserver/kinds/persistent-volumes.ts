@@ -1,5 +1,5 @@
 import { core } from "../../lib/schema/types/core/core.ts";
-import type { Draft } from "../definition.ts";
+import type { Unstructured } from "../definition.ts";
 import { checkDriverName } from "./csi-nodes.ts";
 import { defineKind } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
@@ -85,7 +85,7 @@ export const persistentVolumes = defineKind({
   status: { atCreation: { phase: "Pending" } },
 });
 
-function sourceOf(spec: Readonly<Draft>): Record<string, unknown> {
+function sourceOf(spec: Readonly<Unstructured>): Record<string, unknown> {
   return Object.fromEntries(sources.filter((name) => spec[name]).map((name) => [name, spec[name]]));
 }
 
@@ -98,7 +98,7 @@ function checkCapacity(capacity: Record<string, string> | undefined, problems: F
     checkPositive(`spec.capacity[${name}]`, amount, problems);
 }
 
-function checkSource(spec: Draft, problems: FieldProblems): void {
+function checkSource(spec: Unstructured, problems: FieldProblems): void {
   const present = sources.filter((name) => spec[name]);
   if (present.length === 0) problems.required("spec", "must specify a volume type");
   for (const extra of present.slice(1))

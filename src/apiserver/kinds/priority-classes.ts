@@ -1,4 +1,4 @@
-import type { Draft, RequestContext } from "../definition.ts";
+import type { RequestContext, Unstructured } from "../definition.ts";
 import { forbidden } from "../rest/problems.ts";
 import { defineKind } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
@@ -52,7 +52,7 @@ export const priorityClasses = defineKind({
   },
 });
 
-function checkSystem(draft: Draft, problems: FieldProblems): void {
+function checkSystem(draft: Unstructured, problems: FieldProblems): void {
   const message = systemClassError(draft);
   if (message !== undefined)
     problems.forbidden(
@@ -61,14 +61,14 @@ function checkSystem(draft: Draft, problems: FieldProblems): void {
     );
 }
 
-function systemClassError({ metadata, value, globalDefault }: Draft): string | undefined {
+function systemClassError({ metadata, value, globalDefault }: Unstructured): string | undefined {
   const known = systemPriorities.find(({ name }) => name === metadata.name);
   if (known === undefined) return `${metadata.name} is not a known system priority class`;
   if (value !== known.value) return `value of ${known.name} PriorityClass must be ${known.value}`;
   return globalDefault ? `globalDefault of ${known.name} PriorityClass must be false` : undefined;
 }
 
-async function forbidSecondDefault(draft: Draft, context: RequestContext): Promise<void> {
+async function forbidSecondDefault(draft: Unstructured, context: RequestContext): Promise<void> {
   if (draft.globalDefault !== true) return;
   const { name } = draft.metadata;
   for (const other of await context.objects.list(`priorityclasses.${group}`))

@@ -1,5 +1,5 @@
 import { resource } from "../../lib/schema/types/resource.ts";
-import type { Draft, RequestContext } from "../definition.ts";
+import type { RequestContext, Unstructured } from "../definition.ts";
 import { forbidden } from "../rest/problems.ts";
 import { defineKind } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
@@ -132,7 +132,7 @@ export function checkSelectors(
 
 /** Devices that others use are only for administrators, who decide which namespaces are theirs. */
 async function requireAdminNamespace(
-  draft: Draft,
+  draft: Unstructured,
   spec: ClaimSpec,
   resourceName: string,
   { objects }: RequestContext,

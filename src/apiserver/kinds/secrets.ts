@@ -1,4 +1,4 @@
-import type { Draft } from "../definition.ts";
+import type { Unstructured } from "../definition.ts";
 import { checkImmutable, dataBytes, decodedBytes, entries } from "./config-maps.ts";
 import { defineKind } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
@@ -34,7 +34,7 @@ export const secrets = defineKind({
 });
 
 /** stringData is merged into data and never returned. */
-function mergeStringData(draft: Draft): void {
+function mergeStringData(draft: Unstructured): void {
   const texts = entries(draft.stringData);
   delete draft.stringData;
   if (texts.length === 0) return;
@@ -43,7 +43,7 @@ function mergeStringData(draft: Draft): void {
 }
 
 /** Some types require certain keys. Other types are user-defined. */
-function checkType(draft: Draft, problems: FieldProblems): void {
+function checkType(draft: Unstructured, problems: FieldProblems): void {
   const data = (draft.data ?? {}) as Record<string, string>;
   const required = (key: string) => problems.required(`data[${key}]`);
   switch (draft.type) {

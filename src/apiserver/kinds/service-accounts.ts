@@ -1,4 +1,4 @@
-import type { ActionSubresource, Draft, ResourceDefinition } from "../definition.ts";
+import type { ActionSubresource, ResourceDefinition, Unstructured } from "../definition.ts";
 import { defineKind } from "./define.ts";
 import { nameIsSubdomain } from "./names.ts";
 
@@ -19,6 +19,6 @@ export function serviceAccounts(token: ActionSubresource): ResourceDefinition {
 }
 
 /** Secrets are those of the account's own namespace: other fields of a reference are dropped. */
-function nameSecretsOnly(draft: Draft): void {
+function nameSecretsOnly(draft: Unstructured): void {
   if (Array.isArray(draft.secrets)) draft.secrets = draft.secrets.map(({ name }) => ({ name }));
 }

@@ -1,5 +1,5 @@
 import { core } from "../../lib/schema/types/core/core.ts";
-import type { Draft } from "../definition.ts";
+import type { Unstructured } from "../definition.ts";
 import type { FieldProblems } from "./field-problems.ts";
 import { nameIsSubdomain } from "./names.ts";
 
@@ -12,11 +12,11 @@ export function checkAccessModes(requested: readonly string[], path: string, pro
     problems.forbidden(path, "may not use ReadWriteOncePod with other access modes");
 }
 
-/** Finalizers that protect a claim in use by a pod, and a bound volume. A controller removes them. */
+/** Finalizers that protect a PVC in use by a pod, and a bound PV. A controller removes them. */
 export const claimProtection = "kubernetes.io/pvc-protection";
 export const volumeProtection = "kubernetes.io/pv-protection";
 
-export function addFinalizer({ metadata }: Draft, name: string): void {
+export function addFinalizer({ metadata }: Unstructured, name: string): void {
   if (!metadata.finalizers?.includes(name)) metadata.finalizers = [...(metadata.finalizers ?? []), name];
 }
 

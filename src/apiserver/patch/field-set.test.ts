@@ -70,7 +70,7 @@ describe("the fields of an object", () => {
       { "f:spec": { "f:securityContext": {} } },
     ],
     [
-      "an empty list with keys contributes no fields",
+      "an empty associative list contributes no fields",
       { spec: { containers: [], nodeName: "n" } },
       { "f:spec": { "f:nodeName": {} } },
     ],

@@ -11,7 +11,7 @@ export function fieldElement(name: string): PathElement {
   return `f:${name}`;
 }
 
-/** The step to an item of a list that has keys or is a set; an error if it has none. */
+/** The step to an item of an associative list (with keys, or a set); an error if the item cannot be identified. */
 export function itemElement(rule: ListRule, item: Json): { element: PathElement } | { error: string } {
   if (rule.list === "set") {
     if (isObject(item)) return { error: "associative list without keys has an element that's a map type" };

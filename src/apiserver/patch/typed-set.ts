@@ -21,7 +21,7 @@ function collect(parent: FieldSet, key: string, value: Json, parentRule: Rule): 
 function descend(parent: FieldSet, element: PathElement, value: Json, rule: Rule): void {
   const pair = pairOf(rule, value, undefined);
   if (pair.kind === "leaf") {
-    // An empty list that has keys does not affect any item.
+    // An empty associative list does not affect any item.
     if (!(rule.kind === "list" && rule.list !== "atomic" && Array.isArray(value)))
       parent.members.add(element);
     return;

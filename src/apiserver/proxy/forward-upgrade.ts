@@ -28,7 +28,7 @@ const errorBodyTimeoutMs = 10_000;
 
 /**
  * Requests a protocol upgrade from a backend; on success the two connections are joined. An error response is passed on as it
- * is. Rejects, with the client's connection untouched, if there is no response (with Node's error) or an invalid one.
+ * is. Rejects, with the client's connection untouched, if there is no response (with the error of Node.js) or an invalid one.
  */
 export async function forwardUpgrade(
   backend: Backend,

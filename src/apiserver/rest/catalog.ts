@@ -1,4 +1,4 @@
-import type { Draft, ResourceDefinition, ServedVersion, Verb } from "../definition.ts";
+import type { ResourceDefinition, ServedVersion, Unstructured, Verb } from "../definition.ts";
 import { type Schema, schemaFor } from "../patch/schema.ts";
 
 /** A resource in one of its served versions. */
@@ -102,14 +102,14 @@ function servedVersions(definition: ResourceDefinition): Served[] {
 }
 
 /** Converts a draft from the requested version into the stored one. */
-export function toStored(served: Served, draft: Draft): void {
+export function toStored(served: Served, draft: Unstructured): void {
   served.conversion?.toStored(draft);
   draft.apiVersion = served.storedApiVersion;
   draft.kind = served.definition.kind;
 }
 
 /** Converts a copy of a stored object into the requested version. */
-export function fromStored(served: Served, draft: Draft): void {
+export function fromStored(served: Served, draft: Unstructured): void {
   served.conversion?.fromStored(draft);
   draft.apiVersion = served.apiVersion;
   draft.kind = served.definition.kind;

@@ -1,4 +1,4 @@
-import type { Draft, ResourceDefinition } from "../definition.ts";
+import type { ResourceDefinition, Unstructured } from "../definition.ts";
 import type { JsonObject } from "../patch/json-value.ts";
 import { trackUpdate } from "../patch/track-update.ts";
 import { StatusError } from "../status-error.ts";
@@ -20,7 +20,7 @@ export interface CreateOptions {
 export async function createObject(
   dependencies: WriteDependencies,
   request: WriteRequest,
-  draft: Draft,
+  draft: Unstructured,
   options: CreateOptions = {},
 ): Promise<StoredObject> {
   applyNamespace(draft, request.namespace);
@@ -44,7 +44,7 @@ export async function createObject(
 async function createNamed(
   dependencies: WriteDependencies,
   request: WriteRequest,
-  draft: Draft,
+  draft: Unstructured,
   options: CreateOptions,
 ): Promise<StoredObject> {
   const { served, namespace, dryRun } = request;
@@ -74,13 +74,13 @@ async function createNamed(
   return new StoredObject(key, created.metadata.uid, 0, JSON.stringify(created));
 }
 
-function trackCreate(draft: Draft, { served, manager }: WriteRequest, now: number): void {
+function trackCreate(draft: Unstructured, { served, manager }: WriteRequest, now: number): void {
   const tracked = trackUpdate(undefined, draft as unknown as JsonObject, {
     schema: served.storedSchema,
     manager,
     now,
     ignored: ignoredByMain(served.definition),
-  }) as unknown as Draft;
+  }) as unknown as Unstructured;
   if (tracked.metadata.managedFields) draft.metadata.managedFields = tracked.metadata.managedFields;
   else delete draft.metadata.managedFields;
 }

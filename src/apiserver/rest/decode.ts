@@ -1,4 +1,4 @@
-import type { Draft, GroupVersionKind } from "../definition.ts";
+import type { GroupVersionKind, Unstructured } from "../definition.ts";
 import { isObject, type Json, type JsonObject, withoutNulls } from "../patch/json-value.ts";
 import { type BodyEncoding, parseBody } from "./body.ts";
 import { apiVersionOf } from "./catalog.ts";
@@ -15,7 +15,11 @@ export interface DecodeOptions {
 }
 
 /** The object in the body of a create, an update or an action. */
-export function decodeObject(bytes: Buffer, expectedKind: GroupVersionKind, options: DecodeOptions): Draft {
+export function decodeObject(
+  bytes: Buffer,
+  expectedKind: GroupVersionKind,
+  options: DecodeOptions,
+): Unstructured {
   const { encoding, validation, fields, warn } = options;
   const { value, duplicates } = parseBody(bytes, encoding, expectedKind);
   if (!isObject(value as Json))
@@ -58,13 +62,13 @@ export function checkType(body: JsonObject, { group, version, kind }: GroupVersi
 }
 
 /** With apiVersion and kind first, which readers of the store rely on. */
-export function asDraft(body: JsonObject, { group, version, kind }: GroupVersionKind): Draft {
+export function asDraft(body: JsonObject, { group, version, kind }: GroupVersionKind): Unstructured {
   const { apiVersion: _, kind: __, metadata = {}, ...rest } = withoutNulls(body);
   if (!isObject(metadata)) throw unreadable({ group, version, kind }, "metadata is not an object");
   for (const field of ["name", "namespace", "generateName", "uid", "resourceVersion"])
     if (metadata[field] !== undefined && typeof metadata[field] !== "string")
       throw unreadable({ group, version, kind }, `metadata.${field} is not a string`);
-  return { apiVersion: apiVersionOf(group, version), kind, metadata, ...rest } as unknown as Draft;
+  return { apiVersion: apiVersionOf(group, version), kind, metadata, ...rest } as unknown as Unstructured;
 }
 
 function unreadable({ version, kind }: GroupVersionKind, why: string) {

@@ -1,4 +1,4 @@
-import type { Draft } from "../definition.ts";
+import type { Unstructured } from "../definition.ts";
 import { wireTime } from "../patch/managed-fields.ts";
 import type { ApiObject } from "../storage/object.ts";
 import type { Propagation } from "./delete-options.ts";
@@ -7,7 +7,7 @@ import type { Propagation } from "./delete-options.ts";
 export type DeletionPlan =
   | { readonly kind: "remove" }
   /** It is kept for its grace period or its finalizers, in this state. */
-  | { readonly kind: "mark"; readonly draft: Draft }
+  | { readonly kind: "mark"; readonly draft: Unstructured }
   /** It is already being deleted; nothing changes. */
   | { readonly kind: "pending" };
 
@@ -20,12 +20,12 @@ export interface DeletionRequest {
   /** The finalizers that a controller handles. */
   readonly handled: readonly Propagation[];
   /** True if the deleted object has finalizers in its spec. */
-  readonly hasSpecFinalizers?: ((draft: Draft) => boolean) | undefined;
+  readonly hasSpecFinalizers?: ((draft: Unstructured) => boolean) | undefined;
 }
 
 export function planDeletion(current: ApiObject, requested: DeletionRequest): DeletionPlan {
   const { now, grace } = requested;
-  const draft = structuredClone(current) as unknown as Draft;
+  const draft = structuredClone(current) as unknown as Unstructured;
   const meta = draft.metadata;
   // As upstream, a negative one means one second.
   const seconds =
@@ -57,7 +57,7 @@ export function planDeletion(current: ApiObject, requested: DeletionRequest): De
 /** True if this update removes the last finalizer of a deleted object. Upstream: ShouldDeleteDuringUpdate. */
 export function shouldDeleteDuringUpdate(
   oldObject: ApiObject,
-  newObject: Draft,
+  newObject: Unstructured,
   hasSpecFinalizers: boolean,
 ): boolean {
   if (hasSpecFinalizers || (newObject.metadata.finalizers ?? []).length > 0) return false;
@@ -66,7 +66,7 @@ export function shouldDeleteDuringUpdate(
   );
 }
 
-function shorten(draft: Draft, left: number, seconds: number, now: number): void {
+function shorten(draft: Unstructured, left: number, seconds: number, now: number): void {
   const meta = draft.metadata;
   const startedAt = Date.parse(meta.deletionTimestamp!) - left * 1000;
   const end = startedAt + seconds * 1000;
@@ -76,7 +76,7 @@ function shorten(draft: Draft, left: number, seconds: number, now: number): void
   meta.deletionGracePeriodSeconds = elapsed && seconds !== 0 ? 1 : seconds;
 }
 
-function markDeleted(draft: Draft, now: number): void {
+function markDeleted(draft: Unstructured, now: number): void {
   const meta = draft.metadata;
   if (meta.deletionTimestamp === undefined) countGeneration(draft);
   if (meta.deletionTimestamp === undefined || Date.parse(meta.deletionTimestamp) > now)
@@ -87,7 +87,7 @@ function markDeleted(draft: Draft, now: number): void {
 const finalizerOf = { Orphan: "orphan", Foreground: "foregroundDeletion" } as const;
 
 /** The propagation policy is recorded as a finalizer, if a controller handles it. */
-function propagate(draft: Draft, { propagation, handled }: DeletionRequest): void {
+function propagate(draft: Unstructured, { propagation, handled }: DeletionRequest): void {
   if (propagation === undefined) return;
   const others = (draft.metadata.finalizers ?? []).filter(
     (name) => name !== finalizerOf.Orphan && name !== finalizerOf.Foreground,
@@ -98,7 +98,7 @@ function propagate(draft: Draft, { propagation, handled }: DeletionRequest): voi
   else delete draft.metadata.finalizers;
 }
 
-function countGeneration(draft: Draft): void {
+function countGeneration(draft: Unstructured): void {
   if ((draft.metadata.generation ?? 0) > 0) draft.metadata.generation = draft.metadata.generation! + 1;
 }
 

@@ -1,4 +1,4 @@
-import type { Draft, GroupVersionKind, UpdateSubresource } from "../definition.ts";
+import type { GroupVersionKind, Unstructured, UpdateSubresource } from "../definition.ts";
 import { apply } from "../patch/apply.ts";
 import { jsonPatch } from "../patch/json-patch.ts";
 import { isObject, type Json, type JsonObject, shownValue } from "../patch/json-value.ts";
@@ -123,7 +123,7 @@ function applier(request: PatchRequest): Update["mutate"] {
     // A subresource does not create the object.
     if (!oldObject && subresource) return undefined;
     const report = reportFields(fields, kindOf(served), result, undefined);
-    const draft: Draft = asDraft(report.value as JsonObject, kindOf(served));
+    const draft: Unstructured = asDraft(report.value as JsonObject, kindOf(served));
     draft.metadata.name = name;
     return draft;
   };

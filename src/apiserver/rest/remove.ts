@@ -1,5 +1,5 @@
 import { abortError } from "../../lib/base/errors.ts";
-import type { Draft } from "../definition.ts";
+import type { Unstructured } from "../definition.ts";
 import { isStoreError } from "../storage/errors.ts";
 import { type ApiObject, type ObjectKey, StoredObject } from "../storage/object.ts";
 import { kindName } from "./catalog.ts";
@@ -75,7 +75,7 @@ async function removeSeen(
       return { object: written!, isRemoved: false };
     }
     case "remove": {
-      await definition.prepareDelete?.(seen.copy() as unknown as Draft, context);
+      await definition.prepareDelete?.(seen.copy() as unknown as Unstructured, context);
       if (dryRun) return { object: seen, isRemoved: true };
       try {
         const { uid, version } = seen;

@@ -122,7 +122,7 @@ export class RestHandler {
       return;
     }
     if (verb === "") throw methodNotAllowed();
-    const cancel = this.#isLong(target, verb)
+    const cancel = this.#isLongRunning(target, verb)
       ? () => {}
       : clock.after(requestTimeoutMs, () => controller.abort());
     const { signal } = controller;
@@ -134,7 +134,7 @@ export class RestHandler {
   }
 
   /** Watches and connections have no timeout. */
-  #isLong(target: Target, verb: string): boolean {
+  #isLongRunning(target: Target, verb: string): boolean {
     if (target.kind === "other") return false;
     if (verb === "watch") return true;
     const served = this.#o.dependencies.catalog.find(target.apiVersion, target.resource);

@@ -1,4 +1,4 @@
-import type { Draft } from "../definition.ts";
+import type { Unstructured } from "../definition.ts";
 import { selectableFields } from "../selectors/field-labels.ts";
 import { matchesFields, parseFieldSelector, requiredField } from "../selectors/field-selector.ts";
 import { type Labels, matchesLabels } from "../selectors/label-selector.ts";
@@ -45,7 +45,7 @@ export function selection(served: Served, selected: Selected): Scope {
 
 function inServedForm(served: Served, object: ApiObject): ApiObject {
   if (!served.conversion) return object;
-  const copy = structuredClone(object) as unknown as Draft;
+  const copy = structuredClone(object) as unknown as Unstructured;
   fromStored(served, copy);
   return copy as unknown as ApiObject;
 }

@@ -1,10 +1,10 @@
-import type { Draft } from "../definition.ts";
+import type { Unstructured } from "../definition.ts";
 import type { ApiObject, StoredObject } from "../storage/object.ts";
 import { fromStored, type Served } from "./catalog.ts";
 
 /** A copy of a stored object in the requested version. */
-export function servedCopy(served: Served, stored: StoredObject): Draft {
-  const draft = stored.copy() as unknown as Draft;
+export function servedCopy(served: Served, stored: StoredObject): Unstructured {
+  const draft = stored.copy() as unknown as Unstructured;
   fromStored(served, draft);
   return draft;
 }

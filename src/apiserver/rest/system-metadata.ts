@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Problem } from "../../lib/model/validation/problem.ts";
-import type { Draft, DraftMeta, ResourceDefinition } from "../definition.ts";
+import type { DraftMeta, ResourceDefinition, Unstructured } from "../definition.ts";
 import { type Json, jsonEqual } from "../patch/json-value.ts";
 import { wireTime } from "../patch/managed-fields.ts";
 import { compareText } from "../patch/text-order.ts";
@@ -8,7 +8,7 @@ import type { ApiObject } from "../storage/object.ts";
 import { badRequest } from "./problems.ts";
 
 /** Sets the namespace of the request, or rejects another one. */
-export function applyNamespace(draft: Draft, namespace: string): void {
+export function applyNamespace(draft: Unstructured, namespace: string): void {
   const { metadata } = draft;
   if (metadata.namespace && metadata.namespace !== namespace)
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
@@ -17,7 +17,7 @@ export function applyNamespace(draft: Draft, namespace: string): void {
 }
 
 /** Sets the metadata that only the server sets in a new object. */
-export function initMetadata(draft: Draft, now: number): void {
+export function initMetadata(draft: Unstructured, now: number): void {
   const meta = draft.metadata;
   meta.uid = randomUUID();
   meta.creationTimestamp = wireTime(now);
@@ -28,7 +28,7 @@ export function initMetadata(draft: Draft, now: number): void {
 }
 
 /** Keeps the metadata that only the server sets. */
-export function keepMetadata(draft: Draft, oldObject: ApiObject): void {
+export function keepMetadata(draft: Unstructured, oldObject: ApiObject): void {
   const meta = draft.metadata as unknown as Record<string, unknown>;
   for (const field of serverFields) {
     if (oldObject.metadata[field] === undefined) delete meta[field];
@@ -55,7 +55,7 @@ function dropSelfLink(meta: DraftMeta): void {
 /** metadata.generation counts changes of the desired state, not of the status. */
 export function setGeneration(
   definition: ResourceDefinition,
-  draft: Draft,
+  draft: Unstructured,
   oldObject: ApiObject | undefined,
 ): void {
   const counts = definition.countsGenerations ?? (draft.spec !== undefined || oldObject?.spec !== undefined);
@@ -70,7 +70,7 @@ export function setGeneration(
 
 const notCounted = new Set(["apiVersion", "kind", "metadata", "status"]);
 
-function hasSameSpec(draft: Draft, oldObject: ApiObject): boolean {
+function hasSameSpec(draft: Unstructured, oldObject: ApiObject): boolean {
   const fields = new Set([...Object.keys(draft), ...Object.keys(oldObject)]);
   return [...fields].every(
     (field) => notCounted.has(field) || jsonEqual(draft[field] as Json, oldObject[field] as Json),
@@ -78,7 +78,7 @@ function hasSameSpec(draft: Draft, oldObject: ApiObject): boolean {
 }
 
 /** Names of all kinds must be valid path segments. */
-export function nameProblems({ metadata: { name } }: Draft): Problem[] {
+export function nameProblems({ metadata: { name } }: Unstructured): Problem[] {
   if (!name) return [{ path: "metadata.name", message: "Required value: name or generateName is required" }];
   const wrong =
     name === "." || name === ".."
@@ -90,7 +90,7 @@ export function nameProblems({ metadata: { name } }: Draft): Problem[] {
 }
 
 /** No finalizers can be added to an object that is being deleted. */
-export function finalizerProblems(draft: Draft, oldObject: ApiObject): Problem[] {
+export function finalizerProblems(draft: Unstructured, oldObject: ApiObject): Problem[] {
   if (oldObject.metadata.deletionTimestamp === undefined) return [];
   const old = (oldObject.metadata.finalizers as string[] | undefined) ?? [];
   const more = [...new Set(draft.metadata.finalizers ?? [])]

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Draft } from "../definition.ts";
+import type { Unstructured } from "../definition.ts";
 import { StatusError } from "../status-error.ts";
 import { configMap, mapsPath, testApi, widget, widgetsPath } from "./fixtures.ts";
 
@@ -34,7 +34,7 @@ test("the status is changed through its subresource", async (t) => {
   const { server } = await testApi(t);
   const { objects } = server;
   await objects.create("widgets.things.example", { metadata: { name: "w", namespace: "default" } });
-  const change = (draft: Draft) => {
+  const change = (draft: Unstructured) => {
     draft.spec = { size: 5 };
     draft.status = { ok: true };
   };
@@ -51,7 +51,7 @@ test("an internal subresource is not served over HTTP, and need not increment th
   const { server, send } = await testApi(t);
   const { objects } = server;
   await objects.create("widgets.things.example", { metadata: { name: "w", namespace: "default" } });
-  const grow = (draft: Draft) => {
+  const grow = (draft: Unstructured) => {
     draft.spec.size += 1;
   };
   const hidden = await objects.change(ref("w"), grow, { subresource: "hidden" });

@@ -1,4 +1,4 @@
-import type { Caller, Draft, DraftMeta, ObjectRef, Objects } from "../definition.ts";
+import type { Caller, DraftMeta, ObjectRef, Objects, Unstructured } from "../definition.ts";
 import type { JsonObject } from "../patch/json-value.ts";
 import { isStoreError } from "../storage/errors.ts";
 import type { ApiObject, StoredObject } from "../storage/object.ts";
@@ -43,7 +43,7 @@ export class SystemObjects implements Objects {
 
   async create(
     resource: string,
-    draft: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> },
+    draft: Omit<Unstructured, "metadata"> & { metadata: Partial<DraftMeta> },
   ): Promise<ApiObject> {
     const request = this.#request(resource, draft.metadata.namespace ?? "");
     const { group, version, definition } = request.served;
@@ -56,7 +56,7 @@ export class SystemObjects implements Objects {
 
   change(
     ref: ObjectRef,
-    change: (draft: Draft) => void,
+    change: (draft: Unstructured) => void,
     options: { readonly subresource?: string; readonly uid?: string } = {},
   ): Promise<ApiObject | undefined> {
     const request = this.#request(ref.resource, ref.namespace);
@@ -65,7 +65,7 @@ export class SystemObjects implements Objects {
     const rules = subresourceName === undefined ? undefined : definition.subresources?.[subresourceName];
     if (subresourceName !== undefined && rules?.type !== "update")
       throw new Error(`${ref.resource} have no subresource ${JSON.stringify(subresourceName)}`);
-    const mutate = (draft: Draft | undefined): Draft | undefined => {
+    const mutate = (draft: Unstructured | undefined): Unstructured | undefined => {
       if (!draft || (uid !== undefined && draft.metadata.uid !== uid)) return undefined;
       change(draft);
       return draft;

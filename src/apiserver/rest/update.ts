@@ -1,5 +1,5 @@
 import { abortError } from "../../lib/base/errors.ts";
-import type { Draft, UpdateSubresource } from "../definition.ts";
+import type { Unstructured, UpdateSubresource } from "../definition.ts";
 import type { JsonObject } from "../patch/json-value.ts";
 import { trackUpdate } from "../patch/track-update.ts";
 import { conflict, isStoreError, modified, notFound } from "../storage/errors.ts";
@@ -20,7 +20,7 @@ export interface Update {
    * Returns the new object, in the version of the request; called again on a write conflict. Gets a copy of the current
    * object. Undefined: there is nothing to update.
    */
-  mutate(oldObject: Draft | undefined): Draft | undefined;
+  mutate(oldObject: Unstructured | undefined): Unstructured | undefined;
   /** Called before the update creates a missing object: update and create are different verbs. */
   readonly mayCreate?: () => Promise<void>;
   /** `mutate` also sets managedFields: an apply. */
@@ -72,7 +72,7 @@ async function createMissing(
   request: WriteRequest,
   update: Update,
   key: ObjectKey,
-  draft: Draft,
+  draft: Unstructured,
 ): Promise<StoredObject> {
   const { uid, resourceVersion } = draft.metadata;
   if (resourceVersion) throw notFound(key);
@@ -95,7 +95,7 @@ async function change(
   request: WriteRequest,
   update: Update,
   seen: StoredObject,
-  draft: Draft,
+  draft: Unstructured,
 ): Promise<StoredObject> {
   const { served, namespace, manager, dryRun } = request;
   const { definition } = served;

@@ -1,5 +1,5 @@
 import { epochMs } from "../../lib/base/time.ts";
-import type { Draft, GroupVersionKind, UpdateSubresource } from "../definition.ts";
+import type { GroupVersionKind, Unstructured, UpdateSubresource } from "../definition.ts";
 import { isStoreError } from "../storage/errors.ts";
 import type { StoredObject } from "../storage/object.ts";
 import { parseBody, readBody } from "./body.ts";
@@ -50,7 +50,7 @@ export async function decodedBody(
   exchange: Exchange,
   expected: GroupVersionKind,
   query: WriteQuery,
-): Promise<Draft> {
+): Promise<Unstructured> {
   const { parts, writer } = exchange;
   const encoding = bodyEncoding(writer.request.headers["content-type"]);
   return decodeObject(await bodyOf(exchange), expected, {
@@ -136,7 +136,7 @@ function mayCreate({ parts, caller, target }: Exchange): Promise<void> {
   return mustBeAllowed(parts.authorizer, caller, attributes);
 }
 
-function checkName({ metadata }: Draft, { name, namespace }: Exchange["target"]): void {
+function checkName({ metadata }: Unstructured, { name, namespace }: Exchange["target"]): void {
   if (!metadata.name)
     throw badRequest(
       `the name of the object (${name} based on URL) was undeterminable: name must be provided`,

@@ -37,9 +37,9 @@ interface Fact {
 }
 
 /** The expected state of a client that lists pods at a version. */
-function stateAt(info: readonly Fact[], version: number): Map<string, Fact> {
+function stateAt(acks: readonly Fact[], version: number): Map<string, Fact> {
   const state = new Map<string, Fact>();
-  for (const fact of info) {
+  for (const fact of acks) {
     if (fact.version > version) break;
     if (fact.type === "put") state.set(fact.name, fact);
     else state.delete(fact.name);
@@ -48,11 +48,11 @@ function stateAt(info: readonly Fact[], version: number): Map<string, Fact> {
 }
 
 /** The events that a watcher that knows the state of a version must receive after it. */
-function eventsAfter(info: readonly Fact[], version: number, selective: boolean): string[] {
+function eventsAfter(acks: readonly Fact[], version: number, selective: boolean): string[] {
   const known = new Set<string>();
-  for (const fact of stateAt(info, version).values()) if (!selective || fact.on) known.add(fact.name);
+  for (const fact of stateAt(acks, version).values()) if (!selective || fact.on) known.add(fact.name);
   const events: string[] = [];
-  for (const fact of info) {
+  for (const fact of acks) {
     if (fact.version <= version) continue;
     const visible = fact.type === "put" && (!selective || fact.on);
     if (visible) events.push(`${known.has(fact.name) ? "MODIFIED" : "ADDED"} ${fact.name}@${fact.version}`);
@@ -125,7 +125,7 @@ class Watcher {
 
 class Simulation {
   readonly store: Store;
-  readonly info: Fact[] = [];
+  readonly acks: Fact[] = [];
   readonly watchers: Watcher[] = [];
   expirations = 0;
 
@@ -180,7 +180,7 @@ class Simulation {
       if (result.status === "rejected") {
         assert.ok(isStoreError(result.reason) && ["AlreadyExists", "NotFound"].includes(result.reason.code));
       } else if (resource === "pods") {
-        this.info.push({
+        this.acks.push({
           version: result.value.version,
           type: kind === "delete" ? "delete" : "put",
           name,
@@ -188,7 +188,7 @@ class Simulation {
         });
       }
     }
-    this.info.sort((a, b) => a.version - b.version);
+    this.acks.sort((a, b) => a.version - b.version);
   }
 
   #send(write: Write): Promise<StoredObject> {
@@ -224,7 +224,7 @@ class Simulation {
       if (continueToken)
         await this.#write([{ kind: "update", resource: "pods", name: "b", on: items.length % 2 === 0 }]);
     } while (continueToken);
-    const expected = [...stateAt(this.info, version).values()]
+    const expected = [...stateAt(this.acks, version).values()]
       .filter((fact) => !command.selective || fact.on)
       .sort((a, b) => (a.name < b.name ? -1 : 1))
       .map((fact) => `${fact.name}@${fact.version}`);
@@ -238,11 +238,11 @@ class Simulation {
   }
 
   #due(watcher: Watcher): number {
-    return eventsAfter(this.info, watcher.from, watcher.selective).length - watcher.seen.length;
+    return eventsAfter(this.acks, watcher.from, watcher.selective).length - watcher.seen.length;
   }
 
   #check(watcher: Watcher, whole: boolean): void {
-    const expected = eventsAfter(this.info, watcher.from, watcher.selective);
+    const expected = eventsAfter(this.acks, watcher.from, watcher.selective);
     if (watcher.expired) {
       this.expirations++;
       const last = watcher.seen.at(-1)?.split("@")[1] ?? watcher.from;

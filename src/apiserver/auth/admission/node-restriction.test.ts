@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { generateKey, makeRequest } from "../../../lib/base/x509/x509.ts";
 import type { AdmissionRequest } from "../../access.ts";
-import type { Draft } from "../../definition.ts";
+import type { Unstructured } from "../../definition.ts";
 import { StatusError } from "../../status-error.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { kubeletClientSigner, kubeletServingSigner } from "../csr/signers.ts";
@@ -58,7 +58,7 @@ function request(o: Request): AdmissionRequest {
     name: "",
     dryRun: false,
     ...o,
-    object: o.object as Draft,
+    object: o.object as Unstructured,
     oldObject: o.oldObject as ApiObject,
   };
 }

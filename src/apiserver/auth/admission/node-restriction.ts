@@ -68,7 +68,7 @@ function restrictSlice(node: string, request: AdmissionRequest): void {
     throw forbidden(request, "can only delete ResourceSlice with the same NodeName as the requesting node");
 }
 
-/** After expanding a filesystem, a node reports it in the claim's status, and changes nothing else. */
+/** After expanding a filesystem, a node reports it in the PVC's status, and changes nothing else. */
 function restrictClaim(node: string, request: AdmissionRequest): void {
   if (request.subresource !== "status") throw forbidden(request, "may only update PVC status");
   if (request.operation !== "UPDATE") throw forbidden(request, `unexpected operation "${request.operation}"`);

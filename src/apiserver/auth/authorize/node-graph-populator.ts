@@ -81,7 +81,7 @@ export class NodeGraphPopulator implements Component {
         break;
       case "persistentvolumes":
       case "secrets":
-        // Through claims, which may be in any namespace.
+        // Through PVCs, which may be in any namespace.
         addAll("persistentvolumes", await objects.list("persistentvolumes"));
         addAll("pods", await objects.list("pods"));
         break;

@@ -1,6 +1,6 @@
 import { messageOf } from "../../../lib/base/errors.ts";
 import { parseCertificates, pemBlocks } from "../../../lib/base/x509/x509.ts";
-import type { Draft } from "../../definition.ts";
+import type { Unstructured } from "../../definition.ts";
 import type { FieldProblems } from "../../kinds/field-problems.ts";
 import { same } from "../../kinds/same.ts";
 import { certificateOf, conditionsOf } from "./conditions.ts";
@@ -34,7 +34,7 @@ interface Spec {
 }
 
 /** Validation errors of a new or updated CSR. */
-export function checkRequest(draft: Draft, minimumSeconds: number, problems: FieldProblems): void {
+export function checkRequest(draft: Unstructured, minimumSeconds: number, problems: FieldProblems): void {
   const spec = (draft.spec ?? {}) as Spec;
   const error = requestProblem(spec.request);
   if (error) problems.invalid("spec.request", spec.request ?? "", error);
@@ -69,7 +69,7 @@ function checkUsages(given: readonly string[], problems: FieldProblems): void {
     if (given.indexOf(usage) < i) problems.duplicate(`spec.usages[${i}]`, usage);
 }
 
-function checkConditions(draft: Draft, problems: FieldProblems): void {
+function checkConditions(draft: Unstructured, problems: FieldProblems): void {
   const conditions = conditionsOf(draft);
   const types = conditions.map(({ type }) => type);
   for (const [i, { type, status }] of conditions.entries()) {
@@ -106,11 +106,11 @@ function certificateProblem(base64: string): string | undefined {
 /** Fields that are immutable through this subresource. */
 export function checkSubresource(
   subresource: Subresource,
-  draft: Draft,
-  oldObject: Readonly<Draft>,
+  draft: Unstructured,
+  oldObject: Readonly<Unstructured>,
   problems: FieldProblems,
 ): void {
-  const ofType = (request: Readonly<Draft>, type: string) =>
+  const ofType = (request: Readonly<Unstructured>, type: string) =>
     conditionsOf(request).filter((condition) => condition.type === type);
   for (const type of permanentConditions)
     if (ofType(draft, type).length < ofType(oldObject, type).length)

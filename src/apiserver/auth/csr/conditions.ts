@@ -1,4 +1,4 @@
-import type { Draft } from "../../definition.ts";
+import type { Unstructured } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 
 export interface Condition {
@@ -10,7 +10,7 @@ export interface Condition {
   lastTransitionTime?: string;
 }
 
-type HasStatus = Readonly<Draft> | ApiObject;
+type HasStatus = Readonly<Unstructured> | ApiObject;
 
 /** The conditions of a request, not a copy: changes to them change the request. */
 export function conditionsOf({ status }: HasStatus): Condition[] {

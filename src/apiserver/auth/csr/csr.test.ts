@@ -5,7 +5,7 @@ import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { epochMs } from "../../../lib/base/time.ts";
 import { generateKey, makeRequest, parseCertificates, signCertificate } from "../../../lib/base/x509/x509.ts";
-import type { Caller, Draft } from "../../definition.ts";
+import type { Caller, Unstructured } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { FixedAuthorizer } from "../authorize/authorizer.ts";
 import { NodeGraphPopulator } from "../authorize/node-graph-populator.ts";
@@ -411,7 +411,7 @@ test("a request with an invalid signature is rejected", async () => {
 
 test("a lifetime of a minute may be requested if the rules allow it", () => {
   const definition = certificateSigningRequests({ minimumSeconds: 60 });
-  const draft = { metadata: { name: "r" }, spec: spec({ expirationSeconds: 60 }) } as unknown as Draft;
+  const draft = { metadata: { name: "r" }, spec: spec({ expirationSeconds: 60 }) } as unknown as Unstructured;
   assert.deepEqual(definition.validate?.(draft, new MemoryObjects().context(admin)), []);
 });
 
@@ -504,7 +504,7 @@ test("the approval subresource changes approvals, the status subresource the cer
         status: structuredClone(status),
       });
       const old = whole(before) as unknown as ApiObject;
-      const draft = { ...whole(now), spec: { changed: true } } as unknown as Draft;
+      const draft = { ...whole(now), spec: { changed: true } } as unknown as Unstructured;
       subresource.prepareUpdate(draft, old, context);
       assert.deepEqual(draft.spec, old.spec);
       const problems = subresource.validateUpdate!(draft, old, context).map(
@@ -523,7 +523,7 @@ test("an update of the request itself changes nothing but metadata", () => {
     metadata: { name: "r", uid: "u", labels: { a: "b" } },
     spec: { username: "me" },
     status: { certificate: pem },
-  } as unknown as Draft;
+  } as unknown as Unstructured;
   void definition.prepareUpdate?.(draft, before, context);
   assert.deepEqual([draft.spec, draft.status, draft.metadata.labels], [before.spec, {}, { a: "b" }]);
   assert.deepEqual(definition.validateUpdate?.(draft, before, context), []);

@@ -1,5 +1,10 @@
-import type { Draft, RequestContext, ResourceDefinition, UpdateSubresource } from "../../definition.ts";
-import { collected, defineKind, draftOf, onlyWrites, restore } from "../../kinds/define.ts";
+import type {
+  RequestContext,
+  ResourceDefinition,
+  Unstructured,
+  UpdateSubresource,
+} from "../../definition.ts";
+import { collected, defineKind, onlyWrites, restore, unstructured } from "../../kinds/define.ts";
 import { checkMeta, checkMetaUpdate } from "../../kinds/metadata.ts";
 import { checkRequest, checkSubresource, type Subresource } from "./checks.ts";
 import { type Condition, conditionsOf } from "./conditions.ts";
@@ -38,7 +43,7 @@ export function certificateSigningRequests(rules: RequestRules = {}): ResourceDe
   };
 }
 
-function fillInCaller(draft: Draft, { caller }: RequestContext): void {
+function fillInCaller(draft: Unstructured, { caller }: RequestContext): void {
   const { username: _, uid: __, groups: ___, extra: ____, ...requested } = draft.spec ?? {};
   draft.spec = {
     ...requested,
@@ -56,7 +61,7 @@ function subresource(which: Exclude<Subresource, "main">, minimum: number): Upda
     ignored: [["spec"], ["status", which === "status" ? "conditions" : "certificate"]],
     prepareUpdate(draft, oldObject, { now }) {
       onlyWrites(draft, oldObject, ["metadata", "status"]);
-      const old = draftOf(oldObject);
+      const old = unstructured(oldObject);
       draft.status ??= {};
       if (which === "status") keepApproval(draft, old);
       stampConditions(draft, old, now);
@@ -71,13 +76,13 @@ function subresource(which: Exclude<Subresource, "main">, minimum: number): Upda
         checkMetaUpdate(draft, oldObject, problems);
         checkMeta(draft, { namespaced: false, nameRule }, problems);
         checkRequest(draft, minimum, problems);
-        checkSubresource(which, draft, draftOf(oldObject), problems);
+        checkSubresource(which, draft, unstructured(oldObject), problems);
       }),
   };
 }
 
 /** A signer sends the approval that it has read together with the certificate; the stored approval is kept. */
-function keepApproval(draft: Draft, oldObject: Readonly<Draft>): void {
+function keepApproval(draft: Unstructured, oldObject: Readonly<Unstructured>): void {
   for (const type of ["Approved", "Denied"]) {
     const old = conditionsOf(oldObject).filter((condition) => condition.type === type);
     const conditions = conditionsOf(draft);
@@ -87,7 +92,7 @@ function keepApproval(draft: Draft, oldObject: Readonly<Draft>): void {
   }
 }
 
-function stampConditions(draft: Draft, oldObject: Readonly<Draft>, nowMs: number): void {
+function stampConditions(draft: Unstructured, oldObject: Readonly<Unstructured>, nowMs: number): void {
   const now = new Date(nowMs).toISOString().replace(/\.\d+Z$/, "Z");
   for (const condition of conditionsOf(draft)) {
     condition.lastUpdateTime ??= now;
@@ -95,7 +100,7 @@ function stampConditions(draft: Draft, oldObject: Readonly<Draft>, nowMs: number
   }
 }
 
-function transitionTime({ type, status }: Condition, oldObject: Readonly<Draft>): string | undefined {
+function transitionTime({ type, status }: Condition, oldObject: Readonly<Unstructured>): string | undefined {
   return conditionsOf(oldObject).find((old) => old.type === type && old.status === status)
     ?.lastTransitionTime;
 }

@@ -1,5 +1,5 @@
 import type { Attributes, Authorizer } from "../../access.ts";
-import type { Caller, Draft, ResourceDefinition } from "../../definition.ts";
+import type { Caller, ResourceDefinition, Unstructured } from "../../definition.ts";
 import type { FieldProblems } from "../../kinds/field-problems.ts";
 import { review } from "./review.ts";
 import { fieldSelectorText, type SelectorAttributes, selectorProblems } from "./selector-attributes.ts";
@@ -77,11 +77,11 @@ export function selfSubjectAccessReview(authorizer: Authorizer): ResourceDefinit
   });
 }
 
-function specOf(draft: Draft): Spec {
+function specOf(draft: Unstructured): Spec {
   return (draft.spec ?? {}) as Spec;
 }
 
-function subjectOf(draft: Draft): Caller {
+function subjectOf(draft: Unstructured): Caller {
   const { user = "", uid, groups = [], extra } = specOf(draft);
   return { name: user, groups, ...(uid && { uid }), ...(extra && { extra }) };
 }
@@ -106,7 +106,7 @@ function checkSpec(spec: Spec, problems: FieldProblems, whose: "named" | "self")
   selectorProblems(resource?.labelSelector, "spec.resourceAttributes.labelSelector", problems);
 }
 
-function checkMetadata({ metadata }: Draft, problems: FieldProblems, detail: string): void {
+function checkMetadata({ metadata }: Unstructured, problems: FieldProblems, detail: string): void {
   const { name, generateName, labels, annotations, ownerReferences, finalizers } = metadata ?? {};
   const given = { name, generateName, labels, annotations, ownerReferences, finalizers };
   const filled = Object.entries(given).filter(([, value]) => value && Object.keys(value).length > 0);

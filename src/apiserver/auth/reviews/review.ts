@@ -1,5 +1,5 @@
 import type { Problem } from "../../../lib/model/validation/problem.ts";
-import type { Draft, RequestContext, ResourceDefinition } from "../../definition.ts";
+import type { RequestContext, ResourceDefinition, Unstructured } from "../../definition.ts";
 import { FieldProblems } from "../../kinds/field-problems.ts";
 import { invalid } from "../../rest/problems.ts";
 import type { ApiObject } from "../../storage/object.ts";
@@ -9,9 +9,9 @@ export interface Review {
   /** TokenReview */
   readonly kind: string;
   readonly namespaced?: boolean;
-  readonly check?: (draft: Draft, problems: FieldProblems) => void;
+  readonly check?: (draft: Unstructured, problems: FieldProblems) => void;
   /** The status, and the fields that replace those of the request. */
-  readonly evaluate: (draft: Draft, context: RequestContext) => Promise<Record<string, unknown>>;
+  readonly evaluate: (draft: Unstructured, context: RequestContext) => Promise<Record<string, unknown>>;
 }
 
 /** A review is evaluated and not stored: it can only be created. */
@@ -35,14 +35,14 @@ export function review(o: Review): ResourceDefinition {
   };
 }
 
-function problemsOf(o: Review, draft: Draft): readonly Problem[] {
+function problemsOf(o: Review, draft: Unstructured): readonly Problem[] {
   const problems = new FieldProblems();
   o.check?.(draft, problems);
   return problems.list;
 }
 
 /** A review has no identity: the response has only the metadata that the caller sent. */
-function echoed({ metadata, ...rest }: Draft): object {
+function echoed({ metadata, ...rest }: Unstructured): object {
   const {
     uid: _,
     name,

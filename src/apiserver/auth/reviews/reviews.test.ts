@@ -4,7 +4,7 @@ import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { epochMs } from "../../../lib/base/time.ts";
 import { generateKey } from "../../../lib/base/x509/x509.ts";
-import type { Caller, Draft, ResourceDefinition } from "../../definition.ts";
+import type { Caller, ResourceDefinition, Unstructured } from "../../definition.ts";
 import { StatusError } from "../../status-error.ts";
 import { FixedAuthorizer } from "../authorize/authorizer.ts";
 import { NodeGraphPopulator } from "../authorize/node-graph-populator.ts";
@@ -34,7 +34,7 @@ async function review(
   spec: object,
   o: { caller?: Caller; metadata?: object } = {},
 ): Promise<Record<string, unknown>> {
-  const draft = { metadata: { uid: "", ...o.metadata }, spec } as unknown as Draft;
+  const draft = { metadata: { uid: "", ...o.metadata }, spec } as unknown as Unstructured;
   return { ...(await definition.handleCreate!(draft, objects.context(o.caller ?? admin))) };
 }
 

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import type { Draft, DraftMeta } from "../../definition.ts";
+import type { DraftMeta, Unstructured } from "../../definition.ts";
 
 /** A new token, and the secret that makes it valid until then. */
 export function bootstrapToken(o: { expires?: Date; description?: string }): {
   readonly token: string;
-  readonly secret: Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> };
+  readonly secret: Omit<Unstructured, "metadata"> & { metadata: Partial<DraftMeta> };
 } {
   const [id, secret] = [randomText(6), randomText(16)];
   const fields: Record<string, string> = {

@@ -6,7 +6,7 @@ import type {
   ResourceSlice,
 } from "../../../lib/gen/kubernetes/resource.d.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
-import type { Draft, Objects } from "../../definition.ts";
+import type { Objects, Unstructured } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import type { EventRecorder } from "../event-recorder.ts";
 import type { ObjectCache } from "../object-cache.ts";
@@ -25,11 +25,11 @@ const classes = "deviceclasses.resource.k8s.io";
 const slices = "resourceslices.resource.k8s.io";
 const finalizer = "resource.kubernetes.io/delete-protection";
 
-/** The kinds whose changes affect claims, in addition to pods and nodes. */
+/** The kinds whose changes affect ResourceClaims, in addition to pods and nodes. */
 export const claimWatches = [claims, templates, classes, slices];
 
 /**
- * Creates claims from templates, allocates devices of the node to the claims of pending pods, and releases those of pods that have terminated.
+ * Creates ResourceClaims from templates, allocates devices of the node to those of pending pods, and releases those of terminated pods.
  * Resolves to the reason why a pod cannot be scheduled yet, if there is one.
  */
 export async function assignClaims(options: ClaimOptions): Promise<(pod: Pod) => string | undefined> {
@@ -180,7 +180,7 @@ function changeStatus(objects: Objects, claim: ResourceClaim, next: (status: Sta
 function change(
   objects: Objects,
   claim: ResourceClaim,
-  edit: (draft: Draft) => void,
+  edit: (draft: Unstructured) => void,
   subresource?: string,
 ): Promise<ApiObject | undefined> {
   return objects.change(claimRef(claim), edit, {

@@ -3,7 +3,7 @@ import type { Pod } from "../../../lib/model/pod.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { read } from "../typed.ts";
 
-/** Lookups of claims and volumes for the scheduler. */
+/** Lookups of PVCs, PVs and ResourceClaims for the scheduler. */
 export interface VolumeLookup {
   claim(namespace: string, name: string): ApiObject | undefined;
   volume(name: string): ApiObject | undefined;

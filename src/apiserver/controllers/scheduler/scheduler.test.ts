@@ -176,7 +176,7 @@ describe("scheduling", () => {
     ]);
   });
 
-  test("pods wait for their claims, and respect the node affinity of volumes", () => {
+  test("pods wait for their PVCs, and respect the node affinity of PVs", () => {
     const spec = { volumes: [{ name: "v", persistentVolumeClaim: { claimName: "c" } }] };
     const volume = (zone: string): ApiObject => ({
       metadata: { name: "v", uid: "uv" },

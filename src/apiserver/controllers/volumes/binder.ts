@@ -19,7 +19,7 @@ const boundByUs = "pv.kubernetes.io/bound-by-controller";
 const bindCompleted = "pv.kubernetes.io/bind-completed";
 const olderProvisioner = "volume.beta.kubernetes.io/storage-provisioner";
 
-/** Binds claims to volumes. */
+/** Binds PVCs to PVs. */
 export async function bindVolumes(options: VolumeBinderOptions): Promise<void> {
   const { cache } = options;
   const steps = planVolumes({

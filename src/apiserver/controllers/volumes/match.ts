@@ -6,23 +6,23 @@ import { read } from "../typed.ts";
 
 const classAnnotation = "volume.beta.kubernetes.io/storage-class";
 
-/** A new volume without a phase is as available as one whose phase is Available. */
+/** A new PV without a phase is as available as one whose phase is Available. */
 const freePhases = ["Available", "Pending"];
 
-/** The class of a volume or claim: the deprecated annotation takes precedence over the field. */
+/** The class of a PV or PVC: the deprecated annotation takes precedence over the field. */
 export function classOf(object: ApiObject): string {
   const { metadata, spec } = read(object);
   return metadata.annotations?.[classAnnotation] ?? spec?.storageClassName ?? "";
 }
 
-/** True if the claimRef of a volume is this claim, by name or by uid. */
+/** True if the claimRef of a PV is this PVC, by name or by uid. */
 export function isClaimedBy(volume: ApiObject, claim: ApiObject): boolean {
   const ref = read(volume).spec?.claimRef;
   if (!ref || ref.name !== claim.metadata.name || ref.namespace !== claim.metadata.namespace) return false;
   return !ref.uid || ref.uid === claim.metadata.uid;
 }
 
-/** The volume for a claim: one with its claimRef, or else the smallest available one that is large enough. */
+/** The PV for a PVC: one with its claimRef, or else the smallest available one that is large enough. */
 export function bestVolume(claim: ApiObject, volumes: readonly ApiObject[]): ApiObject | undefined {
   const fitting = volumes.filter((volume) => suits(claim, volume));
   const own = fitting.find((volume) => isClaimedBy(volume, claim));

@@ -7,18 +7,18 @@ import { claimNames } from "../scheduler/pod-volumes.ts";
 import { read, refTo } from "../typed.ts";
 import { phaseOf } from "./match.ts";
 
-export interface Release {
+export interface Removal {
   readonly resource: "persistentvolumeclaims" | "persistentvolumes";
   readonly object: ApiObject;
   readonly finalizer: string;
 }
 
-/** The deleted claims and volumes to remove: claims that no pod uses, and volumes that are not bound. */
-function planReleases(
+/** The deleted PVCs and PVs to remove: PVCs that no pod uses, and PVs that are not bound. */
+function planRemovals(
   claims: readonly ApiObject[],
   volumes: readonly ApiObject[],
   pods: readonly ApiObject[],
-): Release[] {
+): Removal[] {
   const used = usedClaims(pods.filter((pod) => !["Succeeded", "Failed"].includes(phaseOf(pod))));
   const hasFinalizer = (object: ApiObject, finalizer: string) =>
     object.metadata.deletionTimestamp !== undefined &&
@@ -28,7 +28,7 @@ function planReleases(
       .filter((claim) => hasFinalizer(claim, claimProtection))
       .filter(({ metadata }) => !used.has(`${metadata.namespace}/${metadata.name}`))
       .map(
-        (object): Release => ({
+        (object): Removal => ({
           resource: "persistentvolumeclaims",
           object,
           finalizer: claimProtection,
@@ -36,11 +36,11 @@ function planReleases(
       ),
     ...volumes
       .filter((volume) => hasFinalizer(volume, volumeProtection) && phaseOf(volume) !== "Bound")
-      .map((object): Release => ({ resource: "persistentvolumes", object, finalizer: volumeProtection })),
+      .map((object): Removal => ({ resource: "persistentvolumes", object, finalizer: volumeProtection })),
   ];
 }
 
-/** "namespace/name" of all claims that these pods use. */
+/** "namespace/name" of all PVCs that these pods use. */
 export function usedClaims(pods: readonly ApiObject[]): Set<string> {
   return new Set(
     pods.flatMap((pod) =>
@@ -51,7 +51,7 @@ export function usedClaims(pods: readonly ApiObject[]): Set<string> {
   );
 }
 
-export async function releaseVolumes({
+export async function removeProtection({
   objects,
   cache,
 }: {
@@ -59,7 +59,7 @@ export async function releaseVolumes({
   readonly cache: ObjectCache;
 }): Promise<void> {
   const claims = cache.all("persistentvolumeclaims");
-  const plan = planReleases(claims, cache.all("persistentvolumes"), cache.all("pods"));
+  const plan = planRemovals(claims, cache.all("persistentvolumes"), cache.all("pods"));
   for (const { resource, object, finalizer } of plan) {
     try {
       await objects.change(

@@ -39,12 +39,12 @@ function steps(state: Partial<VolumeState>): string[] {
   });
 }
 
-describe("volumes and claims", () => {
+describe("PVs and PVCs", () => {
   const unset = "FailedBinding: no persistent volumes available for this claim and no storage class is set";
   const cases: [string, Partial<VolumeState>, string[]][] = [
     ["a new volume is available", { volumes: [volume("v", {}, "Pending")] }, ["v is Available"]],
     [
-      "a claim gets the smallest volume that is large enough",
+      "a PVC gets the smallest PV that is large enough",
       {
         claims: [claim()],
         volumes: [
@@ -56,22 +56,22 @@ describe("volumes and claims", () => {
       ["bind fit"],
     ],
     [
-      "a volume is bound to one claim only",
+      "a PV is bound to one PVC only",
       { claims: [claim(), claim({}, "Pending", { name: "d", uid: "u-d" })], volumes: [volume("v")] },
       ["bind v", unset],
     ],
     [
-      "a volume whose claimRef names the claim is preferred",
+      "a PV whose claimRef names the PVC is preferred",
       { claims: [claim()], volumes: [volume("fit", { capacity: { storage: "1Gi" } }), volume("own", ref())] },
       ["bind own"],
     ],
     [
-      "a volume whose claimRef names another claim is not bound",
+      "a PV whose claimRef names another PVC is not bound",
       { claims: [claim()], volumes: [volume("v", { claimRef: { name: "d", namespace: "a" } })] },
       [unset],
     ],
     [
-      "the volume must have the requested access modes",
+      "the PV must have the requested access modes",
       { claims: [claim({ accessModes: ["ReadWriteMany"] })], volumes: [volume("v")] },
       [unset],
     ],
@@ -86,7 +86,7 @@ describe("volumes and claims", () => {
       [unset],
     ],
     [
-      "a claim may select volumes by label",
+      "a PVC may select PVs by label",
       {
         claims: [claim({ selector: { matchLabels: { disk: "w" } } })],
         volumes: [volume("v"), volume("w", { capacity: { storage: "9Gi" } })],
@@ -94,7 +94,7 @@ describe("volumes and claims", () => {
       ["bind w"],
     ],
     [
-      "a claim may name its volume",
+      "a PVC may name its PV",
       {
         claims: [claim({ volumeName: "v" })],
         volumes: [volume("v"), volume("w", { capacity: { storage: "1Gi" } })],
@@ -112,12 +112,12 @@ describe("volumes and claims", () => {
       ["bind v"],
     ],
     [
-      "a volume whose claim is gone is released",
+      "a PV whose PVC is gone is Released",
       { volumes: [volume("v", ref({ uid: "u-c" }), "Bound")] },
       ["v is Released"],
     ],
     [
-      "a new claim of the same name does not keep it bound",
+      "a new PVC of the same name does not keep it bound",
       {
         claims: [claim({}, "Pending", { uid: "new" })],
         volumes: [volume("v", ref({ uid: "u-c" }), "Bound")],
@@ -125,7 +125,7 @@ describe("volumes and claims", () => {
       [unset, "v is Released"],
     ],
     [
-      "a claim whose volume is gone is lost",
+      "a PVC whose PV no longer exists is Lost",
       { claims: [claim({ volumeName: "v" }, "Bound")] },
       ["c is Lost"],
     ],
@@ -140,7 +140,7 @@ describe("volumes and claims", () => {
       ["provision p.io"],
     ],
     [
-      "a class with WaitForFirstConsumer, before a pod uses the claim",
+      "a class with WaitForFirstConsumer, before a pod uses the PVC",
       {
         claims: [claim({ storageClassName: "x" })],
         volumes: [volume("v", { storageClassName: "x" })],
@@ -149,7 +149,7 @@ describe("volumes and claims", () => {
       ["WaitForFirstConsumer: waiting for first consumer to be created before binding"],
     ],
     [
-      "a class with WaitForFirstConsumer, after a pod uses the claim",
+      "a class with WaitForFirstConsumer, after a pod uses the PVC",
       {
         claims: [claim({ storageClassName: "x" })],
         volumes: [volume("v", { storageClassName: "x" })],

@@ -11,7 +11,7 @@ export type VolumeStep =
       readonly phase: string;
       readonly message?: string;
     }
-  /** Requests a volume for the claim from the external provisioner. */
+  /** Requests a volume for the PVC from the external provisioner. */
   | { readonly do: "provision"; readonly claim: ApiObject; readonly provisioner: string }
   | {
       readonly do: "event";
@@ -25,14 +25,14 @@ export interface VolumeState {
   readonly claims: readonly ApiObject[];
   readonly volumes: readonly ApiObject[];
   readonly classes: readonly ApiObject[];
-  /** Claims that pods use, as "namespace/name". */
+  /** PVCs that pods use, as "namespace/name". */
   readonly used: ReadonlySet<string>;
 }
 
 export const provisionerAnnotation = "volume.kubernetes.io/storage-provisioner";
 const noProvisioner = "kubernetes.io/no-provisioner";
 
-/** The bindings of claims to volumes, and the phases of all of them. */
+/** The bindings of PVCs to PVs, and the phases of all of them. */
 export function planVolumes(state: VolumeState): VolumeStep[] {
   const free = new Set(state.volumes);
   const steps: VolumeStep[] = [];
@@ -84,7 +84,7 @@ function boundStep(claim: ApiObject, name: string, state: VolumeState): VolumeSt
   return complete ? undefined : { do: "bind", claim, volume };
 }
 
-/** Requests provisioning, or reports why no volume can be bound to the claim. */
+/** Requests provisioning, or reports why no volume can be bound to the PVC. */
 function withoutVolume(claim: ApiObject, storageClass: ApiObject | undefined): VolumeStep | undefined {
   const event = (type: "Normal" | "Warning", reason: string, message: string): VolumeStep => ({
     do: "event",
@@ -114,7 +114,7 @@ function withoutVolume(claim: ApiObject, storageClass: ApiObject | undefined): V
   );
 }
 
-/** Volumes of deleted claims are Released until the claimRef is removed: data is kept. */
+/** PVs of deleted PVCs are Released until the claimRef is removed: data is kept. */
 function volumePhase(volume: ApiObject, claims: readonly ApiObject[]): string | undefined {
   const ref = read(volume).spec?.claimRef;
   if (!ref) return "Available";
@@ -123,6 +123,6 @@ function volumePhase(volume: ApiObject, claims: readonly ApiObject[]): string | 
     const bound = ref.uid === claim.metadata.uid && read(claim).spec?.volumeName === volume.metadata.name;
     return bound ? "Bound" : phaseOf(volume) === "Pending" ? "Available" : undefined;
   }
-  // Reserved for a claim that does not exist yet.
+  // Reserved for a PVC that does not exist yet.
   return ref.uid ? "Released" : "Available";
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ActionSubresource, Draft } from "../../definition.ts";
+import type { ActionSubresource, Unstructured } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { bindPod } from "./binding.ts";
 import { podDraft, podObjects, storedPod } from "./fake-draft.ts";
@@ -11,11 +11,11 @@ const success = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Succe
 const definition = podDefinition({ mountTokens: false });
 const eviction = definition.subresources?.eviction as ActionSubresource;
 
-function binding(metadata: object = {}, target: object = { kind: "Node", name: "n1" }): Draft {
+function binding(metadata: object = {}, target: object = { kind: "Node", name: "n1" }): Unstructured {
   return { metadata: { name: "web", uid: "", ...metadata }, target };
 }
 
-function evictionOf(deleteOptions?: object): Draft {
+function evictionOf(deleteOptions?: object): Unstructured {
   return { metadata: { name: "web", uid: "" }, ...(deleteOptions && { deleteOptions }) };
 }
 
@@ -25,7 +25,7 @@ test("a binding sets the pod's node and condition, and does not increment its ge
   await objects.create("pods", podDraft({}, { labels: { app: "web" } }));
   const body = binding({ annotations: { note: "x" }, labels: { by: "me" } });
   assert.deepEqual(await bindPod(ref, body, objects.context()), success);
-  const pod = (await objects.get(ref)) as ApiObject & { spec: Draft; status: Draft };
+  const pod = (await objects.get(ref)) as ApiObject & { spec: Unstructured; status: Unstructured };
   assert.equal(pod.spec.nodeName, "n1");
   assert.equal(pod.metadata.generation, 1);
   assert.deepEqual(pod.metadata.annotations, { note: "x" });
@@ -38,7 +38,13 @@ test("a binding sets the pod's node and condition, and does not increment its ge
 });
 
 const conflict = 'Operation cannot be fulfilled on pods/binding "web": pod web';
-const bindings: [rule: string, pod: ApiObject | undefined, body: Draft, status: number, message: string][] = [
+const bindings: [
+  rule: string,
+  pod: ApiObject | undefined,
+  body: Unstructured,
+  status: number,
+  message: string,
+][] = [
   [
     "without a target",
     storedPod(),
@@ -100,7 +106,7 @@ test("an eviction sets the DisruptionTarget condition and deletes the pod", asyn
     await eviction.act(ref, evictionOf({ gracePeriodSeconds: 7 }), objects.context()),
     success,
   );
-  const pod = (await objects.get(ref)) as ApiObject & { status: Draft };
+  const pod = (await objects.get(ref)) as ApiObject & { status: Unstructured };
   assert.equal(pod.metadata.deletionGracePeriodSeconds, 7);
   assert.equal(pod.metadata.deletionTimestamp, "2026-01-01T00:00:07.000Z");
   assert.deepEqual(pod.status.conditions, [
@@ -129,7 +135,7 @@ test("a dry-run eviction changes nothing", async () => {
   assert.equal(await objects.get(ref), pod);
 });
 
-const evictions: [rule: string, there: boolean, body: Draft, status: number, message: string][] = [
+const evictions: [rule: string, there: boolean, body: Unstructured, status: number, message: string][] = [
   ["of a missing pod", false, evictionOf(), 404, 'pods "web" not found'],
   [
     "with another name in its body",
@@ -180,7 +186,11 @@ test("a pod's generation counts changes of its spec, and of nothing else", async
   const objects = podObjects();
   const created = await objects.create("pods", podDraft());
   assert.equal(created.metadata.generation, 1);
-  const steps: [subresource: string | undefined, change: (draft: Draft) => void, generation: number][] = [
+  const steps: [
+    subresource: string | undefined,
+    change: (draft: Unstructured) => void,
+    generation: number,
+  ][] = [
     [undefined, ({ metadata }) => Object.assign(metadata, { labels: { a: "b" } }), 1],
     ["status", ({ status }) => Object.assign(status, { phase: "Running" }), 1],
     [undefined, ({ spec }) => Object.assign(spec.containers[0], { image: "example/app:2" }), 2],

@@ -1,9 +1,9 @@
 import type { Problem } from "../../../lib/model/validation/problem.ts";
 import type {
   ActionSubresource,
-  Draft,
   ObjectRef,
   RequestContext,
+  Unstructured,
   UpdateSubresource,
 } from "../../definition.ts";
 import { badRequest, conflictError, invalid, notFoundError } from "../../rest/problems.ts";
@@ -34,7 +34,11 @@ export const binding: ActionSubresource = {
 };
 
 /** Binds a pod to a node; it cannot be bound again. */
-export async function bindPod(ref: ObjectRef, body: Draft, context: RequestContext): Promise<ApiObject> {
+export async function bindPod(
+  ref: ObjectRef,
+  body: Unstructured,
+  context: RequestContext,
+): Promise<ApiObject> {
   const { name, uid, resourceVersion, annotations, labels } = body.metadata ?? {};
   if (name !== ref.name) throw badRequest("name in URL does not match name in Binding object");
   const problems = checkTarget(body.target);
@@ -42,7 +46,7 @@ export async function bindPod(ref: ObjectRef, body: Draft, context: RequestConte
   const node: string = body.target.name;
   const { objects, now } = context;
   const topology = body.target.kind === "Node" ? await topologyLabels(node, objects) : {};
-  const write = (draft: Draft) => {
+  const write = (draft: Unstructured) => {
     const pod = asPod(draft);
     checkPrecondition("UID", uid, pod.metadata.uid, ref);
     checkPrecondition("ResourceVersion", resourceVersion, pod.metadata.resourceVersion, ref);

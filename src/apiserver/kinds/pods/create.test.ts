@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
-import type { Draft, RequestContext } from "../../definition.ts";
+import type { RequestContext, Unstructured } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { podDraft, podObjects } from "./fake-draft.ts";
 import { podDefinition } from "./pod-definition.ts";
@@ -30,10 +30,10 @@ objects.put("nodes", {
 });
 
 async function create(
-  draft: Draft,
+  draft: Unstructured,
   context: RequestContext = objects.context(),
   options: Parameters<typeof podDefinition>[0] = { mountTokens: false },
-): Promise<Draft> {
+): Promise<Unstructured> {
   const definition = podDefinition(options);
   definition.defaults?.(draft);
   await definition.prepareCreate?.(draft, context);
@@ -43,8 +43,9 @@ async function create(
 for (const name of ["pod-running", "pod-full", "pod-hostnet", "pod-crash"])
   test(`admission changes ${name} as a real cluster does`, async () => {
     const url = new URL(`../../../../test/fixtures/observed/${name}.json`, import.meta.url);
-    const observed = JSON.parse(readFileSync(url, "utf8")) as ApiObject & { spec: object; status: Draft };
-    const draft = structuredClone(observed) as unknown as Draft;
+    const text = readFileSync(url, "utf8");
+    const observed = JSON.parse(text) as ApiObject & { spec: object; status: Unstructured };
+    const draft = structuredClone(observed) as unknown as Unstructured;
     for (const field of ["priority", "preemptionPolicy", "tolerations"]) delete draft.spec[field];
     await create(draft);
     const account = { serviceAccountName: "default", serviceAccount: "default" };

@@ -1,6 +1,6 @@
 import type { PodStatus } from "../../../lib/model/pod.ts";
 import { computeQos } from "../../../lib/model/qos.ts";
-import type { Draft, RequestContext } from "../../definition.ts";
+import type { RequestContext, Unstructured } from "../../definition.ts";
 import { admitPriority } from "./admission/priority.ts";
 import { admitRuntimeClass } from "./admission/runtime-class.ts";
 import { admitServiceAccount, type ServiceAccountOptions } from "./admission/service-account.ts";
@@ -13,7 +13,7 @@ import { asModelPod, asPod, type PodDraft } from "./pod-draft.ts";
 
 /** The default admission of a cluster, then the fields that only the API sets. */
 export async function prepareCreate(
-  draft: Draft,
+  draft: Unstructured,
   context: RequestContext,
   options: ServiceAccountOptions,
 ): Promise<void> {

@@ -1,10 +1,10 @@
 import { applyPodDefaults } from "../../../lib/model/defaults/pod.ts";
-import type { Draft } from "../../definition.ts";
+import type { Unstructured } from "../../definition.ts";
 import { canonicalize } from "./canonical.ts";
 import { asPod } from "./pod-draft.ts";
 
 /** Sets defaults. Idempotent. */
-export function defaultPod(draft: Draft): void {
+export function defaultPod(draft: Unstructured): void {
   draft.spec ??= {};
   draft.spec.containers ??= [];
   const pod = asPod(draft);

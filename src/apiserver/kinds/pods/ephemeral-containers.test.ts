@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Draft } from "../../definition.ts";
+import type { Unstructured } from "../../definition.ts";
 import { ephemeralContainersSubresource as subresource } from "./ephemeral-containers.ts";
 import { changed, messagesOf, storedPod } from "./fake-draft.ts";
 import { FakeObjects } from "./fake-objects.ts";
@@ -12,8 +12,8 @@ const not = "Forbidden: cannot be set for an Ephemeral Container";
 
 function update(
   before: ReturnType<typeof storedPod>,
-  change: (draft: Draft) => void,
-): { draft: Draft; problems: string[] } {
+  change: (draft: Unstructured) => void,
+): { draft: Unstructured; problems: string[] } {
   const draft = changed(before, change);
   subresource.prepareUpdate(draft, before, context);
   return { draft, problems: messagesOf(subresource.validateUpdate?.(draft, before, context) ?? []) };

@@ -1,5 +1,5 @@
 import type { Problem } from "../../../lib/model/validation/problem.ts";
-import type { Draft, UpdateSubresource } from "../../definition.ts";
+import type { Unstructured, UpdateSubresource } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { FieldProblems } from "../field-problems.ts";
 import { checkMetaUpdate } from "../metadata.ts";
@@ -24,7 +24,7 @@ export const ephemeralContainersSubresource: UpdateSubresource = {
   validateUpdate,
 };
 
-function validateUpdate(draft: Draft, oldObject: ApiObject): readonly Problem[] {
+function validateUpdate(draft: Unstructured, oldObject: ApiObject): readonly Problem[] {
   const pod = asPod(draft);
   const old = asPod(oldObject);
   const problems = new FieldProblems();

@@ -1,4 +1,4 @@
-import type { ActionSubresource, Draft, ObjectRef, RequestContext } from "../../definition.ts";
+import type { ActionSubresource, ObjectRef, RequestContext, Unstructured } from "../../definition.ts";
 import { badRequest, conflictError, notFoundError } from "../../rest/problems.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { setCondition } from "./conditions.ts";
@@ -22,7 +22,7 @@ export const eviction: ActionSubresource = {
   act: evict,
 };
 
-async function evict(ref: ObjectRef, body: Draft, context: RequestContext): Promise<ApiObject> {
+async function evict(ref: ObjectRef, body: Unstructured, context: RequestContext): Promise<ApiObject> {
   if (body.metadata?.name !== ref.name)
     throw badRequest("name in URL does not match name in Eviction object");
   const options: EvictionOptions = body.deleteOptions ?? {};

@@ -1,4 +1,4 @@
-import type { Draft } from "../../definition.ts";
+import type { Unstructured } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { defaultPod } from "./defaults.ts";
 import { FakeObjects, type FakeObjectsOptions } from "./fake-objects.ts";
@@ -7,7 +7,7 @@ import { podDefinition } from "./pod-definition.ts";
 type Loose = Record<string, unknown>;
 
 /** A pod as a user writes it, for tests. */
-export function podDraft(spec: Loose = {}, metadata: Loose = {}): Draft {
+export function podDraft(spec: Loose = {}, metadata: Loose = {}): Unstructured {
   return {
     apiVersion: "v1",
     kind: "Pod",
@@ -25,8 +25,8 @@ export function storedPod(spec: Loose = {}, metadata: Loose = {}, status: Loose 
 }
 
 /** A modified copy of a stored object. */
-export function changed(oldObject: ApiObject, change: (draft: Draft) => void): Draft {
-  const draft = structuredClone(oldObject) as unknown as Draft;
+export function changed(oldObject: ApiObject, change: (draft: Unstructured) => void): Unstructured {
+  const draft = structuredClone(oldObject) as unknown as Unstructured;
   change(draft);
   defaultPod(draft);
   return draft;

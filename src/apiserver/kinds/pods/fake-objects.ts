@@ -1,17 +1,17 @@
 import type {
-  Draft,
   DraftMeta,
   ObjectRef,
   Objects,
   RequestContext,
   ResourceDefinition,
+  Unstructured,
 } from "../../definition.ts";
 import { invalid } from "../../rest/problems.ts";
 import { setGeneration } from "../../rest/system-metadata.ts";
 import { StatusError } from "../../status-error.ts";
 import type { ApiObject } from "../../storage/object.ts";
 
-type NewObject = Omit<Draft, "metadata"> & { metadata: Partial<DraftMeta> };
+type NewObject = Omit<Unstructured, "metadata"> & { metadata: Partial<DraftMeta> };
 type Change = { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: ApiObject };
 
 export interface FakeObjectsOptions {
@@ -47,7 +47,7 @@ export class FakeObjects implements Objects {
   /** Adds an object without any checks. */
   put(resource: string, object: NewObject): ApiObject {
     const metadata = { uid: `uid-${object.metadata.name}`, ...object.metadata };
-    return this.#write(resource, { ...structuredClone(object), metadata } as Draft, "ADDED");
+    return this.#write(resource, { ...structuredClone(object), metadata } as Unstructured, "ADDED");
   }
 
   get({ resource, namespace, name }: ObjectRef): Promise<ApiObject | undefined> {
@@ -63,7 +63,7 @@ export class FakeObjects implements Objects {
 
   async create(resource: string, object: NewObject): Promise<ApiObject> {
     const definition = this.#definition(resource);
-    const draft = structuredClone(object) as Draft;
+    const draft = structuredClone(object) as Unstructured;
     const { metadata } = draft;
     metadata.name ||= `${metadata.generateName}${this.#version}`;
     metadata.uid = `uid-${this.#version + 1}`;
@@ -81,12 +81,12 @@ export class FakeObjects implements Objects {
 
   async change(
     ref: ObjectRef,
-    change: (draft: Draft) => void,
+    change: (draft: Unstructured) => void,
     options: { readonly subresource?: string; readonly uid?: string } = {},
   ): Promise<ApiObject | undefined> {
     const oldObject = await this.get(ref);
     if (!oldObject || (options.uid !== undefined && options.uid !== oldObject.metadata.uid)) return undefined;
-    const draft = structuredClone(oldObject) as unknown as Draft;
+    const draft = structuredClone(oldObject) as unknown as Unstructured;
     change(draft);
     const definition = this.#definition(ref.resource);
     if (definition) await this.#keepRules(definition, draft, oldObject, options.subresource);
@@ -95,7 +95,7 @@ export class FakeObjects implements Objects {
 
   async #keepRules(
     definition: ResourceDefinition,
-    draft: Draft,
+    draft: Unstructured,
     oldObject: ApiObject,
     subresource: string | undefined,
   ): Promise<void> {
@@ -124,7 +124,7 @@ export class FakeObjects implements Objects {
     const grace = definition?.deletionGrace?.(current, options.gracePeriodSeconds, this.context()) ?? 0;
     const finalizers = (current.metadata.finalizers ?? []) as string[];
     if (grace > 0 || finalizers.length > 0) {
-      const draft = structuredClone(current) as unknown as Draft;
+      const draft = structuredClone(current) as unknown as Unstructured;
       draft.metadata.deletionTimestamp = new Date(this.#now() + grace * 1000).toISOString();
       draft.metadata.deletionGracePeriodSeconds = grace;
       return this.#write(ref.resource, draft, "MODIFIED");
@@ -161,7 +161,7 @@ export class FakeObjects implements Objects {
     }
   }
 
-  #write(resource: string, draft: Draft, type: "ADDED" | "MODIFIED"): ApiObject {
+  #write(resource: string, draft: Unstructured, type: "ADDED" | "MODIFIED"): ApiObject {
     draft.metadata.resourceVersion = String(++this.#version);
     const object = draft as unknown as ApiObject;
     const { name, namespace = "" } = object.metadata;

@@ -5,10 +5,10 @@ import {
   type PodSpec,
   type PodStatus,
 } from "../../../lib/model/pod.ts";
-import type { Draft, DraftMeta } from "../../definition.ts";
+import type { DraftMeta, Unstructured } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 
-/** A draft that is known to be a pod of the right types. */
+/** A draft (see `Unstructured`) that is known to be a pod of the right types. */
 export interface PodDraft {
   apiVersion?: string;
   kind?: string;
@@ -18,7 +18,7 @@ export interface PodDraft {
 }
 
 /** The same object, typed as a pod: field types were checked when the request was decoded. */
-export function asPod(object: Draft | ApiObject): PodDraft {
+export function asPod(object: Unstructured | ApiObject): PodDraft {
   return object as unknown as PodDraft;
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Draft } from "../../definition.ts";
+import type { Unstructured } from "../../definition.ts";
 import { changed, messagesOf, storedPod } from "./fake-draft.ts";
 import { FakeObjects } from "./fake-objects.ts";
 import { resizeSubresource as subresource } from "./resize.ts";
@@ -21,8 +21,8 @@ const burstable = { qosClass: "Burstable" };
 
 function update(
   before: ReturnType<typeof storedPod>,
-  change: (draft: Draft) => void,
-): { draft: Draft; problems: string[] } {
+  change: (draft: Unstructured) => void,
+): { draft: Unstructured; problems: string[] } {
   const draft = changed(before, change);
   subresource.prepareUpdate(draft, before, context);
   return { draft, problems: messagesOf(subresource.validateUpdate?.(draft, before, context) ?? []) };
@@ -39,7 +39,7 @@ test("resources are changed, and no other field", () => {
     pod.status = {};
   });
   assert.deepEqual(problems, []);
-  const expected = structuredClone(before) as unknown as Draft;
+  const expected = structuredClone(before) as unknown as Unstructured;
   expected.spec.containers[0].resources.requests.cpu = "200m";
   expected.spec.initContainers[1].resources.requests.cpu = "20m";
   assert.deepEqual(draft, expected);
@@ -48,7 +48,7 @@ test("resources are changed, and no other field", () => {
 const none = { status: {}, metadata: {}, extra: {} };
 const rows: [
   rule: string,
-  change: (draft: Draft) => void,
+  change: (draft: Unstructured) => void,
   given: Partial<typeof none>,
   ...problems: string[],
 ][] = [

@@ -1,5 +1,5 @@
 import type { Container } from "../../../lib/model/pod.ts";
-import type { Draft, UpdateSubresource } from "../../definition.ts";
+import type { Unstructured, UpdateSubresource } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { asPod } from "./pod-draft.ts";
 import { allBut, keepTheRest } from "./subresource-meta.ts";
@@ -13,7 +13,7 @@ export const resizeSubresource: UpdateSubresource = {
   validateUpdate: validateResize,
 };
 
-function prepareResize(draft: Draft, oldObject: ApiObject): void {
+function prepareResize(draft: Unstructured, oldObject: ApiObject): void {
   const pod = asPod(draft);
   const old = asPod(oldObject);
   const { containers, initContainers, resources } = pod.spec;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Draft } from "../../definition.ts";
+import type { Unstructured } from "../../definition.ts";
 import { changed, messagesOf, storedPod } from "./fake-draft.ts";
 import { FakeObjects } from "./fake-objects.ts";
 import { statusSubresource } from "./status.ts";
@@ -11,7 +11,7 @@ const running = { name: "c", state: { running: {} } };
 const never = { restartPolicy: "Never" };
 const stays = "may not be transitioned to non-terminated state";
 
-function update(before: ReturnType<typeof storedPod>, change: (draft: Draft) => void): string[] {
+function update(before: ReturnType<typeof storedPod>, change: (draft: Unstructured) => void): string[] {
   const draft = changed(before, change);
   statusSubresource.prepareUpdate(draft, before, context);
   return messagesOf(statusSubresource.validateUpdate?.(draft, before, context) ?? []);

@@ -1,4 +1,4 @@
-import type { Draft, UpdateSubresource } from "../../definition.ts";
+import type { Unstructured, UpdateSubresource } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { asPod, type PodDraft } from "./pod-draft.ts";
 import { validateStatusUpdate } from "./validation/validate-status.ts";
@@ -11,7 +11,7 @@ export const statusSubresource: UpdateSubresource = {
   validateUpdate: validateStatusUpdate,
 };
 
-function prepareStatusUpdate(draft: Draft, oldObject: ApiObject): void {
+function prepareStatusUpdate(draft: Unstructured, oldObject: ApiObject): void {
   const pod = asPod(draft);
   const old = asPod(oldObject);
   pod.spec = structuredClone(old.spec);

@@ -1,10 +1,10 @@
-import type { Draft } from "../../definition.ts";
+import type { Unstructured } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { addDefaultTolerations } from "./admission/tolerations.ts";
 import { asPod } from "./pod-draft.ts";
 
 /** Prepares an update of a pod: the status is kept, and the default tolerations are added again. */
-export function prepareUpdate(draft: Draft, oldObject: ApiObject): void {
+export function prepareUpdate(draft: Unstructured, oldObject: ApiObject): void {
   const pod = asPod(draft);
   const old = asPod(oldObject);
   if (old.status) pod.status = structuredClone(old.status);

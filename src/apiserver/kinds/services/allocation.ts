@@ -1,8 +1,8 @@
-import type { Draft, RequestContext } from "../../definition.ts";
+import type { RequestContext, Unstructured } from "../../definition.ts";
 import { invalid } from "../../rest/problems.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { familyOf } from "../addresses.ts";
-import { draftOf } from "../define.ts";
+import { unstructured } from "../define.ts";
 import { protocols } from "../endpoints.ts";
 import { AddressRange } from "./address-range.ts";
 import {
@@ -43,7 +43,11 @@ export class ServiceAllocation {
   }
 
   /** Allocates what the service needs and did not request; rejects requested addresses that are in use. */
-  async allocate(draft: Draft, context: RequestContext, oldObject?: Readonly<Draft>): Promise<void> {
+  async allocate(
+    draft: Unstructured,
+    context: RequestContext,
+    oldObject?: Readonly<Unstructured>,
+  ): Promise<void> {
     const services = await context.objects.list("services");
     // No await below: an allocation must be reserved before another one starts.
     const inUse = this.#inUse(draft, services, context.now);
@@ -59,7 +63,7 @@ export class ServiceAllocation {
     for (const value of valuesOf(spec)) if (!ownValues.has(value)) this.#reserved.set(value, reservation);
   }
 
-  #inUse(draft: Draft, services: readonly ApiObject[], now: number): InUse {
+  #inUse(draft: Unstructured, services: readonly ApiObject[], now: number): InUse {
     const inUse = new Map<string, Holder>();
     for (const [value, { until, owner }] of this.#reserved) {
       if (until <= now) this.#reserved.delete(value);
@@ -69,12 +73,12 @@ export class ServiceAllocation {
     for (const service of services) {
       const { name, namespace } = service.metadata;
       if (name === draft.metadata.name && namespace === draft.metadata.namespace) continue;
-      for (const value of valuesOf(specOf(draftOf(service)))) inUse.set(value, "another");
+      for (const value of valuesOf(specOf(unstructured(service)))) inUse.set(value, "another");
     }
     return inUse;
   }
 
-  #address(draft: Draft, spec: ServiceSpec, inUse: InUse, ownValues: ReadonlySet<string>): void {
+  #address(draft: Unstructured, spec: ServiceSpec, inUse: InUse, ownValues: ReadonlySet<string>): void {
     if (spec.clusterIP && !spec.clusterIPs?.length) spec.clusterIPs = [spec.clusterIP];
     for (const [i, family] of (spec.ipFamilies ?? []).entries())
       if (family === "IPv6")
@@ -116,7 +120,7 @@ export class ServiceAllocation {
       );
   }
 
-  #ports(draft: Draft, spec: ServiceSpec, inUse: InUse, ownValues: ReadonlySet<string>): void {
+  #ports(draft: Unstructured, spec: ServiceSpec, inUse: InUse, ownValues: ReadonlySet<string>): void {
     const byPort = new Map<number, number>();
     for (const [i, port] of (spec.ports ?? []).entries()) {
       const path = `spec.ports[${i}].nodePort`;
@@ -129,7 +133,7 @@ export class ServiceAllocation {
     }
   }
 
-  #checkPort(draft: Draft, path: string, protocol: string, port: number, inUse: InUse): void {
+  #checkPort(draft: Unstructured, path: string, protocol: string, port: number, inUse: InUse): void {
     const { first, last } = this.#options.nodePorts;
     if (port < first || port > last)
       throw invalidField(
@@ -143,7 +147,7 @@ export class ServiceAllocation {
   }
 
   /** Free for all protocols, so that the service can use it for another protocol as well. */
-  #freePort(inUse: InUse, draft: Draft, path: string): number {
+  #freePort(inUse: InUse, draft: Unstructured, path: string): number {
     const { first, last } = this.#options.nodePorts;
     const size = last - first + 1;
     const start = Math.floor(this.#options.random() * size);
@@ -162,7 +166,7 @@ function portKey(protocol: string, port: number): string {
   return `${protocol}:${port}`;
 }
 
-function ownerOf({ metadata }: Draft): string {
+function ownerOf({ metadata }: Unstructured): string {
   return `${metadata.namespace}/${metadata.name || metadata.generateName}`;
 }
 
@@ -177,7 +181,7 @@ function valuesOf(spec: ServiceSpec): string[] {
   ];
 }
 
-function invalidField(draft: Draft, path: string, value: unknown, detail: string): Error {
+function invalidField(draft: Unstructured, path: string, value: unknown, detail: string): Error {
   const message = `Invalid value: ${JSON.stringify(value)}: ${detail}`;
   return invalid({ group: "", kind: "Service" }, draft.metadata.name, [{ path, message }]);
 }

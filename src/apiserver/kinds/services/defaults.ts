@@ -1,9 +1,9 @@
-import type { Draft } from "../../definition.ts";
+import type { Unstructured } from "../../definition.ts";
 import { isExternal, type ServiceSpec } from "./service.ts";
 
 const affinitySeconds = 10_800;
 
-export function serviceDefaults(draft: Draft): void {
+export function serviceDefaults(draft: Unstructured): void {
   draft.spec ??= {};
   const spec = draft.spec as ServiceSpec;
   spec.sessionAffinity ||= "None";

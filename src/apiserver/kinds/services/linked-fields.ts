@@ -1,4 +1,4 @@
-import type { Draft } from "../../definition.ts";
+import type { Unstructured } from "../../definition.ts";
 import { same } from "../same.ts";
 import {
   isExternal,
@@ -13,7 +13,7 @@ import {
  * Patches fields that depend on each other on update. Clients that write back the fields they know would otherwise drop
  * allocated values, or keep values that are invalid for the new type.
  */
-export function linkFields(draft: Draft, oldObject: Readonly<Draft>): void {
+export function linkFields(draft: Unstructured, oldObject: Readonly<Unstructured>): void {
   const spec = specOf(draft);
   const old = specOf(oldObject);
   linkAddresses(spec, old);
@@ -45,7 +45,7 @@ function keepNodePorts(spec: ServiceSpec, old: ServiceSpec): void {
   }
 }
 
-function dropOfOtherTypes(draft: Draft, spec: ServiceSpec, old: ServiceSpec): void {
+function dropOfOtherTypes(draft: Unstructured, spec: ServiceSpec, old: ServiceSpec): void {
   if (needsClusterIp(old) && !needsClusterIp(spec)) {
     if (same(old.clusterIP, spec.clusterIP) && same(old.clusterIPs, spec.clusterIPs)) {
       delete spec.clusterIP;

@@ -1,4 +1,4 @@
-import type { Draft } from "../../definition.ts";
+import type { Unstructured } from "../../definition.ts";
 
 export interface ServicePort {
   name?: string;
@@ -31,7 +31,7 @@ export interface ServiceSpec {
   trafficDistribution?: string;
 }
 
-export function specOf(service: Readonly<Draft>): ServiceSpec {
+export function specOf(service: Readonly<Unstructured>): ServiceSpec {
   return (service.spec ?? {}) as ServiceSpec;
 }
 

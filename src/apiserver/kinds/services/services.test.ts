@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Draft } from "../../definition.ts";
+import type { Unstructured } from "../../definition.ts";
 import { StatusError } from "../../status-error.ts";
 import { testKinds, updateErrors, validationErrors } from "../fixtures.ts";
 import { AddressRange } from "./address-range.ts";
@@ -10,18 +10,18 @@ type TestKinds = ReturnType<typeof testKinds>;
 
 const port = { port: 80 };
 
-async function createService({ objects }: TestKinds, name: string, spec: ServiceSpec): Promise<Draft> {
+async function createService({ objects }: TestKinds, name: string, spec: ServiceSpec): Promise<Unstructured> {
   const draft = { metadata: { name, namespace: "default" }, spec };
-  return (await objects.create("services", draft)) as unknown as Draft;
+  return (await objects.create("services", draft)) as unknown as Unstructured;
 }
 
 async function change(
   { objects }: TestKinds,
   name: string,
   edit: (spec: ServiceSpec) => void,
-): Promise<Draft> {
+): Promise<Unstructured> {
   const ref = { resource: "services", namespace: "default", name };
-  return (await objects.change(ref, (draft) => edit(draft.spec))) as unknown as Draft;
+  return (await objects.change(ref, (draft) => edit(draft.spec))) as unknown as Unstructured;
 }
 
 async function rejection(work: Promise<unknown>): Promise<string> {

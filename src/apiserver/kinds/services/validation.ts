@@ -1,5 +1,5 @@
 import { core } from "../../../lib/schema/types/core/core.ts";
-import type { Draft } from "../../definition.ts";
+import type { Unstructured } from "../../definition.ts";
 import { checkAddress, checkCidr, checkReachable, familyOf } from "../addresses.ts";
 import { protocols } from "../endpoints.ts";
 import type { FieldProblems } from "../field-problems.ts";
@@ -18,7 +18,7 @@ const types = core.values("ServiceType");
 const onlyLoadBalancer = "may only be used when `type` is 'LoadBalancer'";
 const maxAffinitySeconds = 86_400;
 
-export function checkService(draft: Draft, problems: FieldProblems): void {
+export function checkService(draft: Unstructured, problems: FieldProblems): void {
   const spec = specOf(draft);
   if (!spec.ports?.length && !isHeadless(spec) && spec.type !== "ExternalName")
     problems.required("spec.ports");
@@ -199,7 +199,11 @@ function checkTraffic(spec: ServiceSpec, problems: FieldProblems): void {
 }
 
 /** Addresses are immutable as long as the service needs them. */
-export function checkServiceChange(draft: Draft, oldObject: Readonly<Draft>, problems: FieldProblems): void {
+export function checkServiceChange(
+  draft: Unstructured,
+  oldObject: Readonly<Unstructured>,
+  problems: FieldProblems,
+): void {
   const spec = specOf(draft);
   const old = specOf(oldObject);
   if (

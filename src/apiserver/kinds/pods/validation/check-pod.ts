@@ -1,5 +1,5 @@
 import { checkPod } from "../../../../lib/model/validation/validate-pod.ts";
-import type { Draft } from "../../../definition.ts";
+import type { Unstructured } from "../../../definition.ts";
 import type { FieldProblems } from "../../field-problems.ts";
 import { checkLabels, checkMeta } from "../../metadata.ts";
 import { dnsLabel, dnsSubdomain, nameIsSubdomain, qualifiedName } from "../../names.ts";
@@ -12,7 +12,7 @@ import { checkTopologySpread } from "./topology-spread.ts";
 import { fullMessages } from "./wording.ts";
 
 /** The rules of every write of a pod: all that a kubelet checks, and those that only concern scheduling. */
-export function checkWholePod(draft: Draft, problems: FieldProblems): void {
+export function checkWholePod(draft: Unstructured, problems: FieldProblems): void {
   const pod = asPod(draft);
   checkMeta(draft, { namespaced: true, nameRule: nameIsSubdomain }, problems);
   checkPodAnnotations(pod, problems);

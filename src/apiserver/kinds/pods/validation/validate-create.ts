@@ -1,12 +1,12 @@
 import type { Problem } from "../../../../lib/model/validation/problem.ts";
-import type { Draft } from "../../../definition.ts";
+import type { Unstructured } from "../../../definition.ts";
 import { FieldProblems } from "../../field-problems.ts";
 import { checkAppArmorAgrees } from "../app-armor.ts";
 import { asPod } from "../pod-draft.ts";
 import { checkSeccompAgrees } from "./annotations.ts";
 import { checkWholePod } from "./check-pod.ts";
 
-export function validateCreate(draft: Draft): Problem[] {
+export function validateCreate(draft: Unstructured): Problem[] {
   const problems = new FieldProblems();
   const pod = asPod(draft);
   checkWholePod(draft, problems);

@@ -1,7 +1,7 @@
 import type { Container, PodSpec, ResourceRequirements } from "../../../../lib/model/pod.ts";
 import { computeQos, podQos } from "../../../../lib/model/qos.ts";
 import type { Problem } from "../../../../lib/model/validation/problem.ts";
-import type { Draft } from "../../../definition.ts";
+import type { Unstructured } from "../../../definition.ts";
 import type { ApiObject } from "../../../storage/object.ts";
 import { FieldProblems } from "../../field-problems.ts";
 import { checkMetaUpdate } from "../../metadata.ts";
@@ -12,7 +12,7 @@ import { checkWholePod } from "./check-pod.ts";
 type List = Record<string, string> | undefined;
 
 /** CPU and memory can be changed while a pod runs, as long as it remains in its class; nothing else. */
-export function validateResize(draft: Draft, oldObject: ApiObject): readonly Problem[] {
+export function validateResize(draft: Unstructured, oldObject: ApiObject): readonly Problem[] {
   const pod = asPod(draft);
   const old = asPod(oldObject);
   const problems = new FieldProblems();

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import type { Container, ContainerStatus } from "../../../../lib/model/pod.ts";
 import { restartDecision } from "../../../../lib/model/restart-policy.ts";
 import type { Problem } from "../../../../lib/model/validation/problem.ts";
-import type { Draft } from "../../../definition.ts";
+import type { Unstructured } from "../../../definition.ts";
 import type { ApiObject } from "../../../storage/object.ts";
 import { FieldProblems } from "../../field-problems.ts";
 import { checkMeta, checkMetaUpdate } from "../../metadata.ts";
@@ -12,7 +12,7 @@ import { checkAnnotationUpdates, checkPodAnnotations } from "./annotations.ts";
 import { checkContainerStatuses } from "./container-statuses.ts";
 
 /** Rejects status changes that no kubelet sends. */
-export function validateStatusUpdate(draft: Draft, oldObject: ApiObject): Problem[] {
+export function validateStatusUpdate(draft: Unstructured, oldObject: ApiObject): Problem[] {
   const problems = new FieldProblems();
   const pod = asPod(draft);
   const old = asPod(oldObject);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Draft } from "../../../definition.ts";
+import type { Unstructured } from "../../../definition.ts";
 import { changed, messagesOf, storedPod } from "../fake-draft.ts";
 import { prepareUpdate } from "../update.ts";
 import { validateUpdate } from "./validate-update.ts";
@@ -15,7 +15,7 @@ const required = (...terms: object[]) => ({
 const ssd = { key: "disk", operator: "In", values: ["ssd"] };
 const fast = { key: "net", operator: "Exists" };
 
-type Row = [rule: string, spec: object, change: (draft: Draft) => void, ...beginnings: string[]];
+type Row = [rule: string, spec: object, change: (draft: Unstructured) => void, ...beginnings: string[]];
 
 const rows: Row[] = [
   ["nothing", {}, () => {}],

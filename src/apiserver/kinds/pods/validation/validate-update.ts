@@ -1,6 +1,6 @@
 import type { Container, PodSpec } from "../../../../lib/model/pod.ts";
 import type { Problem } from "../../../../lib/model/validation/problem.ts";
-import type { Draft } from "../../../definition.ts";
+import type { Unstructured } from "../../../definition.ts";
 import type { ApiObject } from "../../../storage/object.ts";
 import { FieldProblems } from "../../field-problems.ts";
 import { checkMetaUpdate } from "../../metadata.ts";
@@ -19,7 +19,7 @@ const changeable = [
 ].join(",");
 
 /** Nearly all of a pod's spec is immutable. */
-export function validateUpdate(draft: Draft, oldObject: ApiObject): Problem[] {
+export function validateUpdate(draft: Unstructured, oldObject: ApiObject): Problem[] {
   const problems = new FieldProblems();
   const pod = asPod(draft);
   const old = asPod(oldObject);
