@@ -44,7 +44,7 @@ const kinds: readonly Kind[] = [
       lane: "agent",
       description: `agent killed, back after ${awayMs} ms`,
       run: async () => {
-        await node.full.agent.end("SIGKILL");
+        await node.apiNode.agent.end("SIGKILL");
         await pause(awayMs);
         node.startAgent();
       },
@@ -58,7 +58,7 @@ const kinds: readonly Kind[] = [
       run: async () => {
         await node.killContainerd();
         await pause(awayMs);
-        await node.full.node.startRuntime();
+        await node.apiNode.node.startRuntime();
       },
     };
   },
@@ -90,9 +90,9 @@ const kinds: readonly Kind[] = [
       lane: "api",
       description: `API killed, back after ${awayMs} ms`,
       run: async () => {
-        await node.full.api.kill();
+        await node.apiNode.api.kill();
         await pause(awayMs);
-        node.full.api.start();
+        node.apiNode.api.start();
       },
     };
   },
@@ -102,9 +102,9 @@ const kinds: readonly Kind[] = [
       lane: "api",
       description: `API stopped for ${stoppedMs} ms`,
       run: async () => {
-        node.full.api.signal("SIGSTOP");
+        node.apiNode.api.signal("SIGSTOP");
         await pause(stoppedMs);
-        node.full.api.signal("SIGCONT");
+        node.apiNode.api.signal("SIGCONT");
       },
     };
   },

@@ -23,7 +23,7 @@ const hook = new URL("process-hook.ts", import.meta.url).pathname;
  * directory, and a wall clock for the agent that can be set.
  */
 export class FaultNode {
-  readonly full: NodeWithApi;
+  readonly apiNode: NodeWithApi;
   readonly cri: CriProxy;
   readonly network: FaultyProxy;
   readonly errors: ErrorProxy;
@@ -40,7 +40,7 @@ export class FaultNode {
     let cri!: CriProxy;
     let network!: FaultyProxy;
     let errors!: ErrorProxy;
-    const full = await NodeWithApi.start("2.x", {
+    const apiNode = await NodeWithApi.start("2.x", {
       prepare: async (node) => {
         mkdirSync(node.rootDir, { recursive: true });
         execFileSync("mount", ["-t", "tmpfs", "-o", `size=${diskBytes}`, "fault-disk", node.rootDir]);
@@ -76,22 +76,22 @@ export class FaultNode {
       env: { ...process.env, PROCESS_HOOK_DIR: dir, NODE_OPTIONS: `--import ${hook}` },
       flags: () => [`--kubeconfig=${join(dir, "kubeconfig")}`],
     });
-    return new FaultNode(full, cri, network, errors, dir, hostDir);
+    return new FaultNode(apiNode, cri, network, errors, dir, hostDir);
   }
 
   private constructor(
-    full: NodeWithApi,
+    apiNode: NodeWithApi,
     cri: CriProxy,
     network: FaultyProxy,
     errors: ErrorProxy,
     dir: string,
     hostDir: string,
   ) {
-    this.full = full;
+    this.apiNode = apiNode;
     this.cri = cri;
     this.network = network;
     this.errors = errors;
-    this.files = nodeFiles(full.node.name);
+    this.files = nodeFiles(apiNode.node.name);
     this.hostDir = hostDir;
     this.#dir = dir;
   }
@@ -101,12 +101,12 @@ export class FaultNode {
   }
 
   startAgent(): void {
-    this.full.startAgent([`--kubeconfig=${join(this.#dir, "kubeconfig")}`]);
+    this.apiNode.startAgent([`--kubeconfig=${join(this.#dir, "kubeconfig")}`]);
   }
 
   async killContainerd(): Promise<void> {
     for (const { pid } of this.processes().containerd) kill(pid);
-    await this.full.node.stopRuntime(); // waits for its exit
+    await this.apiNode.node.stopRuntime(); // waits for its exit
   }
 
   /** Sets the clock of the agent, relative to that of the machine. */
@@ -130,14 +130,14 @@ export class FaultNode {
   }
 
   get #filling(): string {
-    return join(this.full.node.rootDir, "filling");
+    return join(this.apiNode.node.rootDir, "filling");
   }
 
   /** The heap usage of the agent in bytes, after a garbage collection. */
   async heapBytes(): Promise<number> {
     const file = join(this.#dir, "heap-bytes");
     rmSync(file, { force: true });
-    process.kill(this.full.agent.pid!, "SIGUSR2");
+    process.kill(this.apiNode.agent.pid!, "SIGUSR2");
     return waitFor(() => {
       const bytes = Number(readFileSync(file, "utf8"));
       assert.ok(bytes > 0);
@@ -146,15 +146,15 @@ export class FaultNode {
   }
 
   async destroy(): Promise<void> {
-    await this.full.agent.end("SIGKILL");
+    await this.apiNode.agent.end("SIGKILL");
     await this.cri.close();
     this.network.close();
     await this.errors.close();
     this.freeDisk();
     try {
-      execFileSync("umount", ["--recursive", this.full.node.rootDir]);
+      execFileSync("umount", ["--recursive", this.apiNode.node.rootDir]);
     } finally {
-      await this.full.destroy();
+      await this.apiNode.destroy();
       await removeDir(this.#dir);
     }
   }

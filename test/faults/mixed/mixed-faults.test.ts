@@ -66,8 +66,8 @@ describe(long(`mixed faults for ${minutes} minutes, seed ${seed}`), {
       await settles(() => assertRecordsSettled(node));
     } catch (error) {
       t.diagnostic(`FAULT_SEED=${seed} FAULT_MINUTES=${minutes}\n${history.join("\n")}`);
-      t.diagnostic(node.full.agent.log().split("\n").slice(-60).join("\n"));
-      if (process.env.FAULT_LOG) copyFileSync(node.full.agent.logFile, `${process.env.FAULT_LOG}.agent`);
+      t.diagnostic(node.apiNode.agent.log().split("\n").slice(-60).join("\n"));
+      if (process.env.FAULT_LOG) copyFileSync(node.apiNode.agent.logFile, `${process.env.FAULT_LOG}.agent`);
       throw error;
     }
     t.diagnostic(`${history.length} changes and faults in ${Math.round((Date.now() - startedAt) / 1000)} s`);
@@ -127,8 +127,8 @@ describe(long(`mixed faults for ${minutes} minutes, seed ${seed}`), {
     node.setClock(0);
     await workload.resolveConflicts();
     // A containerd that is interrupted while it starts a container may fail to remove that container until it is restarted.
-    await node.full.node.stopRuntime();
-    await node.full.node.startRuntime();
+    await node.apiNode.node.stopRuntime();
+    await node.apiNode.node.startRuntime();
     note("faults ended");
   }
 });

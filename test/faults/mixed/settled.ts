@@ -33,7 +33,7 @@ const sorted = (texts: Iterable<string>) => [...texts].sort((a, b) => (a < b ? -
 
 /** Throws unless the node, the runtime and the API server have exactly what is desired, and nothing of any other pod. */
 export async function assertSettled(node: FaultNode, workload: Workload): Promise<void> {
-  const { items } = await node.full.get<{ items: Pod[] }>(podsPath);
+  const { items } = await node.apiNode.get<{ items: Pod[] }>(podsPath);
   const mirrors = [...workload.statics.keys()].map((name) => `${name}-${nodeName}`);
   const names = sorted([...workload.pods.keys(), ...mirrors]);
   assert.deepEqual(sorted(items.map(({ metadata }) => metadata.name)), names, "pods in the API");
@@ -56,7 +56,7 @@ export async function assertSettled(node: FaultNode, workload: Workload): Promis
 }
 
 async function sandboxesOf(node: FaultNode): Promise<Sandbox[]> {
-  const found = await node.full.runtime.listPodSandboxes();
+  const found = await node.apiNode.runtime.listPodSandboxes();
   return found.map(({ id, metadata, state, labels }) => ({
     ...{ id, uid: metadata?.uid ?? "", name: metadata?.name ?? "", note: labels.note },
     ready: state === PodSandboxState.SANDBOX_READY,
@@ -75,7 +75,7 @@ async function assertTrue(
   const staticPod = workload.statics.get(name.replace(`-${nodeName}`, ""));
   const kind = workload.pods.get(name) ?? staticPod!.kind;
   const shown = `${name}: ${JSON.stringify(status)}`;
-  const containers = await node.full.runtime.listContainers({
+  const containers = await node.apiNode.runtime.listContainers({
     labelSelector: { "io.kubernetes.pod.name": name },
   });
   const running = containers.filter(({ state }) => state === ContainerState.CONTAINER_RUNNING);
@@ -102,26 +102,32 @@ async function assertTrue(
   );
   const own = sandboxes.find((sandbox) => sandbox.name === name && sandbox.ready)!;
   for (const { podSandboxId } of running) assert.equal(podSandboxId, own.id, `sandbox of ${shown}`);
-  const inspected = await node.full.runtime.podSandboxStatus(own.id as SandboxId);
+  const inspected = await node.apiNode.runtime.podSandboxStatus(own.id as SandboxId);
   assert.equal(status?.podIP, inspected.status?.network?.ip, `address of ${shown}`);
   if (staticPod) {
     assert.equal(metadata.labels?.note, staticPod.note, `version of the mirror ${name}`);
     assert.equal(own.note, staticPod.note, `version of ${name}`);
   }
   if (kind === "config") {
-    const volume = join(node.full.node.rootDir, "pods", own.uid, "volumes/kubernetes.io~configmap", settings);
+    const volume = join(
+      node.apiNode.node.rootDir,
+      "pods",
+      own.uid,
+      "volumes/kubernetes.io~configmap",
+      settings,
+    );
     assert.equal(readFileSync(join(volume, "n"), "utf8"), workload.setting, `ConfigMap of ${name}`);
   }
 }
 
 /** Nothing on the node belongs to pods other than these. */
 function assertNothingElse(node: FaultNode, uids: ReadonlySet<string>, running: readonly Sandbox[]): void {
-  const { rootDir, logDir, cgroupRoot } = node.full.node;
+  const { rootDir, logDir, cgroupRoot } = node.apiNode.node;
   const foreign = (texts: Iterable<string>) =>
     [...texts].filter((text) => [...text.matchAll(uidPattern)].some(([uid]) => !uids.has(uid)));
   assert.deepEqual(foreign(namesIn(join(rootDir, "pods"))), [], "pod directories");
   assert.deepEqual(foreign(namesIn(logDir)), [], "log directories");
-  assert.deepEqual(foreign(node.full.agent.links().filter((link) => !existsSync(link))), [], "log links");
+  assert.deepEqual(foreign(node.apiNode.agent.links().filter((link) => !existsSync(link))), [], "log links");
   const mounts = readMounts();
   const below = mounts.filter(({ path }) => path.startsWith(`${rootDir}/pods/`)).map(({ path }) => path);
   assert.deepEqual(foreign(below.map((path) => path.slice(rootDir.length))), [], "mounts");
@@ -150,7 +156,7 @@ function assertNothingElse(node: FaultNode, uids: ReadonlySet<string>, running: 
 export async function assertRecordsSettled(node: FaultNode): Promise<void> {
   const uids = new Set((await sandboxesOf(node)).map(({ uid }) => uid));
   for (const name of checkpoints) {
-    const file = join(node.full.node.rootDir, name);
+    const file = join(node.apiNode.node.rootDir, name);
     const found = existsSync(file) ? readFileSync(file, "utf8").match(uidPattern) : undefined;
     assert.deepEqual(
       (found ?? []).filter((uid) => !uids.has(uid)),

@@ -109,7 +109,7 @@ export class Workload {
   }
 
   get #manifests(): string {
-    return this.#node.full.node.manifests;
+    return this.#node.apiNode.node.manifests;
   }
 
   #write(n: number, pod: StaticPod): void {
@@ -172,7 +172,7 @@ export class Workload {
     const request = { method, path, timeoutMs: 10_000, ...(body && { body }), ...(query && { query }) };
     await waitFor(async () => {
       try {
-        await this.#node.full.admin.request({ ...request, ...(contentType && { contentType }) });
+        await this.#node.apiNode.admin.request({ ...request, ...(contentType && { contentType }) });
       } catch (error) {
         const [done, status] = [
           method === "POST" ? 409 : 404,
