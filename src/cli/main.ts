@@ -3,7 +3,7 @@ import { isKubeletError, KubeletError, messageOf } from "../lib/base/errors.ts";
 import { readableStack } from "../lib/base/readable-stack.ts";
 import { parseFlags } from "../lib/config/flags/parse.ts";
 import { widenThreadPool } from "../lib/host/thread-pool.ts";
-import { version } from "./version.ts";
+import { rawVersion, version } from "./version.ts";
 
 /** Node.js names its processes after a thread; tools look for a process named kubelet. */
 function nameProcess(): void {
@@ -55,7 +55,7 @@ async function agentWith(args: readonly string[]): Promise<number> {
   for (const line of deprecations) process.stderr.write(`${line}\n`);
   if (flags.help) return (await import("./help-command.ts")).helpCommand(process.stdout);
   if (flags.version === "true" || flags.version === "raw") {
-    process.stdout.write(`Kubernetes ${version}\n`);
+    process.stdout.write(flags.version === "raw" ? `${rawVersion()}\n` : `Kubernetes ${version}\n`);
     return 0;
   }
   requireLinux(args);

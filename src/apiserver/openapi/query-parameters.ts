@@ -65,7 +65,7 @@ export function queryParameters(action: Operation["action"]): readonly QueryPara
     case "delete":
       return [pretty, ...deleting];
     case "deletecollection":
-      return [pretty, ...listing.filter(({ name }) => !/atch/.test(name)), ...deleting];
+      return [pretty, ...listing.filter(({ name }) => !/[wW]atch/.test(name)), ...deleting];
     default:
       return action satisfies never;
   }

@@ -1,7 +1,7 @@
 import type { NodeSettings } from "./node-object.ts";
 import type { StatusInputs } from "./node-status.ts";
 
-/** The machine and the settings of test/fixtures/observed/node.json, as info. For tests. */
+/** The machine and the settings of test/fixtures/recorded/node.json, as info. For tests. */
 export function fakeSettings(changes: Partial<NodeSettings> = {}): NodeSettings {
   return {
     name: "bench-node",

@@ -10,7 +10,7 @@ import { LeaseManager, type LeaseOptions } from "./lease-manager.ts";
 import { apiMicroTime, type Lease } from "./node-types.ts";
 
 const second = 1000;
-const observedUrl = new URL("../../../test/fixtures/observed/lease.json", import.meta.url);
+const observedUrl = new URL("../../../test/fixtures/recorded/lease.json", import.meta.url);
 const observed = JSON.parse(readFileSync(observedUrl, "utf8")) as Lease;
 const nodeUid = "a028296b-8c6f-4c09-b53d-0e3c298558b8";
 

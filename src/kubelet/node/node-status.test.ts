@@ -11,7 +11,7 @@ import { initialNode } from "./node-object.ts";
 import { planStatus, schedulableEvent, withSystemLabels } from "./node-status.ts";
 import type { NodeMeta, NodeObject } from "./node-types.ts";
 
-const observedUrl = new URL("../../../test/fixtures/observed/node.json", import.meta.url);
+const observedUrl = new URL("../../../test/fixtures/recorded/node.json", import.meta.url);
 const observed = JSON.parse(readFileSync(observedUrl, "utf8")) as NodeObject;
 type ObservedMeta = NodeMeta & { creationTimestamp: string };
 const registeredAt = Date.parse("2026-11-15T03:07:31Z");

@@ -42,7 +42,7 @@ async function create(
 
 for (const name of ["pod-running", "pod-full", "pod-hostnet", "pod-crash"])
   test(`admission changes ${name} as a real cluster does`, async () => {
-    const url = new URL(`../../../../test/fixtures/observed/${name}.json`, import.meta.url);
+    const url = new URL(`../../../../test/fixtures/recorded/${name}.json`, import.meta.url);
     const text = readFileSync(url, "utf8");
     const observed = JSON.parse(text) as ApiObject & { spec: object; status: Unstructured };
     const draft = structuredClone(observed) as unknown as Unstructured;

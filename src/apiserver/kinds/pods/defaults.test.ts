@@ -7,7 +7,7 @@ import { podDraft } from "./fake-draft.ts";
 
 for (const name of ["pod-running", "pod-full", "pod-hostnet", "pod-crash"])
   test(`defaults of ${name} equal those of kube-apiserver`, () => {
-    const url = new URL(`../../../../test/fixtures/observed/${name}.json`, import.meta.url);
+    const url = new URL(`../../../../test/fixtures/recorded/${name}.json`, import.meta.url);
     const observed = JSON.parse(readFileSync(url, "utf8")) as ApiObject;
     const draft = structuredClone(observed) as never;
     defaultPod(draft);

@@ -15,7 +15,7 @@ export interface ResolvedSets {
 }
 
 /**
- * Keeps one pod for each name and each UID. A pod from the API server may have the name of a static pod: it is its mirror pod. The API
+ * Keeps one pod for each name and each UID. A pod from the API server may have the name of a static pod: usually it is its mirror pod. The API
  * has no duplicates.
  */
 export function resolveConflicts(sets: ReadonlyMap<PodSourceName, readonly Pod[]>): ResolvedSets {

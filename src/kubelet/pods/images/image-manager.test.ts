@@ -181,7 +181,7 @@ test("the runtime gets the pod's annotations, and the handler if it stores image
 });
 
 test("PullImage names the image as the recorded requests do", async () => {
-  const fixture = new URL("../../../../test/fixtures/observed/cri-requests.jsonl", import.meta.url);
+  const fixture = new URL("../../../../test/fixtures/recorded/cri-requests.jsonl", import.meta.url);
   const recorded = readFileSync(fixture, "utf8")
     .trim()
     .split("\n")

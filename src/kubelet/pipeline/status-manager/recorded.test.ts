@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { comparable, observed } from "../../../../test/builders/observed-status.ts";
 import { anObservedContainer, aSandbox } from "../../../../test/builders/pods.ts";
+import { comparable, recorded } from "../../../../test/builders/recorded-status.ts";
 import { wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { Pod, PodStatus } from "../../../lib/model/pod.ts";
@@ -32,12 +32,12 @@ function exited(name: string, more: Partial<ObservedContainer>): ObservedContain
   return running(name, { state: "exited", reason: "Completed", finishedAt: wallTime(at + 1000), ...more });
 }
 
-function assertAsObserved(found: ApiPodStatus, expected: PodStatus): void {
+function assertAsRecorded(found: ApiPodStatus, expected: PodStatus): void {
   assert.deepEqual(comparable(found), comparable(expected));
 }
 
 test("status as recorded: a completed init container and a running container with probes", () => {
-  const { pod, status } = observed("running");
+  const { pod, status } = recorded("running");
   const observedPod = inRuntime(pod, [
     running("c", {
       user: root,
@@ -45,11 +45,11 @@ test("status as recorded: a completed init container and a running container wit
     }),
     exited("i", { user: root, resources: { milliCpuRequest: 2 } }),
   ]);
-  assertAsObserved(statusOf(pod, observedPod, more({ "readiness c-0": "success" })), status);
+  assertAsRecorded(statusOf(pod, observedPod, more({ "readiness c-0": "success" })), status);
 });
 
 test("status as recorded: a sidecar, volumes, users, and the limits of the pod's cgroup once the API reports it as running", () => {
-  const { pod, status } = observed("full");
+  const { pod, status } = recorded("full");
   const observedPod = inRuntime(pod, [
     running("app", {
       user,
@@ -68,26 +68,26 @@ test("status as recorded: a sidecar, volumes, users, and the limits of the pod's
     cpuPeriodUs: 100_000n,
     memoryLimit: 9_223_372_036_854_771_712n,
   });
-  assertAsObserved(statusOf(known, observedPod, { ...passed, previous, podCgroup }), status);
+  assertAsRecorded(statusOf(known, observedPod, { ...passed, previous, podCgroup }), status);
 });
 
 test("status as recorded: a crashing container, and one whose image cannot be pulled", () => {
-  const { pod, status } = observed("crash");
+  const { pod, status } = recorded("crash");
   const bad = status.containerStatuses?.find((c) => c.name === "bad")?.state?.waiting;
   const crashed = (attempt: number) =>
     exited("c", { attempt, exitCode: 1, reason: "Error", user: root, id: `c-${attempt}` as ContainerId });
   const waiting = new Map([["bad", { reason: "ImagePullBackOff", message: bad?.message ?? "" }]]);
-  assertAsObserved(statusOf(pod, inRuntime(pod, [crashed(2), crashed(1)]), { ...more(), waiting }), status);
+  assertAsRecorded(statusOf(pod, inRuntime(pod, [crashed(2), crashed(1)]), { ...more(), waiting }), status);
 });
 
 test("status as recorded: a failed pod on the host network", () => {
-  const { pod, status } = observed("hostnet");
+  const { pod, status } = recorded("hostnet");
   const observedPod = inRuntime(pod, [exited("c", { exitCode: 3, reason: "Error", user: root })], {
     state: "notready",
     ips: [],
     hostNetwork: true,
   });
-  assertAsObserved(statusOf(pod, observedPod, more()), status);
+  assertAsRecorded(statusOf(pod, observedPod, more()), status);
 });
 
 function more(results: Parameters<typeof probed>[0] = {}): Partial<StatusInput> {

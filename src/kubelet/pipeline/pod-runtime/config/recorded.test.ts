@@ -25,7 +25,7 @@ const differences: { path: RegExp; reason: string; same: (recorded: unknown, our
   },
 ];
 
-const fixtures = new URL("../../../../../test/fixtures/observed/", import.meta.url);
+const fixtures = new URL("../../../../../test/fixtures/recorded/", import.meta.url);
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 interface Call {

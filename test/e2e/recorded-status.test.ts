@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Container, Pod, PodStatus } from "../../src/lib/model/pod.ts";
-import { comparable, observed } from "../builders/observed-status.ts";
+import { comparable, recorded } from "../builders/recorded-status.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
 import { MutablePods, type MutablePodsAgent, startMutablePodsAgent } from "./mutable-pods.ts";
@@ -54,7 +54,7 @@ describeOnContainerd("statuses equal those recorded from kubelet v1.36", (versio
     ["hostnet", "of a failed pod on the host network"],
   ] as const) {
     test(what, async () => {
-      const { pod, status } = observed(name);
+      const { pod, status } = recorded(name);
       source.addPod(withoutVolumes(pod));
       await agent.waitForPod(pod.metadata.name, (row) =>
         assert.deepEqual(reportable(row.status!, version), reportable(status, version)),

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import type { Pod, PodStatus } from "../../src/lib/model/pod.ts";
 
 /** A pod as kubelet v1.36 received it, and the status that it reported. */
-export function observed(name: string): { pod: Pod; status: PodStatus } {
-  const file = new URL(`../fixtures/observed/pod-${name}.json`, import.meta.url);
+export function recorded(name: string): { pod: Pod; status: PodStatus } {
+  const file = new URL(`../fixtures/recorded/pod-${name}.json`, import.meta.url);
   const { status, ...pod } = JSON.parse(readFileSync(file, "utf8")) as Pod & { status: PodStatus };
   return { pod, status };
 }
