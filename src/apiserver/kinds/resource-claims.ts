@@ -130,7 +130,7 @@ export function checkSelectors(
   }
 }
 
-/** Devices that others use are only for administrators, who decide which namespaces are theirs. */
+/** Admin access, to devices that others use, is only for namespaces that an administrator has labeled. */
 async function requireAdminNamespace(
   draft: Unstructured,
   spec: ClaimSpec,

@@ -74,7 +74,7 @@ test("concurrent changes are all applied", async (t) => {
   assert.deepEqual((await objects.get(ref("w")))?.spec, { size: 21 });
 });
 
-test("following a resource starts with the existing objects, and misses nothing when it falls behind", async (t) => {
+test("listAndWatch starts with the existing objects, and misses nothing if its resourceVersion is too old", async (t) => {
   const api = await testApi(t, { storeOptions: { recentEvents: 1 } });
   const { server, store, send } = api;
   await send("POST", widgetsPath, widget("a"));

@@ -69,7 +69,7 @@ export class Iscsiadm {
         `iscsi: failed to sendtargets to portal ${portal} output: ${found.output}, err ${exitText(found)}`,
       );
     }
-    // Otherwise the kernel would scan all disks of the target, including those of other nodes.
+    // Otherwise the kernel would scan all LUNs of the target, including those of other nodes.
     await this.run(...node, "-o", "update", "-n", "node.session.scan", "-v", "manual");
     if (chap.session) await this.#setChap(node, "node.session.auth", chap, "node session");
     const done = await this.run(...node, "--login");
