@@ -125,6 +125,7 @@ function consoleHandlers(console: NodeConsole): EventHandlers["console"] {
     "post-start-done": podChanged,
     "probe-result": podChanged,
     "worker-changed": podChanged,
+    "worker-step": podChanged,
     "status-changed": podChanged,
     "mirror-changed": podChanged,
     "worker-gone": ({ uid }) => console.podRemoved(uid),

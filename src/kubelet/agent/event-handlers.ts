@@ -118,6 +118,7 @@ export function podHandlers(
       "post-start-done": ({ uid }) => overview.changed(uid),
       "probe-result": ({ uid }) => overview.changed(uid),
       "worker-changed": ({ uid }) => overview.changed(uid),
+      "worker-step": ({ uid }) => overview.changed(uid),
       "worker-gone": ({ uid }) => overview.changed(uid),
       "status-changed": ({ uid }) => overview.changed(uid),
       "mirror-changed": ({ uid }) => overview.changed(uid),

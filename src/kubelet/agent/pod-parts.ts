@@ -145,6 +145,7 @@ export function podParts(
     evictionOf: (uid) => evictedPods.get(uid),
     previousVersions: (pod) => previousVersions(pod, observed, desired),
     onChange: (uid) => post({ kind: "worker-changed", uid }),
+    onStep: (uid) => post({ kind: "worker-step", uid }),
     onPhase: (uid, phase) => post({ kind: "worker-phase", uid, phase }),
     onFailure: (pod, failure) => post({ kind: "pod-failed", uid: pod.metadata.uid, pod, failure }),
     onGone: (uid, worker) => post({ kind: "worker-gone", uid, worker }),

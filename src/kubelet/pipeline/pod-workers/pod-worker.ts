@@ -33,7 +33,10 @@ export interface PodWorkerOptions {
   mayStart: () => string | undefined;
   /** True if the pod starts again when this worker has finished: its dead containers are kept, and restart counts continue from them. */
   startsAgain?: () => boolean;
+  /** Something has changed that the status of the pod depends on. */
   onChange: () => void;
+  /** The pod waits for something else; its status is the same. */
+  onStep?: () => void;
   onPhase: (phase: WorkerPhase) => void;
   onFailure?: (failure: PodFailure) => void;
   onFinished: () => void;
@@ -78,7 +81,10 @@ export class PodWorker implements PodSyncStatus {
   constructor(options: PodWorkerOptions) {
     const { pod } = options;
     this.#o = options;
-    this.#report = new WorkerReport(options.clock, options.onChange);
+    this.#report = new WorkerReport(options.clock, {
+      step: () => options.onStep?.(),
+      waiting: options.onChange,
+    });
     this.#timer = new SyncTimer(options.clock, options.metrics);
     this.id = options.id;
     this.#pod = pod;
@@ -326,6 +332,7 @@ export class PodWorker implements PodSyncStatus {
         return this.#terminateSelf(admission.failure);
       }
       this.#o.metrics?.started(pod, clock.wall());
+      this.#o.onChange();
     }
     if (syncer.isTerminal(pod)) return this.#terminateSelf();
     this.#watchDeadline();

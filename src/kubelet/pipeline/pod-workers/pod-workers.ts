@@ -19,7 +19,10 @@ export interface PodWorkersOptions {
   previousVersions: (pod: Pod) => PodId[];
   /** Why, and how quickly, a previous agent was terminating this pod: it never runs again. */
   evictionOf?: (uid: PodUid) => Pick<TerminateOptions, "failure" | "graceSeconds"> | undefined;
+  /** Something has changed that the status of the pod depends on. */
   onChange: (uid: PodUid) => void;
+  /** The pod waits for something else; its status is the same. */
+  onStep?: (uid: PodUid) => void;
   /** A pod was added, terminates, or has terminated. */
   onPhase?: (uid: PodUid, phase: WorkerPhase) => void;
   /** The failure of a pod was set: it has failed. */
@@ -146,6 +149,7 @@ export class PodWorkers implements Component {
         this.#o.onChange(id.uid);
         if (worker.phase === "terminated") this.#wakeSameName(worker);
       },
+      onStep: () => this.#o.onStep?.(id.uid),
       onPhase: (phase) => this.#o.onPhase?.(id.uid, phase),
       onFailure: (failure) => worker.pod && this.#o.onFailure?.(worker.pod, failure),
       onFinished: () => this.#finished(worker),

@@ -7,11 +7,18 @@ import { StepHistory } from "./step-history.ts";
 const maxBlockers = 50;
 const other: StepDetails = { kind: "other" };
 
+export interface ReportListeners {
+  /** The pod waits for something else: that is shown to users, and not part of its status. */
+  readonly step: () => void;
+  /** A container waits for something else: that is part of the pod's status. */
+  readonly waiting: () => void;
+}
+
 /** The current wait of a pod, in one line for users and by container for its status, and its previous waits. */
 export class WorkerReport implements SyncReport {
   readonly history: StepHistory;
   readonly #clock: Clock;
-  readonly #onChange: () => void;
+  readonly #on: ReportListeners;
   #current: { text: string; since: number } | undefined;
   /** When each text was first reported as what the pod is blocked on; cleared when the pod is no longer blocked. */
   #blockers = new Map<string, number>();
@@ -21,9 +28,9 @@ export class WorkerReport implements SyncReport {
   /** The steps that failed in this sync, by error message. */
   #failed = new Map<string, StepDetails>();
 
-  constructor(clock: Clock, onChange: () => void) {
+  constructor(clock: Clock, listeners: ReportListeners) {
     this.#clock = clock;
-    this.#onChange = onChange;
+    this.#on = listeners;
     this.history = new StepHistory(epochMs(clock.wall()));
   }
 
@@ -44,7 +51,7 @@ export class WorkerReport implements SyncReport {
     if (this.#blockers.size >= maxBlockers) this.#blockers.clear();
     this.#blockers.set(text, since);
     this.#current = { text, since };
-    this.#onChange();
+    this.#on.step();
   }
 
   waiting(container: string, waiting: Waiting | undefined): void {
@@ -58,7 +65,7 @@ export class WorkerReport implements SyncReport {
     if (known?.reason === waiting?.reason && known?.message === waiting?.message) return;
     if (waiting) this.#containers.set(container, waiting);
     else this.#containers.delete(container);
-    this.#onChange();
+    this.#on.waiting();
   }
 
   /** A sync has failed and is retried at this time. */
