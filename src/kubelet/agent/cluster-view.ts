@@ -63,6 +63,7 @@ export class ClusterView {
   readonly #name: string;
   #onNode: (changed: NodeChange) => void = () => {};
   #previousNode: { spec?: string; addresses?: string } = {};
+  #hostIps: { node: WatchedNode | undefined; ips: readonly string[] } | undefined;
   #onPod: (pod: Pod) => void = () => {};
 
   constructor(o: AgentOptions, cluster: ClusterOptions, node: Node) {
@@ -149,13 +150,13 @@ export class ClusterView {
   }
 
   /** The node's addresses in the API, one of each family; none before it is registered. */
-  hostIps(): string[] {
-    const all = this.node()?.status.addresses ?? [];
-    const ips = ["InternalIP", "ExternalIP"].flatMap((type) => all.filter((a) => a.type === type));
-    const [first, ...rest] = ips.map(({ address }) => address);
-    if (!first) return [];
-    const other = rest.find((ip) => isIPv4(ip) !== isIPv4(first));
-    return other ? [first, other] : [first];
+  hostIps(): readonly string[] {
+    const node = this.node();
+    const known = this.#hostIps;
+    if (known && known.node === node) return known.ips;
+    const ips = hostIpsOf(node);
+    this.#hostIps = { node, ips };
+    return ips;
   }
 
   /** The handler of a RuntimeClass; throws until runtime classes have been listed. */
@@ -207,4 +208,13 @@ function asRuntimeClass(raw: RawObject): RuntimeClass {
   };
   if (typeof handler !== "string") throw new KubeletError("RuntimeClass", "it has no handler");
   return { handler, ...(overhead?.podFixed && { overhead: overhead.podFixed }) };
+}
+
+function hostIpsOf(node: WatchedNode | undefined): string[] {
+  const all = node?.status.addresses ?? [];
+  const ips = ["InternalIP", "ExternalIP"].flatMap((type) => all.filter((a) => a.type === type));
+  const [first, ...rest] = ips.map(({ address }) => address);
+  if (!first) return [];
+  const other = rest.find((ip) => isIPv4(ip) !== isIPv4(first));
+  return other ? [first, other] : [first];
 }

@@ -1,8 +1,9 @@
 /** FNV-1a, 32 bits. */
 export function fnv32a(text: string | Uint8Array): number {
   let hash = 0x811c9dc5;
-  for (const byte of Buffer.from(text as string)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-  return hash;
+  const bytes = Buffer.from(text as string);
+  for (let i = 0; i < bytes.length; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193);
+  return hash >>> 0;
 }
 
 /**
@@ -14,8 +15,9 @@ export function fnv128a(text: string | Uint8Array): string {
   let b = 0x62b82175;
   let c = 0x07bb0142;
   let d = 0x6c62272e;
-  for (const byte of Buffer.from(text as string)) {
-    a = (a ^ byte) >>> 0;
+  const bytes = Buffer.from(text as string);
+  for (let i = 0; i < bytes.length; i++) {
+    a = (a ^ bytes[i]!) >>> 0;
     const low = a * prime;
     const carry = Math.floor(low * perPart);
     const next = b * prime + carry;

@@ -63,15 +63,32 @@ function hasPodLevel(list: object | undefined): boolean {
 }
 
 /** The requests of the pod: the maximum over its lifecycle, plus overhead. */
-export function podRequests(pod: Pod, options: PodResourceOptions = {}): Map<string, bigint> {
+export const podRequests = oncePerSpec(requestsOf);
+
+/** The limits of the pod. Overhead is added only to resources that have a limit. */
+export const podLimits = oncePerSpec(limitsOf);
+
+/** A spec is never changed; one with other resources is another object. Every status and every admission needs the sums of a pod. */
+function oncePerSpec(
+  compute: (pod: Pod, options: PodResourceOptions) => ResourceAmounts,
+): (pod: Pod, options?: PodResourceOptions) => ResourceAmounts {
+  const known = new WeakMap<Pod["spec"], (ResourceAmounts | undefined)[]>();
+  return (pod, options = {}) => {
+    let results = known.get(pod.spec);
+    if (!results) known.set(pod.spec, (results = []));
+    const index = (options.podLevel === false ? 1 : 0) + (options.excludeOverhead ? 2 : 0);
+    return (results[index] ??= compute(pod, options));
+  };
+}
+
+function requestsOf(pod: Pod, options: PodResourceOptions): ResourceAmounts {
   const total = aggregate(pod, "requests").total;
   if (options.podLevel !== false && hasPodLevelRequests(pod)) override(total, pod.spec.resources?.requests);
   if (!options.excludeOverhead) add(total, amountsOf(pod.spec.overhead));
   return total;
 }
 
-/** The limits of the pod. Overhead is added only to resources that have a limit. */
-export function podLimits(pod: Pod, options: PodResourceOptions = {}): Map<string, bigint> {
+function limitsOf(pod: Pod, options: PodResourceOptions): ResourceAmounts {
   const total = aggregate(pod, "limits").total;
   if (options.podLevel !== false && hasPodLevelResources(pod)) override(total, pod.spec.resources?.limits);
   if (!options.excludeOverhead) {

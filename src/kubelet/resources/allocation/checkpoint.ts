@@ -18,14 +18,24 @@ interface Entry {
 
 /** The file as the reference kubelet writes it: entries as JSON in a string, and the checksum of that string. */
 export function encodeCheckpoint(infos: PodResourceInfos): string {
-  const entries: Record<string, Entry> = {};
-  for (const [uid, { containers, pod }] of sorted(infos))
-    entries[uid] = {
-      ContainerResources: Object.fromEntries([...sorted(containers)].map(([k, r]) => [k, written(r)])),
-      PodLevelResources: pod ? written(pod) : null,
-    };
-  const data = apiJson(infos.size > 0 ? { entries } : {});
+  const entries = sorted(infos).map(([uid, info]) => `${apiJson(uid)}:${encodeEntry(info)}`);
+  const data = entries.length > 0 ? `{"entries":{${entries.join(",")}}}` : "{}";
   return apiJson({ data, checksum: checksum(data) });
+}
+
+/** The file has all pods, and is written for each one that starts: most entries are the same as in the previous file. */
+const encodedEntries = new WeakMap<PodResourceInfo, string>();
+
+function encodeEntry(info: PodResourceInfo): string {
+  const known = encodedEntries.get(info);
+  if (known !== undefined) return known;
+  const entry: Entry = {
+    ContainerResources: Object.fromEntries(sorted(info.containers).map(([k, r]) => [k, written(r)])),
+    PodLevelResources: info.pod ? written(info.pod) : null,
+  };
+  const text = apiJson(entry);
+  encodedEntries.set(info, text);
+  return text;
 }
 
 export function decodeCheckpoint(text: string): Map<PodUid, PodResourceInfo> {

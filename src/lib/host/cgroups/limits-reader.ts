@@ -19,8 +19,9 @@ export interface CgroupLimits {
 export function limitsReader(layout: CgroupLayout): (path: CgroupPath) => CgroupLimits {
   return layout.version === 1
     ? (path) => {
+        // Not join: a status needs these four.
         const at = (controller: string, file: string) =>
-          numberAt(join(layout.mounts.get(controller) ?? "", path, file));
+          numberAt(`${layout.mounts.get(controller) ?? ""}${path}/${file}`);
         return present({
           cpuShares: at("cpu", "cpu.shares"),
           cpuQuotaUs: at("cpu", "cpu.cfs_quota_us"),
