@@ -3,7 +3,7 @@ import type { BenchCluster } from "./bench-cluster.ts";
 import type { KubeletProgram, RunningKubelet } from "./bench-kubelet.ts";
 import type { Measured } from "./figures.ts";
 import { cpuBetween, cpuMs, residentMiB, threadCpuMs } from "./process-stats.ts";
-import type { Sizes } from "./runtime-floor.ts";
+import { restMs, type Sizes } from "./runtime-floor.ts";
 import { median, preciseNow } from "./statistics.ts";
 import { until } from "./until.ts";
 
@@ -67,11 +67,9 @@ async function onePod(cluster: BenchCluster, samples: number): Promise<Measured>
     await cluster.createPod(name);
     const [readyAt] = await cluster.watch.ready([name]);
     created.push((readyAt! - createdAt) / 1000);
-    // The kubelet completes what follows the start, such as events.
-    await pause(500);
+    await pause(restMs);
     deleted.push(await remove(cluster, [name]));
-    // The runtime still removes the sandbox, while the runtime alone starts its next pod after that.
-    await pause(500);
+    await pause(restMs);
   }
   return { onePod: median(created), deleteOne: median(deleted) };
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { ContainerId, SandboxId } from "../../src/lib/clients/cri/cri.ts";
 import { ContainerEventType } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import type { BenchCluster } from "./bench-cluster.ts";
@@ -5,6 +6,11 @@ import type { Measured } from "./figures.ts";
 import { type CopiedPod, copyPod, type RecordedPod } from "./recorded-pod.ts";
 import { median, preciseNow } from "./statistics.ts";
 
+/**
+ * After a single pod has started and after it was removed, in both columns: a kubelet completes its events and the runtime its removal,
+ * and a machine that was idle for a moment takes longer for the next pod.
+ */
+export const restMs = 500;
 const inFlight = 8;
 const graceSeconds = 1;
 
@@ -39,7 +45,9 @@ export async function measureFloor(
     const startedAt = preciseNow();
     const one = await run(cluster, pod);
     onePod.push((await cluster.startedAt(one.container)) - startedAt);
+    await pause(restMs);
     deleteOne.push(await timed(() => remove(cluster, one)));
+    await pause(restMs);
     await pod.cleanUp();
   }
   const startedAt = preciseNow();

@@ -512,6 +512,27 @@ test("a failure whose message changes is not retried because of its own status u
   assert.equal(syncs, 3);
 });
 
+test("the status is computed after each sync, whether it fails or not", async () => {
+  let isBroken = true;
+  const { clock, changes } = setUp({
+    sync: async (_pod, report) => {
+      report.blockedOn("creating the sandbox");
+      if (isBroken) throw new Error("no network");
+      return {};
+    },
+  });
+  await settle();
+  for (const delay of [500, 1000, 2000]) {
+    const before = changes();
+    await clock.advance(delay);
+    assert.equal(changes() - before, 1, `retry after ${delay} ms`);
+  }
+  isBroken = false;
+  const before = changes();
+  await clock.advance(4000);
+  assert.equal(changes() - before, 1);
+});
+
 test("a status that others changed is handled without delay if the last sync succeeded", async () => {
   let syncs = 0;
   const { worker } = setUp({

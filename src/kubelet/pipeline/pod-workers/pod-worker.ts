@@ -422,6 +422,8 @@ export class PodWorker implements PodSyncStatus {
     this.#wakeAt(retryAt);
     const message = messageOf(error);
     this.#report.failed(message, epochMs(wallTimeOf(clock, retryAt)));
+    // As after a sync that succeeded: the status may depend on something that posts no event of its own, such as addresses of the node.
+    this.#o.onChange();
     const fields = {
       pod: `${this.id.namespace}/${this.id.name}`,
       podUID: this.id.uid,

@@ -51,7 +51,7 @@ export const hostCgroupFiles: CgroupFiles = {
   },
 };
 
-/** A write to these only sets a number. One to memory.max, for example, may wait until memory is reclaimed. */
+/** A write to these does not wait. One to memory.max, for example, may wait until memory is reclaimed. */
 const quickFiles = /^(cpu|cpuset|pids|hugetlb)\./;
 
 /**
