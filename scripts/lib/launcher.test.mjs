@@ -47,6 +47,7 @@ test("bin/kubelet fails without Node.js or the bundle and names the command to r
     assert.deepEqual(run.stdout.trim().split("\n"), [
       "[--max-semi-space-size=1]",
       "[--optimize-for-size]",
+      "[--heap-growing-percent=60]",
       `[${join(root, "project/dist/kubelet.cjs")}]`,
       "[pods]",
       "[a b]",
