@@ -74,10 +74,12 @@ function oncePerSpec(
 ): (pod: Pod, options?: PodResourceOptions) => ResourceAmounts {
   const known = new WeakMap<Pod["spec"], (ResourceAmounts | undefined)[]>();
   return (pod, options = {}) => {
-    let results = known.get(pod.spec);
-    if (!results) known.set(pod.spec, (results = []));
+    const results = known.get(pod.spec) ?? [];
+    known.set(pod.spec, results);
     const index = (options.podLevel === false ? 1 : 0) + (options.excludeOverhead ? 2 : 0);
-    return (results[index] ??= compute(pod, options));
+    const result = results[index] ?? compute(pod, options);
+    results[index] = result;
+    return result;
   };
 }
 
