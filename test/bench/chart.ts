@@ -6,6 +6,8 @@ const labelWidth = 230;
 const valueWidth = 96;
 const bar = { height: 10, gap: 3 };
 const rowGap = 12;
+/** An estimate, as the font is unknown. */
+const valueCharacter = 6.5;
 const legendHeight = 34;
 const lineHeight = 15;
 /** An estimate for the caption, which is in a font of unknown width. */
@@ -75,7 +77,11 @@ function chartRow(row: Row, colors: readonly string[], y: number): { svg: string
     const top = y + i * (bar.height + bar.gap);
     const end = Math.max(1, length(value));
     const rect = `<rect x="${labelWidth}" y="${top}" width="${end}" height="${bar.height}" rx="2" fill="${color}"/>`;
-    return `${rect}<text class="small" x="${round(labelWidth + end + 5)}" y="${top + bar.height}">${withUnit(value, row.unit)}</text>`;
+    const text = withUnit(value, row.unit);
+    // Not across the line of the target.
+    const line = row.target === undefined ? Number.POSITIVE_INFINITY : length(row.target);
+    const start = line > end - 5 && line < end + 10 + text.length * valueCharacter ? line : end;
+    return `${rect}<text class="small" x="${round(labelWidth + start + 5)}" y="${top + bar.height}">${text}</text>`;
   });
   const target =
     row.target === undefined

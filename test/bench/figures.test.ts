@@ -66,6 +66,14 @@ test("the chart has a bar for each median, the longest fills its row, and the ta
   assert.deepEqual([Number(onePod[1]), Number(onePod[2])], [325.5, 434]);
 });
 
+test("the line of the target does not cross a value", () => {
+  const near = [column("kubelet-ts", { burstRequests: 290 }), column("reference", { burstRequests: 540 })];
+  const svg = chart(rowsOf(near, 60), near, "2 cores");
+  const line = Number(/<path class="target" d="M([\d.]+) (?!4v14)/.exec(svg)?.[1]);
+  const value = Number(/x="([\d.]+)" y="\d+">290</.exec(svg)?.[1]);
+  assert.ok(value > line, `the value is at ${value}, the line at ${line}`);
+});
+
 test("the chart is well-formed, small and without a background of its own", () => {
   const named = [floor, column('a<b>&"c"', { onePod: 1 })];
   const svg = chart(rowsOf(named, 60), named, 'a & "b" <c>');
