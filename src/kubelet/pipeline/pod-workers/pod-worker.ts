@@ -332,6 +332,7 @@ export class PodWorker implements PodSyncStatus {
         return this.#terminateSelf(admission.failure);
       }
       this.#o.metrics?.started(pod, clock.wall());
+      // A static pod gets its mirror pod once it is started.
       this.#o.onChange();
     }
     if (syncer.isTerminal(pod)) return this.#terminateSelf();
