@@ -12,6 +12,7 @@ const alphaOff = { stage: "ALPHA", default: false, locked: false } as const;
 const betaOff = { stage: "BETA", default: false, locked: false } as const;
 const betaOn = { stage: "BETA", default: true, locked: false } as const;
 const deprecatedLockedOn = { stage: "DEPRECATED", default: true, locked: true } as const;
+const deprecatedLockedOff = { stage: "DEPRECATED", default: false, locked: true } as const;
 const deprecatedOff = { stage: "DEPRECATED", default: false, locked: false } as const;
 const deprecatedOn = { stage: "DEPRECATED", default: true, locked: false } as const;
 const gaLockedOn = { stage: "GA", default: true, locked: true } as const;
@@ -28,7 +29,7 @@ export const gateTable = {
   AllBeta: betaOff,
   AllowDNSOnlyNodeCSR: deprecatedOff,
   AllowInsecureKubeletCertificateSigningRequests: deprecatedOff,
-  AllowOverwriteTerminationGracePeriodSeconds: deprecatedLockedOn,
+  AllowOverwriteTerminationGracePeriodSeconds: deprecatedLockedOff,
   AllowParsingUserUIDFromCertAuth: betaOn,
   AllowServiceExternalIPs: gaOn,
   AllowUnsafeMalformedObjectDeletion: alphaOff,
@@ -102,7 +103,7 @@ export const gateTable = {
   ExternalServiceAccountTokenSigner: gaLockedOn,
   GangScheduling: alphaOff,
   GenericWorkload: alphaOff,
-  GitRepoVolumeDriver: deprecatedLockedOn,
+  GitRepoVolumeDriver: deprecatedLockedOff,
   GracefulNodeShutdown: betaOn,
   GracefulNodeShutdownBasedOnPodPriority: betaOn,
   HPAConfigurableTolerance: betaOn,
@@ -207,7 +208,7 @@ export const gateTable = {
   SchedulerAsyncPreemption: betaOn,
   SchedulerPopFromBackoffQ: betaOn,
   SchedulerQueueingHints: gaLockedOn,
-  SeparateCacheWatchRPC: deprecatedLockedOn,
+  SeparateCacheWatchRPC: deprecatedLockedOff,
   SeparateTaintEvictionController: gaLockedOn,
   ServiceAccountNodeAudienceRestriction: betaOn,
   ServiceAccountTokenJTI: gaLockedOn,

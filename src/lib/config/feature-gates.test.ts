@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { gateNeeds, gateTable } from "./feature-gate-table.ts";
 import { FeatureGates, type FeatureName, settableGates } from "./feature-gates.ts";
@@ -67,6 +68,21 @@ test("the table knows 241 gates, in alphabetical order, those of alpha stage off
   for (const [name, spec] of Object.entries(gateTable))
     if (spec.stage === "ALPHA") assert.equal(spec.default, false, name);
 });
+
+const recorded = readFileSync(
+  new URL("../../../test/fixtures/config/feature-gates.tsv", import.meta.url),
+  "utf8",
+)
+  .trim()
+  .split("\n")
+  .slice(1)
+  .map((line) => line.split("\t"));
+for (const [name, stage, byDefault, locked] of recorded) {
+  test(`${name} has the stage, default and lock of v1.36`, () => {
+    const expected = { stage: stage || "GA", default: byDefault === "true", locked: locked === "true" };
+    assert.deepEqual(gateTable[name as FeatureName], expected);
+  });
+}
 
 test("setting a GA or deprecated gate logs a warning, others do not", () => {
   const warnings = new FeatureGates({
