@@ -11,7 +11,7 @@ export interface Decoded {
   readonly problems: readonly Problem[];
 }
 
-/** Strict decoding: an unknown field or a value of the wrong type is a problem, and all problems are reported. */
+/** An unknown field or a value of the wrong type is a problem, and all problems are reported. */
 export function decodeConfiguration(raw: unknown): Decoded {
   if (!isObject(raw)) {
     return { config: {}, problems: [{ path: [], message: `must be an object, not ${describe(raw)}` }] };
@@ -97,7 +97,11 @@ function decodeFields(fields: Fields, raw: Record<string, unknown>, path: Path, 
     if (!field) {
       const near = Object.keys(fields).find((known) => known.toLowerCase() === name.toLowerCase());
       const message = near ? `is not a known field, did you mean ${near}?` : "is not a known field";
-      problems.push({ path: [...path, name], message });
+      problems.push({
+        path: [...path, name],
+        message,
+        tolerated: { in: "all files", effect: "it is ignored" },
+      });
       continue;
     }
     // null is the same as absent.

@@ -33,7 +33,7 @@ const customTags = [
 const maxNodes = 100_000;
 const maxDepth = 64;
 
-/** Reads one YAML or JSON document and records the line of every field. */
+/** Reads the first YAML or JSON document and records the line of every field. The last of duplicate fields counts. */
 export function parseDocument(text: string, file: string): ConfigDocument {
   const origins = new Origins();
   const problems: Problem[] = [];
@@ -58,9 +58,14 @@ export function parseDocument(text: string, file: string): ConfigDocument {
     return { value: undefined, origins, problems: [{ path: [], message: "is empty", origin: file }] };
   if (second) {
     const origin = at(second.contents?.range?.[0] ?? second.range[0]);
-    problems.push({ path: [], message: "contains more than one document", origin });
+    problems.push({
+      path: [],
+      message: "contains more than one document",
+      origin,
+      tolerated: { in: "all files", effect: "only the first is read" },
+    });
   }
-  if (problems.length > 0) return { value: undefined, origins, problems };
+  if (problems.some(({ tolerated }) => !tolerated)) return { value: undefined, origins, problems };
 
   const root = document;
   let nodes = 0;
@@ -97,7 +102,13 @@ export function parseDocument(text: string, file: string): ConfigDocument {
         continue;
       }
       const inner = [...path, name];
-      if (entries.has(name)) problems.push({ path: inner, message: "is specified more than once", origin });
+      if (entries.has(name))
+        problems.push({
+          path: inner,
+          message: "is specified more than once",
+          origin,
+          tolerated: { in: "main file", effect: "the last value is used" },
+        });
       origins.set(inner, origin);
       entries.set(name, walk(value as Node | null, inner));
     }

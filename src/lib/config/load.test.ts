@@ -248,15 +248,18 @@ const rejected: [name: string, sources: Sources, ...lines: string[]][] = [
     "all problems of all files together",
     {
       file: "port: x\nnope: 1\nmaxPods: -1\n",
-      dropIns: { "a.conf": "Address: x\n", "b.conf": "oomScoreAdj: 2000\n" },
+      dropIns: { "a.conf": "address: 7\n", "b.conf": "oomScoreAdj: 2000\n" },
     },
     'k.yaml:3: port: must be a whole number, not the string "x"',
-    "k.yaml:4: nope: is not a known field",
-    "d/a.conf:3: Address: is not a known field, did you mean address?",
+    "d/a.conf:3: address: must be a string, not the number 7",
     "k.yaml:5: maxPods: must be 0 or more, not -1",
     "d/b.conf:3: oomScoreAdj: must be between -1000 and 1000, not 2000",
   ],
-  ["a duplicate field", { file: "port: 1\nport: 2\n" }, "k.yaml:4: port: is specified more than once"],
+  [
+    "a duplicate field of a drop-in",
+    { dropIns: { "a.conf": "port: 1\nport: 2\n" } },
+    "d/a.conf:4: port: is specified more than once",
+  ],
   [
     "an item of a list",
     { file: "clusterDNS:\n- a\n- 7\n" },
@@ -295,6 +298,26 @@ const rejected: [name: string, sources: Sources, ...lines: string[]][] = [
 for (const [name, sources, ...lines] of rejected) {
   test(`rejected: ${name}`, async (t) => assert.deepEqual(await linesOf(t, sources), lines));
 }
+
+test("unknown and duplicate fields and further documents are ignored, with a warning each", async (t) => {
+  const { dir, args } = await load(t, {
+    file: "nope: 1\nport: 1\nlogging: {verbosity: 2, newField: x}\nport: 2\n---\nport: 3\n",
+    dropIns: { "a.conf": "MaxPods: 7\n---\nmaxPods: 8\n" },
+  });
+  const { config, warnings } = await loadConfiguration({ args });
+  assert.deepEqual([config.port, config.logging.verbosity, config.maxPods], [2, 2, 110]);
+  assert.deepEqual(
+    warnings.map((line) => line.replaceAll(`${dir}/`, "")),
+    [
+      "k.yaml:8: contains more than one document; only the first is read",
+      "k.yaml:6: port: is specified more than once; the last value is used",
+      "k.yaml:3: nope: is not a known field; it is ignored",
+      "k.yaml:5: logging.newField: is not a known field; it is ignored",
+      "d/a.conf:5: contains more than one document; only the first is read",
+      "d/a.conf:3: MaxPods: is not a known field, did you mean maxPods?; it is ignored",
+    ],
+  );
+});
 
 test("the file that kubeadm writes is accepted unchanged", async () => {
   const path = new URL("../../../test/fixtures/config/kubeadm.yaml", import.meta.url).pathname;

@@ -17,7 +17,7 @@ import {
   kubeletFields,
   type PartialConfiguration,
 } from "./kubelet-configuration.ts";
-import { configError, Origins, type Path, type Problem } from "./problems.ts";
+import { configError, formatConfigProblem, Origins, type Path, type Problem } from "./problems.ts";
 import type { Fields } from "./schema.ts";
 import { validateConfiguration, validateForHost } from "./validate/validate.ts";
 
@@ -90,7 +90,12 @@ export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): P
     config,
     flags,
     gates,
-    warnings: [...warnings, ...(ignored ? [ignored] : []), ...gates.warnings()],
+    warnings: [
+      ...warnings,
+      ...files.tolerated.map((problem) => `${formatConfigProblem(problem)}; ${problem.tolerated?.effect}`),
+      ...(ignored ? [ignored] : []),
+      ...gates.warnings(),
+    ],
   };
 }
 
@@ -105,20 +110,32 @@ interface ConfigFiles {
   readonly main: ConfigFile | undefined;
   readonly dropIns: readonly ConfigFile[];
   readonly problems: readonly Problem[];
+  /** Unknown and duplicate fields, and documents after the first one. */
+  readonly tolerated: readonly Problem[];
   readonly unreadable: boolean;
 }
 
 /** Reads and decodes every file, so that all of their problems are reported together. */
 async function readFiles(flags: KubeletFlags): Promise<ConfigFiles> {
   const problems: Problem[] = [];
+  const tolerated: Problem[] = [];
   let unreadable = false;
-  const main = flags.config === "" ? undefined : await readConfigFile(resolve(flags.config), problems);
+  const read = async (path: string, isMain: boolean) => {
+    const { file, found } = await readConfigFile(path);
+    for (const problem of found) {
+      const where = problem.tolerated?.in;
+      const isTolerated = where === "all files" || (where === "main file" && isMain);
+      (isTolerated ? tolerated : problems).push(problem);
+    }
+    return file;
+  };
+  const main = flags.config === "" ? undefined : await read(resolve(flags.config), true);
   const dropIns: ConfigFile[] = [];
   if (flags.configDir !== "") {
     const dir = resolve(flags.configDir);
     try {
       for (const path of await listDropIns(dir)) {
-        const file = await readConfigFile(path, problems);
+        const file = await read(path, false);
         if (file) dropIns.push(file);
         else unreadable = true;
       }
@@ -128,25 +145,24 @@ async function readFiles(flags: KubeletFlags): Promise<ConfigFiles> {
     }
   }
   unreadable ||= flags.config !== "" && main === undefined;
-  return { main, dropIns, problems, unreadable };
+  return { main, dropIns, problems, tolerated, unreadable };
 }
 
-async function readConfigFile(path: string, problems: Problem[]): Promise<ConfigFile | undefined> {
+async function readConfigFile(path: string): Promise<{ file?: ConfigFile; found: readonly Problem[] }> {
   let text: string;
   try {
     text = await readFile(path, "utf8");
   } catch (error) {
-    problems.push({ path: [], message: `cannot be read: ${messageOf(error)}`, origin: path });
-    return undefined;
+    return { found: [{ path: [], message: `cannot be read: ${messageOf(error)}`, origin: path }] };
   }
-  const document = parseDocument(text, path);
-  problems.push(...document.problems);
-  if (document.value === undefined) return undefined;
-  const decoded = decodeConfiguration(document.value);
-  for (const problem of decoded.problems) {
-    problems.push({ ...problem, origin: document.origins.find(problem.path) ?? path });
-  }
-  return { path, raw: document.value, partial: decoded.config, origins: document.origins };
+  const { value, origins, problems } = parseDocument(text, path);
+  if (value === undefined) return { found: problems };
+  const decoded = decodeConfiguration(value);
+  const located = decoded.problems.map((problem) => ({
+    ...problem,
+    origin: origins.find(problem.path) ?? path,
+  }));
+  return { file: { path, raw: value, partial: decoded.config, origins }, found: [...problems, ...located] };
 }
 
 /** Paths in the main file are relative to its directory; others are relative to the working directory. */

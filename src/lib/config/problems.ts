@@ -9,6 +9,8 @@ export interface Problem {
   readonly message: string;
   /** The origin of the value, if already known: "/etc/kubelet.yaml:12" or "--eviction-hard". */
   readonly origin?: string | undefined;
+  /** Set if the problem only causes a warning in these files, as with the lenient decoding of the reference kubelet. */
+  readonly tolerated?: { readonly in: "main file" | "all files"; readonly effect: string };
 }
 
 export function formatPath(path: Path): string {
