@@ -3,6 +3,7 @@ import type { Clock } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import type { Metrics } from "../../lib/base/metrics.ts";
+import { clientRate } from "../../lib/clients/kube/client-rate.ts";
 import type { KubeAccess } from "../../lib/clients/kube/kubeconfig.ts";
 import { requestMetrics } from "../../lib/clients/kube/request-metrics.ts";
 import {
@@ -42,7 +43,7 @@ export interface ClusterAccessOptions extends ConnectionOptions {
 /** Transports to the API server. Nothing is sent yet: the server may be unavailable. */
 export function clusterAccess(o: ClusterAccessOptions): ClusterOptions & { close(): void } {
   const { access, config, kubeletVersion, certificate, clock, logger, components = [] } = o;
-  const transport = connection(access, o, { qps: config.kubeAPIQPS ?? 50, burst: config.kubeAPIBurst });
+  const transport = connection(access, o, clientRate(config.kubeAPIQPS ?? 50, config.kubeAPIBurst));
   const unlimited = HttpKubeTransport.sharing(transport, { qps: 0, burst: 0 });
   const readiness = certificate && new CertificateReadiness({ source: certificate, clock, logger });
   const whenCertified = (plain: KubeTransport) => (readiness ? waitingTransport(plain, readiness) : plain);

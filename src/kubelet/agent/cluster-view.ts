@@ -1,6 +1,7 @@
 import { isIPv4 } from "node:net";
 import type { Component } from "../../lib/base/component.ts";
 import { KubeletError } from "../../lib/base/errors.ts";
+import { clientRate } from "../../lib/clients/kube/client-rate.ts";
 import { Reflector, type ReflectorOptions } from "../../lib/clients/kube/reflector.ts";
 import { withoutManagedFields } from "../../lib/clients/kube/reflector-objects.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
@@ -69,6 +70,7 @@ export class ClusterView {
   constructor(o: AgentOptions, cluster: ClusterOptions, node: Node) {
     const { clock, logger, config } = o;
     const { transport, unlimited = transport } = cluster;
+    const eventRate = clientRate(config.eventRecordQPS ?? 50, config.eventBurst);
     const common = { transport, clock, logger };
     const watch = <T>(
       more: Pick<ReflectorOptions<T>, "name" | "path" | "transform" | "fieldSelector" | "onBatch">,
@@ -89,8 +91,8 @@ export class ClusterView {
       clock,
       logger,
       nodeName: node.name,
-      perSecond: config.eventRecordQPS ?? 50,
-      burst: config.eventBurst,
+      perSecond: eventRate.qps,
+      burst: eventRate.burst,
     });
     this.#nodes = watch({
       name: "node",

@@ -1,5 +1,7 @@
 import { KubeletError } from "../../lib/base/errors.ts";
 import type { WallTime } from "../../lib/base/time.ts";
+import { configError } from "../../lib/config/problems.ts";
+import { validateForHost } from "../../lib/config/validate/validate.ts";
 import {
   type CgroupLayout,
   checkControllers,
@@ -61,11 +63,8 @@ export async function readNode(o: AgentOptions): Promise<Node> {
   const machine = await readMachineInfo();
   const layout = await detectLayout();
   checkControllers(layout);
-  if (layout.version === 1 && config.failCgroupV1)
-    throw new KubeletError(
-      "CgroupV1",
-      "this host has cgroup v1; set failCgroupV1: false to run on it anyway",
-    );
+  const problems = validateForHost(config, { cgroupVersion: layout.version });
+  if (problems.length > 0) throw configError(problems);
   const cgroups = await cgroupManager(config.cgroupDriver, layout, clock);
   const manager = timedCgroups(cgroups, o.metrics, clock);
   if (o.createsCgroupRoot) await manager.create(parseRoot(config.cgroupRoot), {});

@@ -163,7 +163,7 @@ export function podVolumes(
         logger,
       }),
     }),
-    statsMaxAgeMs: config.volumeStatsAggPeriod,
+    statsMaxAgeMs: config.volumeStatsAggPeriod > 0 ? config.volumeStatsAggPeriod : undefined,
     onAbnormal(uid, volume, message) {
       const pod = desired.get(uid);
       if (pod) events.warning(pod, "VolumeConditionAbnormal", `Volume ${volume}: ${message}`);

@@ -1,4 +1,5 @@
 import type { Component } from "../../lib/base/component.ts";
+import { parseIp } from "../../lib/base/ip-address.ts";
 import { hasExplicitDnsPolicy } from "../../lib/model/explicit-dns-policy.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
 import type { Pleg } from "../pipeline/pleg/pleg.ts";
@@ -94,7 +95,7 @@ export function podRuntime(
       },
     },
     settings: node.settings,
-    clusterDns: config.clusterDNS,
+    clusterDns: config.clusterDNS.flatMap((text) => parseIp(text) ?? []),
     clusterDomain: config.clusterDomain,
     // A single node has no cluster DNS; it is missing only if a pod relies on it.
     reportsMissingDns: (pod) => (o.cluster !== undefined && !o.isSingleNode) || hasExplicitDnsPolicy(pod),

@@ -24,6 +24,6 @@ for (const [i, { file, text }] of examples.entries())
   test(`the configuration in ${file} is valid, and all of it has an effect`, async () => {
     const path = join(dir, `${i}.yaml`);
     writeFileSync(path, text);
-    const loaded = await loadConfiguration({ args: ["--config", path], cgroupVersion: 2 });
+    const loaded = await loadConfiguration({ args: ["--config", path] });
     assert.deepEqual(loaded.warnings, []);
   });

@@ -285,6 +285,26 @@ const rejected: [name: string, sources: Sources, ...lines: string[]][] = [
     "--feature-gates: featureGates.NodeSwap: is locked to true",
   ],
   [
+    "a negative syncFrequency; zero is the default",
+    { file: "syncFrequency: -1s\n" },
+    "k.yaml:3: syncFrequency: must be more than zero, not -1s",
+  ],
+  [
+    "a syncFrequency of zero in a flag",
+    { flags: ["--sync-frequency=0"] },
+    "--sync-frequency: syncFrequency: must be more than zero, not 0s",
+  ],
+  [
+    "two node IPs of one family",
+    { flags: ["--node-ip=192.0.2.1,192.0.2.2"] },
+    '--node-ip: "192.0.2.1,192.0.2.2" must contain either a single IP or a dual-stack pair of IPs',
+  ],
+  [
+    "a cloud provider other than external",
+    { flags: ["--cloud-provider=aws"] },
+    '--cloud-provider: must be empty or "external", not "aws"',
+  ],
+  [
     "a flag that does not fit the file",
     { file: "serializeImagePulls: false\nmaxParallelImagePulls: 5\n", flags: ["--serialize-image-pulls"] },
     "k.yaml:4: maxParallelImagePulls: cannot be more than 1 unless serializeImagePulls is false",
@@ -389,8 +409,18 @@ test("gates follow files and flags, and old ones are warned about", async (t) =>
   );
 });
 
-test("a host with cgroup v1 is rejected when the host is known", async () => {
-  await assert.rejects(loadConfiguration({ args: [], cgroupVersion: 1 }), /^KubeletError: failCgroupV1: /);
-  const { config } = await loadConfiguration({ args: ["--fail-cgroupv1=false"], cgroupVersion: 1 });
-  assert.equal(config.failCgroupV1, false);
+test("text that is not an address is dropped from --node-ip and logged, as is that of clusterDNS", async (t) => {
+  const { dir, args } = await load(t, {
+    file: "clusterDNS: [10.96.0.10, dns]\n",
+    flags: ["--node-ip=x,::1"],
+  });
+  const { flags, warnings } = await loadConfiguration({ args });
+  assert.equal(flags.nodeIP, "::1");
+  assert.deepEqual(
+    warnings.map((line) => line.replaceAll(`${dir}/`, "")),
+    [
+      '--node-ip: "x" is not an IP address; it is ignored',
+      'k.yaml:3: clusterDNS[1]: "dns" is not an IP address; it is ignored',
+    ],
+  );
 });

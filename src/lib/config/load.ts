@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { messageOf } from "../base/errors.ts";
+import { parseIp } from "../base/ip-address.ts";
 import { isObject } from "../base/json-value.ts";
 import { decodeConfiguration } from "./decode.ts";
 import { withCommandLineDefaults, withDefaults, withFileDefaults } from "./defaults.ts";
@@ -10,6 +11,7 @@ import { listDropIns, mergePatch } from "./drop-ins.ts";
 import { encodeConfiguration } from "./encode.ts";
 import { FeatureGates } from "./feature-gates.ts";
 import type { KubeletFlags } from "./flags/kubelet-flags.ts";
+import { parseNodeIps } from "./flags/node-ip.ts";
 import { type ConfigOverride, parseFlags } from "./flags/parse.ts";
 import { notImplemented } from "./implemented-settings.ts";
 import {
@@ -19,12 +21,10 @@ import {
 } from "./kubelet-configuration.ts";
 import { configError, formatConfigProblem, Origins, type Path, type Problem } from "./problems.ts";
 import type { Fields } from "./schema.ts";
-import { validateConfiguration, validateForHost } from "./validate/validate.ts";
+import { validateConfiguration } from "./validate/validate.ts";
 
 export interface LoadOptions {
   readonly args: readonly string[];
-  /** With it, settings that this host cannot support are rejected too. */
-  readonly cgroupVersion?: 1 | 2;
 }
 
 export interface LoadedConfiguration {
@@ -38,8 +38,9 @@ export interface LoadedConfiguration {
  * Defaults, then the --config file, then --config-dir drop-ins, then flags; the result is validated as a whole. Throws
  * a Usage error for a bad command line and a Config error for everything else, a line for each problem.
  */
-export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): Promise<LoadedConfiguration> {
+export async function loadConfiguration({ args }: LoadOptions): Promise<LoadedConfiguration> {
   const { flags, configOverrides, given, warnings } = parseFlags(args);
+  const nodeIps = parseNodeIps(flags.nodeIP);
   const files = await readFiles(flags);
   // A file that can be read but has invalid fields is still checked further, to report all problems together.
   if (files.unreadable) throw configError(files.problems);
@@ -73,8 +74,7 @@ export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): P
   if (flags.seccompDefault) config.seccompDefault = true;
 
   const gates = new FeatureGates(config.featureGates);
-  const problems = [...files.problems, ...validateConfiguration(config, gates)];
-  if (cgroupVersion) problems.push(...validateForHost(config, { cgroupVersion }));
+  const problems = [...flagProblems(flags), ...files.problems, ...validateConfiguration(config, gates)];
   if (problems.length > 0) throw configError(problems, origins);
 
   const setFields = [...(main ? [main.raw] : []), ...dropIns.map(({ raw }) => raw)].flatMap((raw) =>
@@ -88,15 +88,35 @@ export async function loadConfiguration({ args, cgroupVersion }: LoadOptions): P
   const ignored = notImplemented(given, changedFields);
   return {
     config,
-    flags,
+    flags: { ...flags, nodeIP: nodeIps.ips.join(",") },
     gates,
     warnings: [
       ...warnings,
+      ...nodeIps.invalid.map((ip) => `--node-ip: ${JSON.stringify(ip)} is not an IP address; it is ignored`),
+      ...invalidDns(config, origins),
       ...files.tolerated.map((problem) => `${formatConfigProblem(problem)}; ${problem.tolerated?.effect}`),
       ...(ignored ? [ignored] : []),
       ...gates.warnings(),
     ],
   };
+}
+
+function invalidDns({ clusterDNS }: KubeletConfiguration, origins: Origins): string[] {
+  return clusterDNS.flatMap((text, index) => {
+    if (parseIp(text) !== undefined) return [];
+    const problem = { path: ["clusterDNS", index], message: `${JSON.stringify(text)} is not an IP address` };
+    return [`${formatConfigProblem(problem, origins)}; it is ignored`];
+  });
+}
+
+function flagProblems({ nodeIP, cloudProvider }: KubeletFlags): Problem[] {
+  const problems: Problem[] = [];
+  const note = (flag: string, message: string) => problems.push({ path: [], message, origin: `--${flag}` });
+  const { problem } = parseNodeIps(nodeIP);
+  if (problem) note("node-ip", `${JSON.stringify(nodeIP)} ${problem}`);
+  if (!["", "external"].includes(cloudProvider))
+    note("cloud-provider", `must be empty or "external", not ${JSON.stringify(cloudProvider)}`);
+  return problems;
 }
 
 interface ConfigFile {

@@ -28,7 +28,7 @@ export interface EventRecorderOptions {
   clock: Clock;
   logger: Logger;
   nodeName: string;
-  /** eventRecordQPS and eventBurst; 0 per second means no limit. */
+  /** eventRecordQPS and eventBurst. */
   perSecond: number;
   burst: number;
   /**

@@ -41,8 +41,8 @@ export interface VolumesOptions
   readonly podLevelResources?: boolean;
   /** Undefined without the gate LocalStorageCapacityIsolationFSQuotaMonitoring. */
   readonly diskQuotas?: EmptyDirOptions["quotas"];
-  /** volumeStatsAggPeriod */
-  readonly statsMaxAgeMs: number;
+  /** volumeStatsAggPeriod; undefined: volumes are not measured. */
+  readonly statsMaxAgeMs: number | undefined;
   readonly onAbnormal?: VolumeStatsOptions["onAbnormal"];
   /** Types besides emptyDir, hostPath, local and image. */
   readonly plugins: (parts: PluginParts) => readonly VolumePlugin[];

@@ -14,6 +14,8 @@ export function settingProblems(config: KubeletConfiguration): Problem[] {
   const problems: Problem[] = [];
   const note = (path: Path, message: string) => problems.push({ path, message });
 
+  if (config.syncFrequency <= 0)
+    note(["syncFrequency"], `must be more than zero, not ${formatDuration(config.syncFrequency)}`);
   if (config.systemCgroups !== "" && config.cgroupRoot === "") note(["systemCgroups"], "needs cgroupRoot");
   if (config.imageGCLowThresholdPercent >= config.imageGCHighThresholdPercent) {
     const high = `imageGCHighThresholdPercent (${config.imageGCHighThresholdPercent})`;

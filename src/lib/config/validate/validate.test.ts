@@ -363,4 +363,7 @@ test("a host with cgroup v1 is rejected unless it is allowed", () => {
     "singleProcessOOMKill",
   ]);
   assert.deepEqual(problemsOn({ singleProcessOOMKill: false }, 2), []);
+  const limitedSwap = { failCgroupV1: false, memorySwap: { swapBehavior: "LimitedSwap" } } as const;
+  assert.deepEqual(problemsOn(limitedSwap, 1), ["memorySwap"]);
+  assert.deepEqual(problemsOn(limitedSwap, 2), []);
 });

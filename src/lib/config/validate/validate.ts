@@ -34,5 +34,9 @@ export function validateForHost(config: KubeletConfiguration, host: { cgroupVers
   if (config.singleProcessOOMKill === false) {
     problems.push({ path: ["singleProcessOOMKill"], message: "cannot be false on a host with cgroup v1" });
   }
+  if (config.memorySwap.swapBehavior === "LimitedSwap") {
+    const message = '"LimitedSwap" needs cgroup v2, and this host has cgroup v1';
+    problems.push({ path: ["memorySwap", "swapBehavior"], message });
+  }
   return problems;
 }

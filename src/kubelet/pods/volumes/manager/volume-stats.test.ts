@@ -77,6 +77,17 @@ it("pods that are gone are not cached, even when their stats are requested", asy
   assert.equal(stats.size, 0);
 });
 
+it("volumes are not measured if volumeStatsAggPeriod disables it", async () => {
+  const stats = new VolumeStats({
+    clock: new FakeClock(),
+    mountedVolumes: () => assert.fail("volumes were requested"),
+    mounts: { at: async () => undefined },
+    guard: { run: (_, work) => work() },
+    maxAgeMs: undefined,
+  });
+  assert.deepEqual(await stats.stats(uid), []);
+});
+
 it("an abnormal volume is reported each time that it is measured", async () => {
   const clock = new FakeClock();
   let usage: VolumeUsage = { usedBytes: 1, healthy: true };

@@ -14,8 +14,8 @@ export interface VolumeStatsOptions {
   readonly mountedVolumes: (uid: PodUid) => readonly MountedVolume[];
   readonly mounts: Pick<Mounts, "at">;
   readonly guard: Pick<HangGuard, "run">;
-  /** How old the stats may be: volumeStatsAggPeriod. */
-  readonly maxAgeMs: number;
+  /** How old the stats may be (volumeStatsAggPeriod); undefined: volumes are not measured. */
+  readonly maxAgeMs: number | undefined;
   readonly measured?: (source: string, seconds: number) => void;
   /** A volume was measured and is not healthy. */
   readonly onAbnormal?: (uid: PodUid, volume: string, message: string) => void;
@@ -53,10 +53,11 @@ export class VolumeStats {
 
   /** The stats of all volumes of the pod; those that cannot be measured are omitted. */
   stats(uid: PodUid): Promise<readonly VolumeStat[]> {
+    const { maxAgeMs } = this.#o;
     // No entry for a pod without volumes: no change would remove it.
-    if (this.#o.mountedVolumes(uid).length === 0) return Promise.resolve([]);
+    if (maxAgeMs === undefined || this.#o.mountedVolumes(uid).length === 0) return Promise.resolve([]);
     const known = this.#cache.get(uid);
-    if (known && msSince(this.#o.clock, known.at) < this.#o.maxAgeMs) return known.stats;
+    if (known && msSince(this.#o.clock, known.at) < maxAgeMs) return known.stats;
     const at = this.#o.clock.monotonic();
     const stats = this.#measure(uid, this.#o.clock.wall());
     this.#cache.set(uid, { at, stats });
