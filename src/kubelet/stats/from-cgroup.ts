@@ -43,9 +43,8 @@ function memoryOf({ time, machine }: CgroupStatsOptions, memory: MemoryCounters)
     usageBytes: memory.usage,
     workingSetBytes: memory.workingSet,
     rssBytes: memory.rss,
-    // Without descendants, as in the reference kubelet: on v1 the faults of "pods" are not those of all pods.
-    pageFaults: memory.ownPageFaults,
-    majorPageFaults: memory.ownMajorPageFaults,
+    pageFaults: memory.pageFaults,
+    majorPageFaults: memory.majorPageFaults,
   };
 }
 

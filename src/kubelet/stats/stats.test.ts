@@ -215,18 +215,6 @@ describe("summary", () => {
     assert.match(text, /"psi"/);
   });
 
-  it("page faults of a cgroup are its own, without those below", async () => {
-    const { stats, cgroups } = setUp();
-    const { memory, ...rest } = fakeUsage(20e9, 200_000);
-    cgroups.all.set("/kubepods", {
-      ...rest,
-      memory: { ...memory!, ownPageFaults: 7, ownMajorPageFaults: 3 },
-    });
-    const pods = (await stats.summary()).node.systemContainers?.find(({ name }) => name === "pods");
-    assert.equal(pods?.memory?.pageFaults, 7);
-    assert.equal(pods?.memory?.majorPageFaults, 3);
-  });
-
   it("rows of cgroups have their PSI only with the gate", async () => {
     const line = { avg10: 1, avg60: 2, avg300: 3, total: 4 };
     for (const psi of [true, false]) {

@@ -114,8 +114,8 @@ const rules: readonly Rule[] = [
     help: "Cumulative count of memory allocation failures.",
     timed: true,
     values: ({ usage: { memory: m } }) => [
-      [{ failure_type: "pgfault", scope: "container" }, m?.ownPageFaults],
-      [{ failure_type: "pgmajfault", scope: "container" }, m?.ownMajorPageFaults],
+      [{ failure_type: "pgfault", scope: "container" }, m?.pageFaults],
+      [{ failure_type: "pgmajfault", scope: "container" }, m?.majorPageFaults],
       [{ failure_type: "pgfault", scope: "hierarchy" }, m?.pageFaults],
       [{ failure_type: "pgmajfault", scope: "hierarchy" }, m?.majorPageFaults],
     ],

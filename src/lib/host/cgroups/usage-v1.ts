@@ -1,13 +1,14 @@
-import { stat } from "node:fs/promises";
-import { type WallTime, wallTime } from "../../base/time.ts";
+import type { WallTime } from "../../base/time.ts";
 import type { CgroupFiles } from "./files.ts";
 import { InterfaceFiles } from "./interface-files.ts";
+import { readMachineMemory } from "./machine-memory.ts";
 import { readPids } from "./tree.ts";
 import {
   type CgroupUsage,
   type CgroupUsageReader,
   type CpuCounters,
   cgroupDirOf,
+  creationTime,
   type DeviceCounters,
   limitOf,
   type MemoryCounters,
@@ -19,10 +20,16 @@ export class V1UsageReader implements CgroupUsageReader {
   readonly version = 1;
   readonly #mounts: ReadonlyMap<string, string>;
   readonly #files: Pick<CgroupFiles, "read" | "dirs">;
+  readonly #meminfo: string;
 
-  constructor(mounts: ReadonlyMap<string, string>, files: Pick<CgroupFiles, "read" | "dirs">) {
+  constructor(
+    mounts: ReadonlyMap<string, string>,
+    files: Pick<CgroupFiles, "read" | "dirs">,
+    meminfo = "/proc/meminfo",
+  ) {
     this.#mounts = mounts;
     this.#files = files;
+    this.#meminfo = meminfo;
   }
 
   async read(path: string, parts: UsageParts): Promise<CgroupUsage | undefined> {
@@ -56,12 +63,7 @@ export class V1UsageReader implements CgroupUsageReader {
 
   async createdAt(path: string): Promise<WallTime | undefined> {
     const dir = this.#main(path);
-    return dir === undefined
-      ? undefined
-      : stat(dir).then(
-          ({ ctimeMs }) => wallTime(ctimeMs),
-          () => undefined,
-        );
+    return dir === undefined ? undefined : creationTime(dir, "cgroup.clone_children");
   }
 
   #main(path: string): string | undefined {
@@ -120,11 +122,12 @@ export class V1UsageReader implements CgroupUsageReader {
     ]);
     const own = (key: string) => stat?.get(key) ?? 0;
     const total = (key: string) => stat?.get(`total_${key}`) ?? own(key);
-    const memory = limitOf(limit);
-    const both = limitOf(memsw);
+    const machine = path === "/" ? await readMachineMemory(this.#files, this.#meminfo) : undefined;
+    const memory = machine?.total ?? limitOf(limit);
+    const both = machine?.swapTotal ?? limitOf(memsw);
     return {
       usage,
-      maxUsage: maxUsage ?? usage,
+      maxUsage: maxUsage ?? 0,
       workingSet: Math.max(0, usage - total("inactive_file")),
       rss: total("rss"),
       cache: total("cache"),
@@ -135,14 +138,13 @@ export class V1UsageReader implements CgroupUsageReader {
       swap: total("swap"),
       failures: failures ?? 0,
       oomKills: oom?.get("oom_kill") ?? 0,
-      pageFaults: total("pgfault"),
-      majorPageFaults: total("pgmajfault"),
-      ownPageFaults: own("pgfault"),
-      ownMajorPageFaults: own("pgmajfault"),
+      // Without those of cgroups below it, as in the reference kubelet.
+      pageFaults: own("pgfault"),
+      majorPageFaults: own("pgmajfault"),
       reservation: limitOf(soft) ?? 0,
       ...(memory !== undefined && { limit: memory }),
-      // The limit of v1 is for memory and swap together.
-      ...(memory !== undefined && both !== undefined && { swapLimit: Math.max(0, both - memory) }),
+      // That of v1 is for memory and swap together.
+      ...(both !== undefined && { swapLimit: both }),
     };
   }
 

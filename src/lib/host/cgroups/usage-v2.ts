@@ -1,7 +1,7 @@
-import { stat } from "node:fs/promises";
-import { type WallTime, wallTime } from "../../base/time.ts";
+import type { WallTime } from "../../base/time.ts";
 import type { CgroupFiles } from "./files.ts";
-import { InterfaceFiles, parseFlatKeyed } from "./interface-files.ts";
+import { InterfaceFiles } from "./interface-files.ts";
+import { readMachineMemory } from "./machine-memory.ts";
 import { parsePressure } from "./pressure.ts";
 import { readPids } from "./tree.ts";
 import {
@@ -9,6 +9,7 @@ import {
   type CgroupUsageReader,
   type CpuCounters,
   cgroupDirOf,
+  creationTime,
   type DeviceCounters,
   limitOf,
   type MemoryCounters,
@@ -16,7 +17,10 @@ import {
 } from "./usage.ts";
 import { weightToShares } from "./weight.ts";
 
-/** All controllers share one directory. The root has no memory counters: those of the machine are used. */
+/**
+ * All controllers share one directory. The root has no memory counters: those of the machine are used. The formulas are those of the
+ * libraries of the reference kubelet, which leave some counters at 0.
+ */
 export class V2UsageReader implements CgroupUsageReader {
   readonly version = 2;
   readonly #root: string;
@@ -58,18 +62,22 @@ export class V2UsageReader implements CgroupUsageReader {
   }
 
   createdAt(path: string): Promise<WallTime | undefined> {
-    return stat(cgroupDirOf(this.#root, path)).then(
-      ({ ctimeMs }) => wallTime(ctimeMs),
-      () => undefined,
-    );
+    return creationTime(cgroupDirOf(this.#root, path), "cgroup.events");
   }
 
   async #machineMemory(files: InterfaceFiles): Promise<MemoryCounters | undefined> {
-    const [info, stat] = await Promise.all([this.#files.read(this.#meminfo), files.flatKeyed("memory.stat")]);
-    const table = parseFlatKeyed(info.replaceAll(":", "").replace(/ +/g, " ").replaceAll(" kB", ""));
-    const bytes = (key: string) => (table.get(key) ?? 0) * 1024;
-    const usage = bytes("MemTotal") - bytes("MemFree");
-    return countsOf(stat ?? new Map(), { usage, swap: bytes("SwapTotal") - bytes("SwapFree") });
+    const [machine, stat] = await Promise.all([
+      readMachineMemory(this.#files, this.#meminfo),
+      files.flatKeyed("memory.stat"),
+    ]);
+    // MemTotal - MemFree would contain slab, huge pages and page tables.
+    const usage = (stat?.get("anon") ?? 0) + (stat?.get("file") ?? 0);
+    const { total: limit, swapTotal: swapLimit, swapFree } = machine;
+    return {
+      ...countsOf(stat ?? new Map(), { usage, swap: swapLimit - swapFree }),
+      limit,
+      swapLimit,
+    };
   }
 }
 
@@ -103,23 +111,22 @@ async function memoryOf(files: InterfaceFiles, parts: UsageParts): Promise<Memor
   if (usage === undefined) return undefined;
   const more = parts === "all" ? files : undefined;
   const swapFiles = parts === "memory" ? undefined : files;
-  const [stat, peak, max, swap, swapMax, low, events] = await Promise.all([
+  const [stat, peak, max, swap, swapMax, min, events] = await Promise.all([
     files.flatKeyed("memory.stat"),
     more?.number("memory.peak"),
     files.text("memory.max"),
     swapFiles?.number("memory.swap.current"),
     swapFiles?.text("memory.swap.max"),
-    more?.text("memory.low"),
+    more?.text("memory.min"),
     more?.flatKeyed("memory.events"),
   ]);
   const limit = limitOf(max);
   const swapLimit = limitOf(swapMax);
   return {
     ...countsOf(stat ?? new Map(), { usage, swap: swap ?? 0 }),
-    maxUsage: peak ?? usage,
-    failures: events?.get("max") ?? 0,
+    maxUsage: peak ?? 0,
     oomKills: events?.get("oom_kill") ?? 0,
-    reservation: limitOf(low) ?? 0,
+    reservation: limitOf(min) ?? 0,
     ...(limit !== undefined && { limit }),
     ...(swapLimit !== undefined && { swapLimit }),
   };
@@ -129,20 +136,18 @@ function countsOf(stat: ReadonlyMap<string, number>, total: { usage: number; swa
   const count = (key: string) => stat.get(key) ?? 0;
   return {
     ...total,
-    maxUsage: total.usage,
+    maxUsage: 0,
     workingSet: Math.max(0, total.usage - count("inactive_file")),
     rss: count("anon"),
     cache: count("file"),
     mappedFile: count("file_mapped"),
     activeFile: count("active_file"),
     inactiveFile: count("inactive_file"),
-    kernel: count("kernel"),
+    kernel: 0,
     failures: 0,
     oomKills: 0,
     pageFaults: count("pgfault"),
     majorPageFaults: count("pgmajfault"),
-    ownPageFaults: count("pgfault"),
-    ownMajorPageFaults: count("pgmajfault"),
     reservation: 0,
   };
 }

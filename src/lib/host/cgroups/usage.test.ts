@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -29,6 +29,8 @@ const v1Files = {
   "memory/kubepods/a/memory.stat":
     "cache 1\nrss 2\npgfault 5\npgmajfault 6\ntotal_cache 100\ntotal_rss 200\ntotal_mapped_file 50\ntotal_swap 8192\n" +
     "total_pgfault 500\ntotal_pgmajfault 60\ntotal_inactive_file 4000000\ntotal_active_file 300\n",
+  "memory/memory.usage_in_bytes": "600000\n",
+  "memory/memory.limit_in_bytes": "9223372036854771712\n",
   "pids/kubepods/a/pids.current": "7\n",
   "pids/kubepods/a/pids.max": "max\n",
   "blkio/kubepods/a/blkio.throttle.io_serviced_recursive":
@@ -41,7 +43,7 @@ const v1Files = {
 const v2Files = {
   "cgroup.controllers": "cpu memory pids io\n",
   "cpu.stat": "usage_usec 9000000\nuser_usec 6000000\nsystem_usec 3000000\n",
-  "memory.stat": "anon 11\nfile 22\ninactive_file 1024\n",
+  "memory.stat": "anon 200000\nfile 100000\nslab 5000000\ninactive_file 1024\n",
   "kubepods/a/cpu.stat":
     "usage_usec 3000000\nuser_usec 2000000\nsystem_usec 1000000\nnr_periods 10\nnr_throttled 4\nthrottled_usec 5000\nnr_bursts 1\nburst_usec 7\n",
   "kubepods/a/cpu.weight": "20\n",
@@ -51,7 +53,8 @@ const v2Files = {
   "kubepods/a/memory.max": "33554432\n",
   "kubepods/a/memory.swap.current": "8192\n",
   "kubepods/a/memory.swap.max": "max\n",
-  "kubepods/a/memory.low": "1048576\n",
+  "kubepods/a/memory.low": "2097152\n",
+  "kubepods/a/memory.min": "1048576\n",
   "kubepods/a/memory.events": "low 0\nhigh 0\nmax 3\noom 2\noom_kill 2\n",
   "kubepods/a/memory.stat":
     "anon 200\nfile 100\nkernel 4096\nfile_mapped 50\ninactive_file 4000000\nactive_file 300\npgfault 500\npgmajfault 60\n",
@@ -60,6 +63,7 @@ const v2Files = {
   "kubepods/a/io.stat": "8:0 rbytes=4096 wbytes=8192 rios=5 wios=6 dbytes=0 dios=0\n",
   "kubepods/a/cpu.pressure":
     "some avg10=1.50 avg60=2.00 avg300=3.00 total=123\nfull avg10=0.50 avg60=0.00 avg300=0.00 total=45\n",
+  "kubepods/old/memory.current": "10\n",
   "kubepods/b/cpu.stat": "usage_usec 1\n",
   meminfo:
     "MemTotal:       1000 kB\nMemFree:         400 kB\nSwapTotal:       100 kB\nSwapFree:         60 kB\n",
@@ -114,22 +118,23 @@ describe("cgroup usage", () => {
     dir = await mkdtemp(join(tmpdir(), "cgroup-usage-"));
     const top = await tree("v1", v1Files);
     const names = ["cpu", "cpuacct", "memory", "pids", "blkio", "unified"];
-    v1 = new V1UsageReader(new Map(names.map((name) => [name, join(top, name)])), hostCgroupFiles);
     const unified = await tree("v2", v2Files);
+    const mounts = new Map(names.map((name) => [name, join(top, name)]));
+    v1 = new V1UsageReader(mounts, hostCgroupFiles, join(unified, "meminfo"));
     v2 = new V2UsageReader(unified, hostCgroupFiles, join(unified, "meminfo"));
   });
   after(() => rm(dir, { recursive: true }));
 
-  it("v1: each controller from its own directory, memory with all below, swap less memory", async () => {
+  it("v1: each controller from its own directory, memory with all below, page faults without", async () => {
     const usage = await v1.read("/kubepods/a", "all");
     assert.deepEqual(usage, {
       cpu: { ...common.cpu, shares: 512 },
       memory: {
         ...common.memory,
-        ownPageFaults: 5,
-        ownMajorPageFaults: 6,
+        pageFaults: 5,
+        majorPageFaults: 6,
         reservation: 0,
-        swapLimit: 8_388_608,
+        swapLimit: 41_943_040,
       },
       pids: { current: 7, max: 0 },
       io: common.io,
@@ -142,7 +147,7 @@ describe("cgroup usage", () => {
     const usage = await v2.read("/kubepods/a", "all");
     assert.deepEqual(usage, {
       cpu: { ...common.cpu, shares: 500 },
-      memory: { ...common.memory, ownPageFaults: 500, ownMajorPageFaults: 60, reservation: 1_048_576 },
+      memory: { ...common.memory, kernel: 0, failures: 0, reservation: 1_048_576 },
       pids: { current: 7, max: 100 },
       io: common.io,
       pressure: {
@@ -166,13 +171,25 @@ describe("cgroup usage", () => {
     }
   });
 
-  it("v2: the root's memory is the machine's", async () => {
+  it("v2: the root's memory is that of processes and the page cache, without the kernel's own", async () => {
     const { memory, cpu } = (await v2.read("/", "all"))!;
-    assert.equal(memory?.usage, 600 * 1024);
-    assert.equal(memory?.workingSet, 600 * 1024 - 1024);
+    assert.equal(memory?.usage, 300_000);
+    assert.equal(memory?.maxUsage, 0);
+    assert.equal(memory?.workingSet, 300_000 - 1024);
     assert.equal(memory?.swap, 40 * 1024);
-    assert.equal(memory?.limit, undefined);
     assert.equal(cpu?.usageNs, 9e9);
+  });
+
+  it("the limits of the root are the sizes of memory and swap", async () => {
+    for (const reader of [v1, v2]) {
+      const { memory } = (await reader.read("/", "all"))!;
+      assert.deepEqual([memory?.limit, memory?.swapLimit], [1000 * 1024, 100 * 1024], `v${reader.version}`);
+    }
+  });
+
+  it("a cgroup without memory.peak (kernels before 5.19) has no maximum", async () => {
+    const { memory } = (await v2.read("/kubepods/old", "all"))!;
+    assert.equal(memory?.maxUsage, 0);
   });
 
   it("a missing controller is omitted, a missing cgroup is undefined", async () => {
@@ -183,8 +200,22 @@ describe("cgroup usage", () => {
     assert.deepEqual(await v1.pids("/kubepods/none"), []);
     assert.deepEqual(
       (await v2.children("/kubepods")).toSorted((a, b) => (a < b ? -1 : 1)),
-      ["a", "b"],
+      ["a", "b", "old"],
     );
+  });
+
+  it("the time of creation does not change when a cgroup is created below", async () => {
+    const time = new Date("2026-01-02T03:04:05Z");
+    const later = new Date("2026-02-03T04:05:06Z");
+    for (const [reader, file] of [
+      [v1, join(dir, "v1/memory/kubepods/a/cgroup.clone_children")],
+      [v2, join(dir, "v2/kubepods/a/cgroup.events")],
+    ] as const) {
+      await writeFile(file, "");
+      await utimes(file, time, time);
+      await utimes(dirname(file), later, later);
+      assert.equal(await reader.createdAt("/kubepods/a"), time.getTime());
+    }
   });
 
   it("no path leads out of the hierarchy", async () => {

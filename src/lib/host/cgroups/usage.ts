@@ -1,5 +1,6 @@
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { WallTime } from "../../base/time.ts";
+import { type WallTime, wallTime } from "../../base/time.ts";
 import type { Pressure } from "./pressure.ts";
 
 /** The counters of one cgroup and all below it. A part is absent if its controller is missing. */
@@ -43,9 +44,6 @@ export interface MemoryCounters {
   readonly oomKills: number;
   readonly pageFaults: number;
   readonly majorPageFaults: number;
-  /** Those of the cgroup itself, without those below. */
-  readonly ownPageFaults: number;
-  readonly ownMajorPageFaults: number;
   /** Absent: no limit. */
   readonly limit?: number;
   readonly swapLimit?: number;
@@ -75,6 +73,23 @@ export interface CgroupUsageReader {
   pids(path: string): Promise<number[]>;
   /** When the cgroup was created, in milliseconds since the epoch; undefined if it does not exist. */
   createdAt(path: string): Promise<WallTime | undefined>;
+}
+
+/**
+ * The time of creation: that of the directory changes with every cgroup that is created in it, that of an interface file does not. In
+ * milliseconds since the epoch; undefined if the cgroup does not exist.
+ */
+export async function creationTime(dir: string, interfaceFile: string): Promise<WallTime | undefined> {
+  const found = await Promise.all(
+    [dir, join(dir, interfaceFile)].map((path) =>
+      stat(path).then(
+        ({ mtimeMs }) => mtimeMs,
+        () => undefined,
+      ),
+    ),
+  );
+  if (found[0] === undefined) return undefined;
+  return wallTime(Math.min(...found.filter((time) => time !== undefined)));
 }
 
 /** Values above this mean no limit: the kernel rounds its maximum down to a page. */
