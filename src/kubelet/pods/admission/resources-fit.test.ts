@@ -49,7 +49,22 @@ describe("insufficientResources", () => {
       ["pods 1 3 3"],
       { others: [requesting({}), requesting({}), requesting({})] },
     ],
-    ["a resource that the node does not name is not limited", requesting({ "example.com/other": "9" }), []],
+    [
+      "an extended resource that the node does not name is not limited",
+      requesting({ "example.com/other": "9" }),
+      [],
+    ],
+    [
+      "huge pages of a size that the node does not have are missing",
+      requesting({ "hugepages-2Mi": "4Mi" }),
+      [`hugepages-2Mi ${4 << 20} 0 0`],
+    ],
+    [
+      "ephemeral storage is missing on a node that does not count it",
+      requesting({ "ephemeral-storage": "1Gi" }),
+      [`ephemeral-storage ${1 << 30} 0 0`],
+      { allocatable: { cpu: "4", memory: "8Gi", pods: "3" } },
+    ],
     [
       "a pod without requests is admitted even if other pods request more than the node has",
       requesting({}),

@@ -1,3 +1,4 @@
+import { isExtendedResourceName } from "../../../lib/model/extended-resource.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import {
   amountsOf,
@@ -16,7 +17,10 @@ export interface Insufficient {
 }
 
 export interface FitContext {
-  /** {"cpu": "4", "memory": "8Gi", "pods": "110"}. A resource that is not named is not limited. */
+  /**
+   * {"cpu": "4", "memory": "8Gi", "pods": "110"}. The node has nothing of a resource that is not named, except that extended resources
+   * may be those of the cluster, which nodes do not know.
+   */
   readonly allocatable: Readonly<Record<string, string>>;
   /** The other admitted pods. */
   readonly others: readonly Pod[];
@@ -46,7 +50,7 @@ export function insufficientResources(
   for (const resource of [...fixedOrder, ...rest]) {
     const read = resource === "cpu" ? milliOf : wholeOf;
     const requested = read(podRequest, resource);
-    if (requested <= 0n || !capacities.has(resource)) continue;
+    if (requested <= 0n || (isExtendedResourceName(resource) && !capacities.has(resource))) continue;
     const used = otherRequests.reduce((sum, amounts: ResourceAmounts) => sum + read(amounts, resource), 0n);
     const capacity = read(capacities, resource);
     if (requested > capacity - used) missing.push({ resource, requested, used, capacity });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { isExtendedResourceName } from "../../../lib/model/extended-resource.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
-import { containerRequests, isExtendedResourceName, podDeviceRequests } from "./device-requests.ts";
+import { containerRequests, podDeviceRequests } from "./device-requests.ts";
 
 describe("names of device resources", () => {
   const rows: [name: string, isValid: boolean][] = [

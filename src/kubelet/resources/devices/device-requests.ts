@@ -1,13 +1,6 @@
+import { isExtendedResourceName } from "../../../lib/model/extended-resource.ts";
 import type { Container, Pod } from "../../../lib/model/pod.ts";
 import { amountsOf, podLimits, wholeOf } from "../../../lib/model/resources.ts";
-import { qualifiedName } from "../../../lib/model/validation/names.ts";
-
-/** True for a name that plugins may register: vendor.example/device. */
-export function isExtendedResourceName(name: string): boolean {
-  if (!name.includes("/") || name.includes("kubernetes.io/") || name.startsWith("requests.")) return false;
-  // Quotas use it with this prefix.
-  return qualifiedName(`requests.${name}`) === undefined;
-}
 
 export interface DeviceRequest {
   readonly resource: string;

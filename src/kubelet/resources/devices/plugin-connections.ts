@@ -1,11 +1,11 @@
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { ListAndWatchResponse } from "../../../lib/gen/deviceplugin/v1beta1/api_pb.js";
+import { isExtendedResourceName } from "../../../lib/model/extended-resource.ts";
 import type { Device } from "./device.ts";
 import type { DeviceInventory } from "./device-inventory.ts";
 import type { DeviceMetrics } from "./device-metrics.ts";
 import { DevicePlugin, type OpenDevicePlugin, readDevices } from "./device-plugin.ts";
-import { isExtendedResourceName } from "./device-requests.ts";
 
 const supportedVersion = "v1beta1";
 
