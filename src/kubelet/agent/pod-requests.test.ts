@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -183,6 +183,18 @@ test("a container gets a hosts file with the pod's address, and a termination me
   const again = await requests.container(pod, container, { ...request, attempt: 1 });
   const next = again.mounts?.find((m) => m.containerPath === "/dev/termination-log");
   assert.notEqual(next?.hostPath, last?.hostPath, "each start has its own");
+});
+
+test("a container whose configuration fails leaves no files", async (t) => {
+  const { dir, requests } = await setUp(t);
+  const container = aContainer("a", {
+    terminationMessagePath: "/dev/termination-log",
+    securityContext: { runAsNonRoot: true, runAsUser: 0 },
+  });
+  const pod = aPod({ containers: [container] });
+  const attempt = () => requests.container(pod, container, { attempt: 0, image, podIPs: [], signal: never });
+  for (let i = 0; i < 3; i++) await assert.rejects(attempt(), /breaks non-root policy/);
+  await assert.rejects(readdir(join(dir, "pods", testUid)), { code: "ENOENT" });
 });
 
 test("a pod on the node's network has the node's hosts", async (t) => {

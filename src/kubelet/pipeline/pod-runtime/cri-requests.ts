@@ -151,10 +151,6 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
     const fileKey = await o.fileKeys(pod, spec);
     const pluginDevices = await o.devices?.devicesFor(pod, spec, signal);
     const terminationFile = terminationFileName();
-    await allDone([
-      writeHostsFile(o, pod, podIps),
-      createTerminationFile(o.settings.rootDir, pod, spec, terminationFile),
-    ]);
     const known = {
       ...context,
       attempt,
@@ -172,14 +168,19 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
         cdiDevices: [...(pluginDevices?.cdiDevices ?? []), ...o.cdiDevices(pod, spec)],
       }),
     };
-    if (!o.volumes) return buildContainerConfig(pod, spec, known);
-    const mounts = await o.volumes.mountsFor(pod, spec, buildEnv(pod, spec, known), signal);
-    const devices = await o.volumes.devicesFor(pod, spec);
-    return buildContainerConfig(pod, spec, {
+    const mounts = await o.volumes?.mountsFor(pod, spec, buildEnv(pod, spec, known), signal);
+    const volumeDevices = (await o.volumes?.devicesFor(pod, spec)) ?? [];
+    const config = buildContainerConfig(pod, spec, {
       ...known,
-      mountsFor: () => mounts,
-      devices: [...(pluginDevices?.devices ?? []), ...devices],
+      ...(mounts && { mountsFor: () => mounts }),
+      devices: [...(pluginDevices?.devices ?? []), ...volumeDevices],
     });
+    // Last: a container whose configuration fails is retried for days, and would leave a file each time.
+    await allDone([
+      writeHostsFile(o, pod, podIps),
+      createTerminationFile(o.settings.rootDir, pod, spec, terminationFile),
+    ]);
+    return config;
   };
 
   return {

@@ -1,4 +1,3 @@
-import { allDone } from "../../../lib/base/all-done.ts";
 import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import { startPriority } from "../../../lib/model/critical-pod.ts";
@@ -100,14 +99,12 @@ export class ContainerStarter {
       kind: "container",
       container: container.name,
     });
-    const [config] = await allDone([
-      requests
-        .container(pod, container, { attempt, image, podIPs: sandbox.ips, observed, signal })
-        .catch((error) => {
-          throw failed(error, "CreateContainerConfigError");
-        }),
-      files.createContainerDirs(pod, container.name),
-    ]);
+    const config = await requests
+      .container(pod, container, { attempt, image, podIPs: sandbox.ips, observed, signal })
+      .catch((error) => {
+        throw failed(error, "CreateContainerConfigError");
+      });
+    await files.createContainerDirs(pod, container.name);
     if (action.containerType !== "ephemeral") await this.#o.resizing?.containerStarts(pod, container);
     const id = await this.#o.limiter.run(
       async () => {
