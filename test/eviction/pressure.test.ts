@@ -9,6 +9,7 @@ import {
   inodeFiller,
   killedInEviction,
   memoryHog,
+  messageFileLimit,
   volumeLimit,
 } from "./scenarios.ts";
 
@@ -21,6 +22,8 @@ describeOnContainerd("a node under pressure", (version) => {
 
   test("evicts the pod that uses more memory than it requests, rejects best-effort pods, and recovers", () =>
     memoryHog(node));
+  test("evicts a pod whose termination message exceeds its limit of ephemeral storage", () =>
+    messageFileLimit(node));
   // The rest does not depend on the version of the runtime.
   if (namedOnContainerd("", version) !== "") return;
   test(long("does not run an evicted pod again when the agent is killed, and evicts no other"), () =>

@@ -247,3 +247,21 @@ export async function volumeLimit(node: EvictionNode): Promise<void> {
   });
   await remove(node, "grower");
 }
+
+/** A container writes more to its termination message file than it may store, while the node has enough. */
+export async function messageFileLimit(node: EvictionNode): Promise<void> {
+  await alongsideSteadyPod(node, async () => {
+    const limited = { resources: { limits: { "ephemeral-storage": "10Mi" } } };
+    await node.addPod("writer", {
+      ...script("dd if=/dev/zero of=/dev/termination-log bs=1M count=20"),
+      ...limited,
+    });
+    await isEvicted(
+      node,
+      "writer",
+      /^Pod ephemeral local storage usage exceeds the total limit of containers 10Mi\. $/,
+    );
+    assert.equal(await node.condition("DiskPressure"), "False");
+  });
+  await remove(node, "writer");
+}

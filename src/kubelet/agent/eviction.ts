@@ -36,8 +36,12 @@ export function evictionManager(
     stats: {
       node: (signals) => stats.pressure.node(needsOf(signals)),
       layout: () => stats.pressure.layout(),
-      pods: async (resource) =>
-        byUid((await (resource === "memory" ? stats.totals() : stats.storage())).pods),
+      pods: async (resource) => {
+        if (resource === "memory") return byUid((await stats.totals()).pods);
+        if (resource === "pids") return byUid((await stats.storage()).pods);
+        const uids = new Set(parts.activePods().map(({ metadata }) => metadata.uid));
+        return byUid(await stats.storageOf(uids, { layers: true }));
+      },
       storage: async (pods) => {
         const uids = new Set(pods.map(({ metadata }: Pod) => metadata.uid));
         return byUid(await stats.storageOf(uids, { layers: pods.some(limitsContainers) }));

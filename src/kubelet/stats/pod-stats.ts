@@ -12,6 +12,7 @@ import { type FsSpace, fsSpaceOf } from "./filesystems.ts";
 import type { CgroupStats } from "./from-cgroup.ts";
 import { runtimeCpu, runtimeIo, runtimeMemory, runtimeNetwork } from "./from-runtime.ts";
 import { usageOfFile, usageOfFiles } from "./log-usage.ts";
+import { messageFilesOf, withMessageFiles } from "./message-files.ts";
 import { networkStats } from "./network.ts";
 import type { MeasuredVolume, StatsHost, StatsOptions } from "./options.ts";
 import { sumOfContainers } from "./pod-sums.ts";
@@ -96,14 +97,17 @@ export class PodStatsProvider {
     };
   }
 
-  /** Only disk usage. Undefined if no container is running. */
+  /** Only disk usage, with termination message files. Undefined if no container is running. */
   async storage(pod: ObservedPod, runtime: RuntimeStats, nodeSpace: FsSpace): Promise<PodStats | undefined> {
     const running = pod.containers.filter((c) => c.state === "running");
     const sandbox = sandboxOf(pod, running);
     if (!sandbox || running.length === 0) return undefined;
     const { name, namespace, uid } = pod;
-    const files = await this.#files(pod, runtime, nodeSpace, rfc3339(this.#p.o.clock.wall()));
-    return {
+    const [files, messages] = await Promise.all([
+      this.#files(pod, runtime, nodeSpace, rfc3339(this.#p.o.clock.wall())),
+      messageFilesOf(this.#p.o.rootDir, uid),
+    ]);
+    const stats: PodStats = {
       podRef: { name, namespace, uid },
       startTime: rfc3339(sandbox.createdAt),
       ...files,
@@ -113,6 +117,7 @@ export class PodStatsProvider {
         ...files.containers[index],
       })),
     };
+    return withMessageFiles(stats, messages, nodeSpace);
   }
 
   /** Writable layers, logs, volumes; of its running containers, in their order. */

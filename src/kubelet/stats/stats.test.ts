@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -307,6 +307,34 @@ describe("summary", () => {
     assert.equal(found?.volume?.length, 3);
     assert.equal(found?.["ephemeral-storage"]?.usedBytes, 12_288 + 50);
     assert.equal(found?.["ephemeral-storage"]?.inodesUsed, 6 + 5);
+  });
+
+  it("termination message files of all containers count for evictions, not in the summary", async () => {
+    const root = await mkdtemp(join(tmpdir(), "stats-root-"));
+    try {
+      // Two starts of the running container, and an init container that has terminated.
+      for (const [name, file] of [
+        ["c", "1a"],
+        ["c", "2b"],
+        ["init", "3c"],
+      ] as const) {
+        const dir = join(root, "pods/web-uid/containers", name);
+        await mkdir(dir, { recursive: true });
+        await writeFile(join(dir, file), "x".repeat(100_000));
+      }
+      const { stats } = setUp({ containers: [runtimeStats] }, { rootDir: root });
+      const [summary] = (await stats.summary()).pods;
+      const [found] = await stats.storageOf(new Set(["web-uid" as PodUid]), { layers: true });
+      const ofOne = (await stat(join(root, "pods/web-uid/containers/c/1a"))).blocks * 512;
+      assert.ok(ofOne >= 100_000);
+      const pod = (from: typeof found) => from?.["ephemeral-storage"]?.usedBytes ?? 0;
+      const container = (from: typeof found) => from?.containers[0]?.logs?.usedBytes ?? 0;
+      assert.deepEqual([container(summary), pod(summary)], [0, 12_288]);
+      assert.deepEqual([container(found), pod(found)], [2 * ofOne, 12_288 + 3 * ofOne]);
+      assert.equal(found?.containers[0]?.logs?.inodesUsed, 2);
+    } finally {
+      await rm(root, { recursive: true });
+    }
   });
 
   it("current CPU: waits for a second sample unless there is a recent one; counters are reported immediately", async () => {

@@ -100,7 +100,10 @@ export class Stats {
     return this.#storage.get();
   }
 
-  /** The disk usage of some pods, and nothing else of them. `layers`: with their writable layers, which the runtime measures. */
+  /**
+   * The disk usage of some pods, and nothing else of them, for evictions: with termination message files. `layers`: with their
+   * writable layers, which the runtime measures.
+   */
   async storageOf(uids: ReadonlySet<PodUid>, o: { readonly layers: boolean }): Promise<PodStats[]> {
     const [runtime, nodeFs] = await Promise.all([
       o.layers ? this.#runtimeStats.get() : noRuntimeStats,

@@ -55,7 +55,12 @@ export const podFlags: readonly FlagGroup[] = [
       field("kube-api-content-type", "string", "contentType", "content type of requests to the API server"),
       field("kube-api-qps", "int32", "kubeAPIQPS", "maximum QPS to the API server"),
       field("kube-api-burst", "int32", "kubeAPIBurst", "maximum burst of requests to the API server"),
-      field("event-qps", "int32", "eventRecordQPS", "maximum event creations per second, 0 for the default of 5"),
+      field(
+        "event-qps",
+        "int32",
+        "eventRecordQPS",
+        "maximum event creations per second, 0 for the default of 5",
+      ),
       field("event-burst", "int32", "eventBurst", "maximum burst of event creations"),
     ],
   },
