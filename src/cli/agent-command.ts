@@ -79,7 +79,11 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     maxParallelStarts: flags.maxParallelStarts,
     certDir: config.enableServer || config.serverTLSBootstrap ? flags.certDir : undefined,
     server: config.enableServer
-      ? { version, flags: flagValues(args), manifests: flags.enableManifestsHandler }
+      ? {
+          ...{ version, flags: flagValues(args) },
+          manifests: flags.enableManifestsHandler,
+          heapSnapshots: flags.enableHeapSnapshots,
+        }
       : undefined,
     ...(flags.enableConsole &&
       config.enableServer && {

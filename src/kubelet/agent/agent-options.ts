@@ -47,6 +47,8 @@ export interface AgentOptions {
     flags?: Readonly<Record<string, string>>;
     /** Whether manifests can be applied there. */
     manifests?: boolean;
+    /** Whether heap snapshots can be taken there. */
+    heapSnapshots?: boolean;
   };
   /** The version that the console shows if nothing else has it. */
   version?: string;

@@ -133,6 +133,7 @@ async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Rout
       enableDebuggingHandlers: config.enableDebuggingHandlers ?? true,
       enableDebugFlagsHandler: config.enableDebugFlagsHandler ?? true,
       enableProfilingHandler: config.enableProfilingHandler ?? true,
+      heapSnapshots: options.server?.heapSnapshots ?? false,
     },
     clock,
   };

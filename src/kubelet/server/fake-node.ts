@@ -106,6 +106,7 @@ export function fakeNodeRoutes(o: {
     gates: { containerCheckpoint: true, statusz: true, flagz: true },
     settings: {
       ...{ enableDebuggingHandlers: true, enableDebugFlagsHandler: true, enableProfilingHandler: true },
+      heapSnapshots: false,
       ...o.settings,
     },
   };

@@ -30,6 +30,7 @@ export const implementedFlags: ReadonlySet<string> = new Set([
   "enable-console",
   "enable-controller-attach-detach",
   "enable-debugging-handlers",
+  "enable-heap-snapshots",
   "enable-manifests-handler",
   "enable-server",
   "enforce-node-allocatable",

@@ -83,6 +83,38 @@ describe("information about the node", () => {
   });
 });
 
+describe("values in memory", () => {
+  // Only built here, so that the source of this test, which is in memory too, does not contain it.
+  const secret = ["value", "of", "a", "Secret", process.pid].join("-");
+  const held = { secret };
+  const request = async (path: string, heapSnapshots: boolean) => {
+    const routes = fakeNodeRoutes({ url: () => "", settings: { heapSnapshots } });
+    const own = await startServer({ routes, access: allowAll });
+    try {
+      return await send(own.port, path);
+    } finally {
+      await own.stop();
+    }
+  };
+
+  test("a heap snapshot has them, and is served only if it is enabled", async () => {
+    const refused = await request("/debug/pprof/snapshot", false);
+    assert.equal(refused.status, 405);
+    assert.match(refused.body, /--enable-heap-snapshots/);
+    const { status, body } = await request("/debug/pprof/snapshot", true);
+    assert.equal(status, 200);
+    assert.ok(body.startsWith('{"snapshot":') && body.trimEnd().endsWith("]}"));
+    assert.ok(body.includes(held.secret));
+  });
+
+  for (const path of ["heap?seconds=1", "profile?seconds=1", "cmdline", ""])
+    test(`/debug/pprof/${path} has none`, async () => {
+      const { status, body } = await request(`/debug/pprof/${path}`, false);
+      assert.equal(status, 200);
+      assert.ok(!body.includes(held.secret));
+    });
+});
+
 describe("health", () => {
   const checks = [
     { name: "ping", health: () => ({ ok: true }) as const },

@@ -7,16 +7,27 @@ import type { Exchange, Route } from "../route.ts";
 import { disabledRoute } from "./disabled.ts";
 
 const maxSeconds = 300;
+/** Bytes between two samples: fine enough for a process that allocates little. */
+const samplingInterval = 4096;
 
-/** V8 profiles of this process: for DevTools, not for pprof. */
-export function profileRoutes(enabled: boolean): Route[] {
+/**
+ * V8 profiles of this process: for DevTools, not for pprof. Those that are always enabled consist of names of functions and files; a heap
+ * snapshot contains every string in memory, and with them Secrets, tokens and keys.
+ */
+export function profileRoutes(o: {
+  readonly enableProfilingHandler: boolean;
+  readonly heapSnapshots: boolean;
+}): Route[] {
   const base = "/debug/pprof/{name...}";
-  if (!enabled) return [disabledRoute(base, "profiling endpoint is disabled.")];
+  if (!o.enableProfilingHandler) return [disabledRoute(base, "profiling endpoint is disabled.")];
   let busy = false;
   const handle = async (exchange: Exchange) => {
-    const take = Object.hasOwn(profiles, exchange.params.name ?? "") && profiles[exchange.params.name ?? ""];
-    if (exchange.params.name === "") return replyText(exchange.response, 200, index);
+    const { name = "" } = exchange.params;
+    const take = Object.hasOwn(profiles, name) && profiles[name];
+    if (name === "") return replyText(exchange.response, 200, index);
     if (!take) throw new HttpError(404, "Unknown profile\n");
+    if (name === "snapshot" && !o.heapSnapshots)
+      throw new HttpError(405, "heap snapshots contain Secrets: --enable-heap-snapshots enables them.\n");
     if (busy) throw new HttpError(429, "another profile is being taken\n");
     busy = true;
     try {
@@ -28,7 +39,11 @@ export function profileRoutes(enabled: boolean): Route[] {
   return [{ method: "GET", path: base, attributes: () => attributesOf("GET", "/debug/pprof/"), handle }];
 }
 
-const index = "profile?seconds=30  CPU profile (.cpuprofile)\nheap  heap snapshot (.heapsnapshot)\ncmdline\n";
+const index =
+  "profile?seconds=30  CPU profile (.cpuprofile)\n" +
+  "heap?seconds=30  allocations by function (.heapprofile)\n" +
+  "snapshot  heap snapshot (.heapsnapshot), with --enable-heap-snapshots\n" +
+  "cmdline\n";
 
 /** Loaded at first use: it takes worker threads and more of Node.js with it. */
 async function connectInspector(): Promise<Session> {
@@ -40,20 +55,29 @@ async function connectInspector(): Promise<Session> {
 
 const profiles: Readonly<Record<string, (exchange: Exchange) => Promise<void>>> = {
   async profile({ query, response, signal }) {
-    const text = query.get("seconds") ?? "30";
-    const seconds = /^\d{1,4}$/.test(text) ? Math.min(Math.max(Number(text), 1), maxSeconds) : 30;
     const session = await connectInspector();
     try {
       await session.post("Profiler.enable");
       await session.post("Profiler.start");
-      await sleep(systemClock, seconds * 1000, signal);
+      await sleep(systemClock, secondsOf(query) * 1000, signal);
       const { profile } = await session.post("Profiler.stop");
       attachment(response, "kubelet.cpuprofile").end(JSON.stringify(profile));
     } finally {
       session.disconnect();
     }
   },
-  async heap({ response }) {
+  async heap({ query, response, signal }) {
+    const session = await connectInspector();
+    try {
+      await session.post("HeapProfiler.startSampling", { samplingInterval });
+      await sleep(systemClock, secondsOf(query) * 1000, signal);
+      const { profile } = await session.post("HeapProfiler.stopSampling");
+      attachment(response, "kubelet.heapprofile").end(JSON.stringify(profile));
+    } finally {
+      session.disconnect();
+    }
+  },
+  async snapshot({ response }) {
     const session = await connectInspector();
     try {
       attachment(response, "kubelet.heapsnapshot");
@@ -68,6 +92,11 @@ const profiles: Readonly<Record<string, (exchange: Exchange) => Promise<void>>> 
     replyText(response, 200, process.argv.join("\0"));
   },
 };
+
+function secondsOf(query: URLSearchParams): number {
+  const text = query.get("seconds") ?? "30";
+  return /^\d{1,4}$/.test(text) ? Math.min(Math.max(Number(text), 1), maxSeconds) : 30;
+}
 
 function attachment(response: Exchange["response"], name: string): Exchange["response"] {
   return response.writeHead(200, {

@@ -48,6 +48,8 @@ export interface DebugOptions {
     readonly enableDebuggingHandlers: boolean;
     readonly enableDebugFlagsHandler: boolean;
     readonly enableProfilingHandler: boolean;
+    /** Heap snapshots contain Secrets: not part of the profiles that are served by default. */
+    readonly heapSnapshots: boolean;
   };
   readonly clock: Clock;
 }
@@ -70,7 +72,7 @@ export function debugRoutes(o: DebugOptions, others: readonly Route[]): Route[] 
       replyJson(response, explanation);
     }),
     flagsRoute(settings.enableDebugFlagsHandler, o.setVerbosity),
-    ...profileRoutes(settings.enableProfilingHandler),
+    ...profileRoutes(settings),
     ...(gates.containerCheckpoint ? [checkpointRoute(o)] : []),
     ...(gates.flagz ? [flagzRoute(o.flags)] : []),
   ];

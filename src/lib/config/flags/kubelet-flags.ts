@@ -33,6 +33,8 @@ export interface KubeletFlags {
   enableManifestsHandler: boolean;
   /** kubelet-ts only: serves the node console on the kubelet API. */
   enableConsole: boolean;
+  /** kubelet-ts only: serves heap snapshots, which contain all that the process has in memory. */
+  enableHeapSnapshots: boolean;
   /** kubelet-ts only: a directory of ConfigMaps and Secrets; "" for none. */
   localObjects: string;
   /** kubelet-ts only: kernel settings that differ are reported, and not changed. */
@@ -68,6 +70,7 @@ export function defaultFlags(): KubeletFlags {
     maxParallelStarts: 0,
     enableManifestsHandler: false,
     enableConsole: false,
+    enableHeapSnapshots: false,
     localObjects: "",
     keepKernelTunables: false,
   };

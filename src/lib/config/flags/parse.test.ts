@@ -39,6 +39,7 @@ test("the flags of a real kubelet are known, and these of our own", () => {
     "max-parallel-starts",
     "enable-manifests-handler",
     "enable-console",
+    "enable-heap-snapshots",
     "local-objects",
     "keep-kernel-tunables",
   ];

@@ -104,6 +104,12 @@ export const serverFlags: readonly FlagGroup[] = [
         "enableConsole",
         "serve the node console at /console to authorized users (kubelet-ts only)",
       ),
+      flagOnly(
+        "enable-heap-snapshots",
+        "bool",
+        "enableHeapSnapshots",
+        "serve heap snapshots, which contain Secrets, at /debug/pprof/snapshot to authorized clients (kubelet-ts only)",
+      ),
       field(
         "contention-profiling",
         "bool",
