@@ -45,6 +45,7 @@ test("bin/kubelet fails without Node.js or the bundle and names the command to r
     const run = launch(path, ["pods", "a b"]);
     assert.equal(run.status, 7, `${path}: the exit status is the kubelet's`);
     assert.deepEqual(run.stdout.trim().split("\n"), [
+      "[--disable-sigusr1]",
       "[--max-semi-space-size=1]",
       "[--optimize-for-size]",
       "[--heap-growing-percent=60]",

@@ -74,6 +74,10 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
+// Node.js would open a debugger on a loopback port, where any local user can run code in this process. bin/kubelet disables that
+// from the start; this is for other ways to start the program.
+process.on("SIGUSR1", () => {});
+
 // A command that has its own log writes the exception there.
 process.on("uncaughtException", (error) => {
   if (process.listenerCount("uncaughtException") === 1) fail(error);

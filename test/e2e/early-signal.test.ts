@@ -23,6 +23,18 @@ test("an agent that waits for a port during startup exits on a signal, without a
   assert.doesNotMatch(agent.log(), /EADDRINUSE/);
 });
 
+test("SIGUSR1 does not make the agent listen for a debugger", async (t) => {
+  const agent = await StandaloneAgent.create();
+  t.after(() => agent.destroy());
+  agent.start(["--enable-manifests-handler"]);
+  await agent.ready();
+  agent.signal("SIGUSR1");
+  await agent.ready();
+  assert.deepEqual(await agent.end("SIGTERM"), [0, null]);
+  // Node.js reports it before it handles the next signal.
+  assert.doesNotMatch(agent.log(), /Debugger/);
+});
+
 test(long("an agent exits on a signal at any time during startup"), async (t) => {
   const agent = await StandaloneAgent.create();
   t.after(() => agent.destroy());

@@ -94,6 +94,10 @@ export class StandaloneAgent {
     await waitFor(async () => assert.equal((await this.request("GET", "/manifests")).status, 200), 60_000);
   }
 
+  signal(name: NodeJS.Signals): void {
+    this.#child?.kill(name);
+  }
+
   /** Resolves with its exit status and signal. */
   async end(signal: NodeJS.Signals): Promise<[status: number | null, signal: NodeJS.Signals | null]> {
     const child = this.#child;
