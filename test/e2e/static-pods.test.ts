@@ -17,7 +17,7 @@ import { NamespaceMode, PodSandboxState } from "../../src/lib/gen/runtime/v1/api
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { AgentProcess, cgroupDirs, runtimeClient } from "./agent-process.ts";
-import { manifest, writeManifest } from "./manifests.ts";
+import { manifest, podManifest, writeManifest } from "./manifests.ts";
 import { waitFor } from "./wait-for.ts";
 
 describeOnContainerd("static pods", (version) => {
@@ -276,6 +276,45 @@ describeOnContainerd("static pods", (version) => {
         assert.equal(left.length, 0);
       });
     });
+  });
+
+  test("a pod that creates directories next to the logs of pods cannot choose what is removed as an orphan", async () => {
+    const orphans = Array.from({ length: 10 }, (_, i) => `a_b_orphan-${i}`);
+    const names = ["a_b_..", "a_b_.", "a_b_", ...orphans];
+    writeManifest(
+      node.manifests,
+      "logs.yaml",
+      podManifest("logs", {
+        containers: [
+          {
+            name: "c",
+            command: ["sh", "-c", `cd /logs && mkdir ${names.join(" ")} && exec sleep 1000`],
+            volumeMounts: [{ name: "logs", mountPath: "/logs" }],
+          },
+        ],
+        volumes: [{ name: "logs", hostPath: { path: node.logDir } }],
+      }),
+    );
+    await running("logs");
+    const { uid } = await running("control");
+    await keepsControlPod(async () => {
+      // Orphans are removed at the start, then once a minute.
+      await agent.end("SIGTERM");
+      await waitFor(() => assert.ok(existsSync(join(node.logDir, orphans.at(-1)!))));
+      agent.start();
+      await waitFor(() =>
+        assert.deepEqual(
+          orphans.filter((name) => existsSync(join(node.logDir, name))),
+          [],
+        ),
+      );
+    });
+    assert.ok(
+      existsSync(join(node.rootDir, "pods", uid, "etc-hosts")),
+      "files of a running pod were removed",
+    );
+    rmSync(join(node.manifests, "logs.yaml"));
+    await gone("logs");
   });
 
   function podCgroups(): string[] {

@@ -175,11 +175,22 @@ test("pods are known by their directory or by their logs", async (t) => {
   );
 });
 
-test("a pod without a UID is never removed: its directory would be that of all pods", async (t) => {
-  const { files } = await setUp(t);
-  await files.createPodDirs(pod);
-  await assert.rejects(files.remove({ uid: "" as PodUid, name: "", namespace: "" }), KubeletError);
-  assert.ok(existsSync(files.podDir(testUid)));
+for (const uid of ["", ".", "..", "../pods", "a/b"])
+  test(`a pod with the UID ${JSON.stringify(uid)} is never removed: that directory has the files of others`, async (t) => {
+    const { files } = await setUp(t);
+    await files.createPodDirs(pod);
+    await assert.rejects(files.remove({ uid: uid as PodUid, name: "b", namespace: "a" }), KubeletError);
+    assert.ok(existsSync(files.podDir(testUid)));
+  });
+
+test("a log directory whose name ends with a path is not that of a pod", async (t) => {
+  const { dir, files } = await setUp(t);
+  for (const name of ["a_b_..", "a_b_.", "a_b_", "a_b_..._c"])
+    await mkdir(join(dir, "logs", name), { recursive: true });
+  assert.deepEqual(
+    (await files.known()).map(({ uid }) => uid),
+    ["..."],
+  );
 });
 
 test("a pod whose name is too long for a log directory can be removed", async (t) => {

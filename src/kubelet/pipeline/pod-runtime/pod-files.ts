@@ -9,7 +9,7 @@ import { readMountsBelow } from "../../../lib/host/mount-table.ts";
 import { removeEmptyTree, removeTree } from "../../../lib/host/remove-tree.ts";
 import { restartsByLogs } from "../../../lib/host/restart-logs.ts";
 import type { Pod, PodId, PodUid } from "../../../lib/model/pod.ts";
-import { containerLogPath, podDir, podLogDir } from "./config/paths.ts";
+import { containerLogPath, isDirName, podDir, podLogDir } from "./config/paths.ts";
 
 export interface PodFilesOptions {
   /** The root directory of the agent, with pods/<uid>. */
@@ -87,7 +87,6 @@ export class PodFiles {
 
   /** Removes all files of a pod. Missing files are ignored. */
   async remove(pod: PodId): Promise<void> {
-    if (!pod.uid) throw new KubeletError("NoPod", "a pod without a UID has no directory of its own");
     const dir = this.podDir(pod.uid);
     const mounted = await this.#mountsIn(dir);
     // Deleting through a mount would delete the mounted data.
@@ -133,7 +132,8 @@ export class PodFiles {
       pods.set(uid, { uid: uid as PodUid, name: "", namespace: "" });
     for (const entry of await listDir(this.#o.podLogsDir)) {
       const [namespace, name, uid] = entry.split("_");
-      if (namespace && name && uid) pods.set(uid, { uid: uid as PodUid, name, namespace });
+      // A pod with the log directory as a volume chooses names: "a_b_.." is not that of a pod.
+      if (namespace && name && uid && isDirName(uid)) pods.set(uid, { uid: uid as PodUid, name, namespace });
     }
     return [...pods.values()];
   }

@@ -1,9 +1,17 @@
 import { join } from "node:path";
+import { KubeletError } from "../../../../lib/base/errors.ts";
 import type { Pod, PodId, PodUid } from "../../../../lib/model/pod.ts";
 
 /** Where a pod's files are on the node. Tools outside of the kubelet rely on these paths. */
 export function podDir(rootDir: string, uid: PodUid): string {
+  if (!isDirName(uid))
+    throw new KubeletError("InvalidUid", `${JSON.stringify(uid)} is not the name of a pod's directory`);
   return join(rootDir, "pods", uid);
+}
+
+/** False for a name that leads to another directory: a UID may come from the name of a directory that a pod created. */
+export function isDirName(name: string): boolean {
+  return !["", ".", ".."].includes(name) && !/[/\0]/.test(name);
 }
 
 export function etcHostsFile(rootDir: string, pod: Pod): string {
