@@ -34,8 +34,8 @@ export function installPackages() {
   if (packagesAreCurrent()) return;
   print("Installing npm packages, Node 24 among them ...");
   const started = Date.now();
-  // The versions of the lock file, as with npm ci, which would remove node_modules of a running node.
-  const args = ["install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"];
+  // The versions of the lock file, as with npm ci, which would remove node_modules of a running node. No package runs a script.
+  const args = ["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
   const done = spawnSync("npm", args, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
   if (done.status !== 0) fail("npm could not install the packages: see its messages above.");
   if (!existsSync(node24)) {
