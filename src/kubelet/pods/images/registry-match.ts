@@ -29,23 +29,85 @@ function locationOf(text: string) {
   return { parts: bare.split("."), port, path };
 }
 
+/** A longer label matches only a pattern without wildcards; labels of DNS names have at most 63 characters. */
+const maxLabelLength = 255;
+
+/**
+ * Both texts may be chosen by the author of a pod: a mismatch continues at the last "*" only, because an earlier one
+ * cannot match more than the later one does. The work is at most the product of both lengths.
+ */
 function globMatches(pattern: string, text: string): boolean {
-  const source = regexOf(pattern);
-  return source !== undefined && new RegExp(`^${source}$`, "s").test(text);
+  if (pattern === text && !/[*?[\\]/.test(pattern)) return true;
+  if (text.length > maxLabelLength) return false;
+  const tokens = tokensOf(pattern);
+  if (!tokens) return false;
+  const characters = [...text];
+  let [token, position] = [0, 0];
+  let afterStar: { readonly token: number; position: number } | undefined;
+  while (position < characters.length) {
+    const expected = tokens[token];
+    if (expected === "*") afterStar = { token: ++token, position };
+    else if (expected?.(characters[position]!)) {
+      token++;
+      position++;
+    } else if (afterStar) {
+      token = afterStar.token;
+      position = ++afterStar.position;
+    } else return false;
+  }
+  return tokens.slice(token).every((rest) => rest === "*");
 }
 
-/** Undefined if the pattern is malformed and matches nothing. */
-function regexOf(pattern: string): string | undefined {
-  const token = /\*|\?|\[(\^?)((?:\\.|[^\\\]])+)\]|\\(.)|([^*?[\\])/gsy;
-  let source = "";
-  while (token.lastIndex < pattern.length) {
-    const match = token.exec(pattern);
-    if (!match) return undefined;
-    const [all, negated, set, escaped, plain] = match;
-    if (all === "*") source += "[^/]*";
-    else if (all === "?") source += "[^/]";
-    else if (set !== undefined) source += `[${negated}${set.replace(/[[&~]/g, "\\$&")}]`;
-    else source += (escaped ?? plain)!.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
+type Token = "*" | ((character: string) => boolean);
+
+/** Undefined if the pattern matches nothing: it is malformed, or longer than any label. */
+function tokensOf(pattern: string): Token[] | undefined {
+  const tokens: Token[] = [];
+  const characters = [...pattern];
+  for (let i = 0; i < characters.length; i++) {
+    if (tokens.length > 2 * maxLabelLength + 1) return undefined;
+    const character = characters[i]!;
+    if (character === "*") {
+      if (tokens.at(-1) !== "*") tokens.push("*");
+    } else if (character === "?") tokens.push(() => true);
+    else if (character === "[") {
+      const set = characterSet(characters, i + 1);
+      if (!set) return undefined;
+      tokens.push(set.has);
+      i = set.end;
+    } else {
+      const literal = character === "\\" ? characters[++i] : character;
+      if (literal === undefined) return undefined;
+      tokens.push((other) => other === literal);
+    }
   }
-  return source;
+  return tokens;
+}
+
+/** The set that begins after the bracket, "^0-9a]", and the index of its closing bracket. */
+function characterSet(characters: readonly string[], start: number) {
+  let i = start;
+  const bound = (): number | undefined => {
+    if (characters[i] === "-" || characters[i] === "]") return undefined;
+    if (characters[i] === "\\") i++;
+    return characters[i++]?.codePointAt(0);
+  };
+  const negated = characters[i] === "^";
+  if (negated) i++;
+  const ranges: [low: number, high: number][] = [];
+  do {
+    const low = bound();
+    let high = low;
+    if (characters[i] === "-") {
+      i++;
+      high = bound();
+    }
+    if (low === undefined || high === undefined) return undefined;
+    ranges.push([low, high]);
+  } while (characters[i] !== "]");
+  const has = (character: string) => {
+    const code = character.codePointAt(0)!;
+    return ranges.some(([low, high]) => low <= code && code <= high) !== negated;
+  };
+  return { has, end: i };
 }

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+
+/**
+ * Fails if work takes more than about linear time (`power` 1) or quadratic time (`power` 2) in the size of its input. `prepare` returns the
+ * work for an input of a size. Sizes double from `from` until the work takes long enough to be measured; then it is compared with the work for
+ * 16 times as much input. The limit is the geometric mean of what this power and the next one would take, a factor of 4 from both.
+ * The time is the processor time of this thread, the least of three runs: other work on the machine does not count.
+ */
+export function assertGrowth(power: number, from: number, prepare: (size: number) => () => unknown): void {
+  const steps: string[] = [];
+  let size = from;
+  let before = measured(prepare, size);
+  const limit = 4 ** (2 * power + 1);
+  for (; before < measurableMicros; size *= 2) {
+    const next = measured(prepare, size * 2);
+    steps.push(`${size * 2}: ${next} µs`);
+    // Work that grows exponentially would never reach the comparison.
+    assert.ok(next < measurableMicros * limit, `work jumps at ${steps.join(", ")}`);
+    before = next;
+  }
+  const after = measured(prepare, size * 16);
+  assert.ok(
+    after < before * limit,
+    `16 times the input takes ${(after / before).toFixed(0)} times as long (${size}: ${before} µs, ${size * 16}: ${after} µs)`,
+  );
+}
+
+const measurableMicros = 2_000;
+
+function measured(prepare: (size: number) => () => unknown, size: number): number {
+  const work = prepare(size);
+  const times = [1, 2, 3].map(() => {
+    const start = process.threadCpuUsage();
+    work();
+    const { user, system } = process.threadCpuUsage(start);
+    return user + system;
+  });
+  return Math.min(...times);
+}
