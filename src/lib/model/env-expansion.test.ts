@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { assertGrowth } from "../../../test/growth.ts";
 import { expandVariables } from "./env-expansion.ts";
 
 const known: Record<string, string> = { A: "a", B: "$(A)", EMPTY: "", "x y": "odd" };
 const expand = (text: string) =>
-  expandVariables(text, (name) => (Object.hasOwn(known, name) ? known[name] : undefined));
+  expandVariables(text, (name) => (Object.hasOwn(known, name) ? known[name] : undefined), {
+    name: "V",
+  });
 
 const rows: [rule: string, text: string, want: string][] = [
   ["a known name is replaced", "-$(A)-", "-a-"],
@@ -33,6 +36,17 @@ describe("expandVariables", () => {
         if (!text.includes("$")) assert.equal(result, text);
       }),
     );
+  });
+  it("a result that is too long is rejected before it exists", () => {
+    const long = "x".repeat(1 << 20);
+    assert.equal(expandVariables("$(L)$(L)", () => long, { name: "V" }).length, 2 << 20);
+    const twice = "$(L)".repeat(1 << 18);
+    assert.throws(() => expandVariables(twice, () => long, { name: "V" }), {
+      message: "V expands to more than 2097152 bytes",
+    });
+  });
+  it("parentheses that are not closed take linear time", () => {
+    assertGrowth(1, 1000, (size) => () => expand(`)${"$(".repeat(size)}`));
   });
   it("doubling every dollar keeps any text unchanged", () => {
     fc.assert(fc.property(fc.string(), (text) => assert.equal(expand(text.replaceAll("$", "$$$$")), text)));

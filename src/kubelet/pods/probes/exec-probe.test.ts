@@ -112,4 +112,14 @@ describe("the command of an exec probe", () => {
   ];
   for (const [rule, arg, expanded] of table)
     it(rule, () => assert.deepEqual(probeCommand([arg], env), [expanded]));
+
+  it("is rejected if it expands to too much", () => {
+    const long = [{ name: "L", value: "x".repeat(1 << 20) }];
+    assert.throws(() => probeCommand(["$(L)$(L)$(L)"], long), {
+      message: "exec.command[0] expands to more than 2097152 bytes",
+    });
+    assert.throws(() => probeCommand(Array(20).fill("$(L)"), long), {
+      message: "exec.command[7] exceeds the limit of 8388608 bytes in total",
+    });
+  });
 });

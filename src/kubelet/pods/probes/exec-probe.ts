@@ -2,7 +2,7 @@ import { abortError, messageOf } from "../../../lib/base/errors.ts";
 import type { ContainerId, RuntimeService } from "../../../lib/clients/cri/cri.ts";
 import { type GrpcCode, hasGrpcCode } from "../../../lib/clients/cri/cri-error.ts";
 import { formatDuration } from "../../../lib/config/duration.ts";
-import { expandVariables } from "../../../lib/model/env-expansion.ts";
+import { ExpansionBudget, expandVariables } from "../../../lib/model/env-expansion.ts";
 import type { EnvVar } from "../../../lib/model/pod.ts";
 import {
   type AttemptResult,
@@ -52,11 +52,18 @@ export function probeExec(
 
 /**
  * Expands `$(NAME)` in a probe's command to the literal value in the container's spec. Values from other sources
- * (secrets, fields) are empty here, and variables within values are not expanded.
+ * (secrets, fields) are empty here, and variables within values are not expanded. Throws if the
+ * result would be too long.
  */
 export function probeCommand(command: readonly string[], env: readonly EnvVar[] | undefined): string[] {
   const values = new Map(env?.map(({ name, value }) => [name, value ?? ""]));
-  return command.map((arg) => expandVariables(arg, (name) => values.get(name)));
+  const budget = new ExpansionBudget();
+  return command.map((arg, index) => {
+    const name = `exec.command[${index}]`;
+    const expanded = expandVariables(arg, (variable) => values.get(variable), { name });
+    budget.spend(expanded, name);
+    return expanded;
+  });
 }
 
 function rpcMessage(error: unknown): string {

@@ -255,6 +255,10 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       [{ subPath: "out/x" }, /failed to prepare subPath for volumeMount "data" of container "c0"$/],
       [{ subPath: "up" }, /failed to prepare subPath for volumeMount "data" of container "c0"$/],
       [{ subPathExpr: "$(B)$(A)$(EMPTY)" }, /missing value for A, B, EMPTY/],
+      [
+        { subPathExpr: "$(LONG)$(LONG)" },
+        /subPathExpr of volumeMount "data" of container "c0" expands to more than 4096 bytes$/,
+      ],
       [{ mountPropagation: "Sideways" }, /invalid MountPropagation mode: "Sideways"/],
       [{ recursiveReadOnly: "Enabled" }, /requested recursive read-only mode, but it is not read-only/],
       [
@@ -274,7 +278,8 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
           name: "c0",
           volumeMounts: [{ name: "data", mountPath: "/d", ...part }],
         };
-        await assert.rejects(volumes.mountsFor(pod, container, new Map([["EMPTY", ""]]), signal()), message);
+        const env = new Map(Object.entries({ EMPTY: "", LONG: "x".repeat(3000) }));
+        await assert.rejects(volumes.mountsFor(pod, container, env, signal()), message);
         assert.deepEqual(
           hostMounts.list().filter((m) => m.path.includes("volume-subpaths") && m.path.startsWith(rootDir)),
           [],

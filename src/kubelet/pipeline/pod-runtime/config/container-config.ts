@@ -3,7 +3,7 @@ import { Signal } from "../../../../lib/gen/runtime/v1/api_pb.js";
 import { containerAnnotations, containerLabels } from "../../../../lib/model/labels.ts";
 import type { Container, Lifecycle, Pod } from "../../../../lib/model/pod.ts";
 import type { ContainerContext, MountInit, UserNamespaceInit } from "./context.ts";
-import { buildEnv, expandAll } from "./env.ts";
+import { buildEnv, expandCommand } from "./env.ts";
 import { containerConfigError, withCode } from "./errors.ts";
 import { buildMounts } from "./mounts.ts";
 import { containerLogPath } from "./paths.ts";
@@ -26,8 +26,7 @@ function containerConfig(pod: Pod, container: Container, ctx: ContainerContext):
   return {
     metadata: { name: container.name, attempt: ctx.attempt },
     image: { image: ctx.imageRef, userSpecifiedImage: container.image ?? "" },
-    command: expandAll(container.command, env),
-    args: expandAll(container.args, env),
+    ...expandCommand(container, env),
     workingDir: container.workingDir ?? "",
     envs: [...env].map(([key, value]) => ({ key, value: bytes(value) })),
     mounts: pod.spec.hostUsers === false ? mapped(mounts, ctx.userNamespace) : mounts,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { fakeContainer, fakePod } from "../../../../lib/model/fake-pod.ts";
 import type { Container, EnvVar } from "../../../../lib/model/pod.ts";
-import { buildEnv, expandAll } from "./env.ts";
+import { buildEnv, expandCommand } from "./env.ts";
 import { fakeContainerContext } from "./fake-context.ts";
 
 const pod = fakePod({
@@ -222,9 +222,65 @@ describe("resourceFieldRef", () => {
   });
 });
 
-describe("expandAll", () => {
+describe("expandCommand", () => {
+  const env = new Map([["A", "1"]]);
   it("expands variables in command and arguments", () => {
-    assert.deepEqual(expandAll(["$(A)", "x$(B)"], new Map([["A", "1"]])), ["1", "x$(B)"]);
-    assert.deepEqual(expandAll(undefined, new Map()), []);
+    const container = fakeContainer({ command: ["$(A)"], args: ["x$(B)"] });
+    assert.deepEqual(expandCommand(container, env), { command: ["1"], args: ["x$(B)"] });
+    const neither = fakeContainer({ command: undefined, args: undefined });
+    assert.deepEqual(expandCommand(neither, env), { command: [], args: [] });
   });
+});
+
+describe("what a process receives is bounded", () => {
+  const doubled = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, i) => ({
+      name: `V${from + i}`,
+      value: i === 0 ? "0123456789" : `$(V${from + i - 1})$(V${from + i - 1})`,
+    }));
+  const mebi = "x".repeat(1 << 20);
+  const rows: [rule: string, message: string, container: Partial<Container>][] = [
+    [
+      "variables that double",
+      'environment variable "V18" expands to more than 2097152 bytes',
+      { env: doubled(0, 60) },
+    ],
+    [
+      "many long variables",
+      'environment variable "V74" exceeds the limit of 8388608 bytes in total',
+      {
+        env: [...doubled(0, 17), ...doubled(20, 37), ...doubled(40, 57), ...doubled(60, 77)].flatMap((v) => [
+          v,
+          v,
+        ]),
+      },
+    ],
+    [
+      "a ConfigMap that is imported many times",
+      'environment variable "P7_big" exceeds the limit of 8388608 bytes in total',
+      {
+        envFrom: Array.from({ length: 40 }, (_, i) => ({ prefix: `P${i}_`, configMapRef: { name: "big" } })),
+      },
+    ],
+  ];
+  const envObjects = { ...objects, configMap: () => ({ big: mebi }) };
+  for (const [rule, message, container] of rows)
+    it(`${rule} are rejected`, () =>
+      assert.throws(() => build({ name: "c", ...container }, { envObjects }), {
+        message: `container "c": ${message}`,
+      }));
+
+  for (const field of ["command", "args"] as const) {
+    it(`${field} that expand to too much are rejected`, () => {
+      const expand = (texts: string[]) =>
+        expandCommand(fakeContainer({ name: "c", command: [], [field]: texts }), new Map([["A", mebi]]));
+      assert.equal(expand(Array(7).fill("$(A)"))[field].length, 7);
+      assert.throws(() => expand(["x", "$(A)$(A)$(A)"]), {
+        message: `container "c": ${field}[1] expands to more than 2097152 bytes`,
+      });
+      assert.throws(() => expand(Array(20).fill("$(A)")), {
+        message: `container "c": ${field}[7] exceeds the limit of 8388608 bytes in total`,
+      });
+    });
+  }
 });

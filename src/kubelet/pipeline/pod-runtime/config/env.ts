@@ -1,4 +1,4 @@
-import { expandVariables } from "../../../../lib/model/env-expansion.ts";
+import { ExpansionBudget, expandVariables } from "../../../../lib/model/env-expansion.ts";
 import type { Container, EnvVar, Pod } from "../../../../lib/model/pod.ts";
 import type { ContainerContext, EnvObjects, FileKeyRef } from "./context.ts";
 import { fieldValue, resourceValue } from "./downward-api.ts";
@@ -16,20 +16,28 @@ type ValueFrom = NonNullable<EnvVar["valueFrom"]> & { fileKeyRef?: FileKeyRef };
  */
 export function buildEnv(pod: Pod, container: Container, ctx: EnvContext): Map<string, string> {
   const declared = new Map<string, string>();
+  const nameOf = (variable: string) =>
+    `container ${JSON.stringify(container.name)}: environment variable ${JSON.stringify(variable)}`;
+  const budget = new ExpansionBudget();
+  const declare = (name: string, value: string) => {
+    budget.spend(name, nameOf(name));
+    budget.spend(value, nameOf(name));
+    declared.set(name, value);
+  };
   for (const source of container.envFrom ?? []) {
     for (const [key, value] of Object.entries(envFromValues(pod, source, ctx)).sort(byKey)) {
-      declared.set(`${source.prefix ?? ""}${key}`, value);
+      declare(`${source.prefix ?? ""}${key}`, value);
     }
   }
   const service = new Map(Object.entries(ctx.serviceEnv ?? {}));
   const lookup = (name: string) => declared.get(name) ?? service.get(name);
   for (const variable of container.env ?? []) {
     const value = variable.value
-      ? expandVariables(variable.value, lookup)
+      ? expandVariables(variable.value, lookup, { name: nameOf(variable.name) })
       : variable.valueFrom
         ? valueFrom(pod, container, variable.valueFrom, ctx)
         : "";
-    if (value !== undefined) declared.set(variable.name, value);
+    if (value !== undefined) declare(variable.name, value);
   }
   const env = new Map(ctx.env ?? []);
   for (const [name, value] of declared) env.set(name, value);
@@ -38,8 +46,16 @@ export function buildEnv(pod: Pod, container: Container, ctx: EnvContext): Map<s
 }
 
 /** Command and arguments with variables expanded. */
-export function expandAll(texts: readonly string[] | undefined, env: ReadonlyMap<string, string>): string[] {
-  return (texts ?? []).map((text) => expandVariables(text, (name) => env.get(name)));
+export function expandCommand(container: Container, env: ReadonlyMap<string, string>) {
+  const budget = new ExpansionBudget();
+  const expand = (texts: readonly string[] | undefined, field: "command" | "args") =>
+    (texts ?? []).map((text, index) => {
+      const name = `container ${JSON.stringify(container.name)}: ${field}[${index}]`;
+      const expanded = expandVariables(text, (variable) => env.get(variable), { name });
+      budget.spend(expanded, name);
+      return expanded;
+    });
+  return { command: expand(container.command, "command"), args: expand(container.args, "args") };
 }
 
 function byKey([a]: [string, string], [b]: [string, string]): number {

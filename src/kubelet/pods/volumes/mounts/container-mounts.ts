@@ -40,6 +40,9 @@ export interface ContainerMountsOptions {
   readonly imageSource?: ImageSource;
 }
 
+/** PATH_MAX of Linux: a longer path cannot be mounted. */
+const maxPathBytes = 4096;
+
 type Env = ReadonlyMap<string, string>;
 
 /** The mounts of a container, in the order of its volumeMounts. */
@@ -54,7 +57,7 @@ export async function containerMounts(
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
     const volume = o.mounted(pod.metadata.uid, mount.name);
     if (volume?.volumeMode !== "Filesystem") throw missing(mount.name, container, "mount");
-    const subPath = subPathOf(mount, env);
+    const subPath = subPathOf(container, mount, env);
     const image = imageOf(volume.spec.volume);
     const source = image
       ? { image: await pulled(pod, mount.name, image, o, signal), imageSubPath: subPath }
@@ -101,8 +104,9 @@ function missing(volume: string, container: Container, verb: "mount" | "pass"): 
   );
 }
 
-function subPathOf({ subPath = "", subPathExpr }: VolumeMount, env: Env): string {
-  const path = subPathExpr ? expanded(subPathExpr, env) : subPath;
+function subPathOf(container: Container, mount: VolumeMount, env: Env): string {
+  const { subPath = "", subPathExpr } = mount;
+  const path = subPathExpr ? expanded(container, mount, subPathExpr, env) : subPath;
   if (path === "") return "";
   if (path.startsWith("/"))
     throw new KubeletError("Volume", `error SubPath \`${path}\` must not be an absolute path`);
@@ -111,13 +115,15 @@ function subPathOf({ subPath = "", subPathExpr }: VolumeMount, env: Env): string
   return path;
 }
 
-function expanded(expression: string, env: Env): string {
+function expanded(container: Container, mount: VolumeMount, expression: string, env: Env): string {
   const unset = new Set<string>();
-  const text = expandVariables(expression, (name) => {
+  const lookup = (name: string) => {
     const value = env.get(name);
     if (!value) unset.add(name);
     return value ?? "";
-  });
+  };
+  const name = `subPathExpr of volumeMount "${mount.name}" of container "${container.name}"`;
+  const text = expandVariables(expression, lookup, { name, maxBytes: maxPathBytes });
   if (unset.size > 0)
     throw new KubeletError(
       "Volume",
