@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { TransportError } from "../../src/lib/clients/kube/api-error.ts";
 import { FeatureGates } from "../../src/lib/config/feature-gates.ts";
@@ -43,6 +46,43 @@ test("a pod that the API no longer has is terminated", async (t) => {
   cluster.api.deletePod("web", 0);
   await waitFor(() => assert.equal(cluster.containersOf(metadata.uid).length, 0));
 });
+
+test("a pod whose UID is a path leads to no file outside of its directories, and other pods run", async (t) => {
+  const cluster = await TestCluster.start(t);
+  const victim = join(cluster.dir, "outside/victim");
+  await mkdir(victim, { recursive: true });
+  await writeFile(join(victim, "file"), "x");
+  await cluster.startAgent();
+  const { metadata, ...pod } = cluster.addPod("path");
+  cluster.api.deletePod("path", 0);
+  cluster.api.put("pods", { ...pod, metadata: { ...metadata, uid: "../../outside/victim" } } as never);
+  cluster.addPod("good");
+  await cluster.runs("good");
+  cluster.api.deletePod("path", 0);
+  cluster.api.deletePod("good");
+  await cluster.isGone("good");
+  await waitFor(async () => assert.deepEqual(await readdir(join(cluster.dir, "root/pods")), []));
+  assert.deepEqual(await readdir(victim), ["file"]);
+});
+
+for (const [which, container] of [
+  ["null as a container", null],
+  ["an object as a quantity", { name: "c", image: "x", resources: { limits: { cpu: {} } } }],
+] as const)
+  test(`a pod with ${which} does not keep other pods from running`, async (t) => {
+    const cluster = await TestCluster.start(t);
+    await cluster.startAgent();
+    const { metadata, ...pod } = cluster.addPod("malformed");
+    cluster.api.deletePod("malformed", 0);
+    const bad = {
+      ...pod,
+      metadata: { ...metadata, uid: randomUUID() },
+      spec: { ...pod.spec, containers: [container] },
+    };
+    cluster.api.put("pods", bad as never);
+    cluster.addPod("good");
+    await cluster.runs("good");
+  });
 
 test("a succeeded pod remains in the API until it is deleted, and is then removed immediately", async (t) => {
   const cluster = await TestCluster.start(t);

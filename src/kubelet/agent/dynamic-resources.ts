@@ -107,7 +107,7 @@ function componentOf(parts: {
 
 function claimGetter(api: KubeTransport) {
   return (namespace: string, name: string, signal: AbortSignal) => {
-    const path = `${resourceApi}/namespaces/${namespace}/resourceclaims/${encodeURIComponent(name)}`;
+    const path = `${resourceApi}/namespaces/${encodeURIComponent(namespace)}/resourceclaims/${encodeURIComponent(name)}`;
     return api.request<ResourceClaim>({ method: "GET", path, signal, timeoutMs: requestTimeoutMs });
   };
 }

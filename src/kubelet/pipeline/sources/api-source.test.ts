@@ -115,3 +115,51 @@ test("a stopped source emits nothing more", async (t) => {
   await settle();
   assert.deepEqual(sets, [[]]);
 });
+
+const uid = "5b8c1e0e-3c1f-4a53-9a39-2a9b8a6c8f10";
+const malformed: readonly [string, (pod: ReturnType<typeof podOn>) => object][] = [
+  ["whose UID is a path", (pod) => ({ ...pod, metadata: { ...pod.metadata, uid: "../../outside" } })],
+  ["whose UID is the parent directory", (pod) => ({ ...pod, metadata: { ...pod.metadata, uid: ".." } })],
+  ["whose name is a path", (pod) => ({ ...pod, metadata: { ...pod.metadata, name: "a/../../b" } })],
+  ["whose namespace is a path", (pod) => ({ ...pod, metadata: { ...pod.metadata, namespace: "../x" } })],
+  ...(["containers", "initContainers", "ephemeralContainers", "volumes"] as const).map(
+    (list): (typeof malformed)[number] => [
+      `with a path as a name in ${list}`,
+      (pod) => ({ ...pod, spec: { ...pod.spec, [list]: [{ name: "../../../etc" }] } }),
+    ],
+  ),
+  ["with a volume without a name", (pod) => ({ ...pod, spec: { ...pod.spec, volumes: [{}] } })],
+  ["with null as a container", (pod) => ({ ...pod, spec: { ...pod.spec, containers: [null] } })],
+  ["with a number as volumes", (pod) => ({ ...pod, spec: { ...pod.spec, volumes: 5 } })],
+  [
+    "with an object as a quantity",
+    (pod) => ({
+      ...pod,
+      spec: { ...pod.spec, containers: [{ name: "c", resources: { limits: { cpu: {} } } }] },
+    }),
+  ],
+  ["with a text as its status", (pod) => ({ ...pod, status: "Running" })],
+  ["that is of another kind", (pod) => ({ ...pod, kind: "Secret" })],
+];
+for (const [which, change] of malformed)
+  test(`a pod ${which} is not emitted, and the others are`, async (t) => {
+    const api = new FakeApi();
+    const pod = podOn("n1", "bad", { uid });
+    assert.notDeepEqual(change(pod), pod);
+    api.put("pods", change(pod) as typeof pod);
+    api.put("pods", podOn("n1", "good"));
+    const { sets, settle } = await sourceOn(t, api);
+    await settle();
+    assert.deepEqual(names(sets.at(-1)), ["good"]);
+  });
+
+test("fields of a status that only a newer API server knows are kept, other unknown fields are not", async (t) => {
+  const api = new FakeApi();
+  const status = { phase: "Running", newField: { a: 1 }, hostIP: null };
+  api.put("pods", { ...podOn("n1", "a"), status, newPart: 1 });
+  const { sets, settle } = await sourceOn(t, api);
+  await settle();
+  const [pod] = sets.at(-1) ?? [];
+  assert.deepEqual(pod?.status, { phase: "Running", newField: { a: 1 } });
+  assert.ok(pod && !("newPart" in pod));
+});

@@ -9,6 +9,10 @@ import type { ObjectReader } from "../../../lib/clients/kube/store.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 import type { RawObject } from "../../../lib/clients/kube/watch-stream.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
+import { decode } from "../../../lib/model/validation/decode-value.ts";
+import { pathNameProblem } from "../../../lib/model/validation/path-names.ts";
+import { formatValue } from "../../../lib/model/validation/problem.ts";
+import { core } from "../../../lib/schema/types/core/core.ts";
 import type { PodSource } from "./source.ts";
 
 export interface ApiSourceOptions {
@@ -92,10 +96,34 @@ export class ApiSource implements PodSource {
   }
 }
 
-/** The API server has defaulted and validated the pod: only the fields that are required here are checked. */
+const podType = core.struct("Pod")!;
+const statusType = core.struct("PodStatus")!;
+
+function unknownFields(status: unknown): object {
+  return Object.fromEntries(
+    Object.entries(status as object).filter(([name]) => !statusType.fields.has(name)),
+  );
+}
+
+/**
+ * The API server has defaulted and validated the pod. Types are checked again, because a value of another type would fail anywhere in
+ * the agent, and so are names that become paths: no response of a server may lead to files outside of the pod's own directories.
+ */
 function asPod(raw: RawObject): Pod {
-  const { metadata, spec, status } = withoutManagedFields(raw) as Partial<Pod>;
-  if (!metadata?.uid || !metadata.namespace || !Array.isArray(spec?.containers))
+  if (raw.kind !== undefined && raw.kind !== "Pod")
+    throw new KubeletError("ApiPod", `it is a ${formatValue(raw.kind)} and not a Pod`);
+  const { value, problems } = decode(podType, withoutManagedFields(raw));
+  const [problem] = problems.list;
+  if (problem) throw new KubeletError("ApiPod", `${problem.path}: ${problem.message}`);
+  const { metadata, spec, status } = value as Partial<Pod>;
+  if (!metadata?.uid || !metadata.namespace || !spec?.containers)
     throw new KubeletError("ApiPod", "it has no UID, no namespace or no containers");
-  return { apiVersion: "v1", kind: "Pod", metadata, spec, ...(status && { status }) };
+  const pod: Pod = {
+    ...{ apiVersion: "v1", kind: "Pod", metadata, spec },
+    // Fields of the status that only a newer API server knows are written back as they are.
+    ...(status && { status: { ...unknownFields(raw.status), ...status } }),
+  };
+  const unsafe = pathNameProblem(pod);
+  if (unsafe !== undefined) throw new KubeletError("ApiPod", unsafe);
+  return pod;
 }

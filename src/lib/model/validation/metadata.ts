@@ -1,5 +1,5 @@
 import type { Pod } from "../pod.ts";
-import { dnsLabel, dnsSubdomain, labelValue, qualifiedName } from "./names.ts";
+import { dnsLabel, dnsSubdomain, labelValue, pathElement, qualifiedName } from "./names.ts";
 import type { Problems } from "./problem.ts";
 
 /** All annotations of an object together. */
@@ -11,17 +11,11 @@ export function checkMetadata(pod: Pod, problems: Problems): void {
   else problems.check("metadata.name", name, dnsSubdomain(name));
   if (!namespace) problems.required("metadata.namespace");
   else problems.check("metadata.namespace", namespace, dnsLabel(namespace));
-  if (uid) problems.check("metadata.uid", uid, dirName(uid));
+  if (uid) problems.check("metadata.uid", uid, pathElement(uid));
   checkLabels(labels, "metadata.labels", problems);
   checkAnnotations(annotations, problems);
   for (const [i, finalizer] of (pod.metadata.finalizers ?? []).entries())
     problems.check(`metadata.finalizers[${i}]`, finalizer, qualifiedName(finalizer));
-}
-
-/** The UID is part of paths and cgroup names of the pod: it must not contain path elements. */
-function dirName(uid: string): string | undefined {
-  if (uid.length <= 128 && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(uid)) return undefined;
-  return "must be at most 128 letters, digits, '-', '_' or '.', and start with a letter or digit";
 }
 
 export function checkLabels(

@@ -122,3 +122,9 @@ export function descendingPath(value: string): ErrorMessage {
 export function volumeFilePath(value: string): ErrorMessage {
   return descendingPath(value) ?? (value.startsWith("..") ? "must not start with '..'" : undefined);
 }
+
+/** A UID: part of paths and cgroup names of a pod. */
+export function pathElement(value: string): ErrorMessage {
+  if (value.length <= 128 && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(value)) return undefined;
+  return "must be at most 128 letters, digits, '-', '_' or '.', and start with a letter or digit";
+}

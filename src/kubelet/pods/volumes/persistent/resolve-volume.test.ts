@@ -92,6 +92,18 @@ describe("a PVC", () => {
       'failed to fetch PV pv from API server: persistentvolumes "pv" not found',
     ],
     [
+      "names a volume by a path",
+      claimNamed("c", { spec: { volumeName: "../../x" } }),
+      undefined,
+      "PVC has an invalid pvc.Spec.VolumeName ../../x: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+    ],
+    [
+      "gets a volume of another name",
+      claimNamed("c"),
+      { ...pv(), metadata: { name: "../../x" } },
+      "the API server returned PV object ../../x instead of pv",
+    ],
+    [
       "is not referenced by its volume",
       claimNamed("c"),
       pv({ claimRef: undefined }),

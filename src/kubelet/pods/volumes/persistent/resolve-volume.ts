@@ -1,5 +1,6 @@
 import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
 import type { Pod, Volume } from "../../../../lib/model/pod.ts";
+import { dnsSubdomain } from "../../../../lib/model/validation/names.ts";
 import type { VolumeSpec } from "../volume-plugin.ts";
 import type { Claim, PersistentVolume, VolumeApi } from "./volume-api.ts";
 
@@ -94,12 +95,17 @@ async function boundClaim(
 
 async function volumeOf(api: VolumeApi, claim: Claim, signal: AbortSignal): Promise<PersistentVolume> {
   const name = claim.spec.volumeName ?? "";
+  // The directory of the volume has its name.
+  const invalid = dnsSubdomain(name);
+  if (invalid !== undefined) throw failure(`PVC has an invalid pvc.Spec.VolumeName ${name}: ${invalid}`);
   let pv: PersistentVolume;
   try {
     pv = await api.volume(name, signal);
   } catch (error) {
     throw failure(`failed to fetch PV ${name} from API server: ${messageOf(error)}`, error);
   }
+  if (pv.metadata.name !== name)
+    throw failure(`the API server returned PV object ${pv.metadata.name} instead of ${name}`);
   const reference = pv.spec.claimRef;
   if (!reference) {
     const why = "it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim";
