@@ -1,4 +1,26 @@
+import assert from "node:assert/strict";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { Metrics } from "./metrics.ts";
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+/** The memory in use, in bytes, without garbage. */
+export function usedMemory(): number {
+  collect();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+/** How many bytes the result of this work keeps in memory. */
+export function memoryOf(work: () => unknown): number {
+  const before = usedMemory();
+  const kept = work();
+  const grown = usedMemory() - before;
+  assert.ok(kept);
+  return grown;
+}
 
 /**
  * The values of a metric by its labels, as { "type=a,code=1": 2 }, without those that are 0. For a histogram,

@@ -1,22 +1,22 @@
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
+import { GrowingBuffer } from "../../base/growing-buffer.ts";
 import type { HttpResponse } from "./server-connection.ts";
 
 export const truncated = "the response was truncated";
 
 /** The whole body as text, decompressed. */
 export async function readText(response: HttpResponse, maxBytes: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const text = new GrowingBuffer();
   const body = decompressed(response);
   for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length;
     // Leaving the loop destroys the stream.
-    if (size > maxBytes) throw new Error(`the response is larger than ${maxBytes} bytes`);
-    chunks.push(chunk);
+    if (text.length + chunk.length > maxBytes)
+      throw new Error(`the response is larger than ${maxBytes} bytes`);
+    text.append(chunk);
   }
   if (!response.isWhole()) throw new Error(truncated);
-  return Buffer.concat(chunks, size).toString("utf8");
+  return text.take().toString("utf8");
 }
 
 function decompressed(response: HttpResponse): Readable {

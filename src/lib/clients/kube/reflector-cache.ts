@@ -54,7 +54,7 @@ export class ReflectorCache<T> {
     }
     // New objects are often created from the same template as the previous ones.
     const similar = this.#store.previous(incoming.version) ?? this.#lastRead;
-    this.#lastRead = shareEqualParts(similar, incoming.object);
+    this.#lastRead = shared(similar, incoming.object);
     return { ...incoming, object: this.#lastRead };
   }
 
@@ -112,5 +112,15 @@ export class ReflectorCache<T> {
     } catch (error) {
       this.#o.logger.error("Handler of API objects failed", { err: messageOf(error) });
     }
+  }
+}
+
+/** Sharing only saves memory. It fails for an object that is nested too deep, which must not end the watch of all others. */
+function shared<T>(similar: unknown, object: T): T {
+  try {
+    return shareEqualParts(similar, object);
+  } catch (error) {
+    if (error instanceof RangeError) return object;
+    throw error;
   }
 }

@@ -27,9 +27,12 @@ export interface Listed {
   paged: boolean;
 }
 
+/** Far more than the objects of one kind in a large cluster. */
+const maxPages = 10_000;
+
 /** Lists all objects, page by page. When a continue token expires, all of them in one response. */
 export async function listPages(request: ListRequest): Promise<Listed> {
-  const { from, pageSize, page, restart } = request;
+  const { path, from, pageSize, page, restart } = request;
   const first = await fetchPage(request, {
     resourceVersion: from || undefined,
     limit: pageSize || undefined,
@@ -37,7 +40,10 @@ export async function listPages(request: ListRequest): Promise<Listed> {
   page(first.items);
   let next = first.next;
   const paged = next !== "";
+  const tokens = new Set<string>();
   while (next !== "") {
+    if (tokens.has(next) || tokens.size >= maxPages) throw endless(path);
+    tokens.add(next);
     try {
       // A continue token implies its version: a request with both is rejected.
       const more = await fetchPage(request, { continue: next, limit: pageSize || undefined });
@@ -68,5 +74,15 @@ async function fetchPage(request: ListRequest, query: Query) {
   const resourceVersion = response?.metadata?.resourceVersion;
   if (!Array.isArray(items) || typeof resourceVersion !== "string" || resourceVersion === "")
     throw new KubeletError("NotAList", `the response for ${path} is not a list of objects`);
-  return { items, resourceVersion, next: response?.metadata?.continue ?? "" };
+  const next = response?.metadata?.continue ?? "";
+  if (typeof next !== "string")
+    throw new KubeletError("NotAList", `the continue token of ${path} is not a text`);
+  return { items, resourceVersion, next };
+}
+
+function endless(path: string): KubeletError {
+  return new KubeletError(
+    "NotAList",
+    `the list of ${path} does not end: its continue tokens repeat, or are too many`,
+  );
 }

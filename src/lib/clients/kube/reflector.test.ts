@@ -248,6 +248,42 @@ test("pages that expire are discarded for a list in one response", async () => {
   assert.deepEqual(transport.requests.slice(2), [{ resourceVersion: "0" }, watchFrom(9)]);
 });
 
+test("a list whose continue tokens repeat is a failure, and not read forever", async () => {
+  const { clock, transport, reported } = await started([
+    listOf(5, [thing("a", 1)], "one"),
+    listOf(5, [thing("b", 2)], "two"),
+    listOf(5, [thing("c", 3)], "one"),
+    listOf(5, [thing("d", 4)], "two"),
+  ]);
+  assert.equal(transport.requests.length, 3);
+  assert.deepEqual(reported, []);
+  transport.responses.splice(0, 1, listOf(5, [thing("a", 1)]), new FakeStream());
+  await clock.advance(1600);
+  assert.deepEqual(reported, ["added ns/a 1", "."]);
+});
+
+test("a continue token that is not a text is a failure", async () => {
+  const { transport, reported } = await started([listOf(5, [], { a: 1 } as never), listOf(5, [])]);
+  assert.equal(transport.requests.length, 1);
+  assert.deepEqual(reported, []);
+});
+
+test("an object that is nested too deep does not end the watch of the others", async () => {
+  const deep = (version: number) => {
+    const text = `${'{"a":'.repeat(100_000)}${version}${"}".repeat(100_000)}`;
+    return { ...thing("deep", version), spec: JSON.parse(text) };
+  };
+  const stream = new FakeStream();
+  const { clock, reported, reflector } = await started([
+    listOf(5, [deep(1), deep(2), thing("a", 3)]),
+    stream,
+  ]);
+  stream.send({ type: "ADDED", object: thing("b", 6) });
+  await clock.advance(0);
+  assert.deepEqual(reported.slice(-2), ["added ns/b 6", "."]);
+  assert.equal(reflector.store.size, 3);
+});
+
 test("an object that cannot be decoded affects only itself, in a list and in a watch", async () => {
   const stream = new FakeStream();
   let unreadable = 0;

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { Readable } from "node:stream";
+import { usedMemory } from "../../base/fixtures.ts";
+import { setImmediate as turn } from "node:timers/promises";
 import { wallTime } from "../../base/time.ts";
 import { apiError, KubeApiError, retryAfterMs, TransportError } from "./api-error.ts";
+import { readText } from "./body.ts";
 import { maxTries, retryAfter } from "./retry.ts";
 import { ConnectionLost } from "./server-connection.ts";
 import { warningTexts } from "./warnings.ts";
@@ -136,4 +140,21 @@ describe("warningTexts", () => {
   ];
   for (const [header, texts] of cases)
     it(header || "nothing", () => assert.deepEqual(warningTexts(header), texts));
+});
+
+describe("readText", () => {
+  it("takes memory in proportion to the length of a body, even if it arrives byte by byte", async () => {
+    const count = 200_000;
+    let grown = 0;
+    async function* bytes() {
+      const before = usedMemory();
+      for (let i = 0; i < count; i++) yield Buffer.alloc(1, "x");
+      await turn();
+      grown = usedMemory() - before;
+    }
+    const body = Readable.from(bytes(), { objectMode: true });
+    const text = await readText({ status: 200, headers: {}, body, isWhole: () => true }, count);
+    assert.equal(text.length, count);
+    assert.ok(grown < 30 * count, `${grown} bytes for ${count}`);
+  });
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KubeletError } from "../../base/errors.ts";
+import { memoryOf } from "../../base/fixtures.ts";
 import { LineSplitter, parseWatchEvent } from "./watch-stream.ts";
 
 const text = '{"a":"é€😀"}\n\n{"b":2}\nrest';
@@ -30,6 +31,17 @@ test("a line has a limit, in one chunk and in many", () => {
   const slow = new LineSplitter(8);
   assert.deepEqual([...slow.push(Buffer.from("12345"))], []);
   assert.throws(() => [...slow.push(Buffer.from("6789"))], tooLong);
+});
+
+test("an incomplete line takes memory in proportion to its length, even if it arrives byte by byte", () => {
+  const count = 200_000;
+  const splitter = new LineSplitter();
+  const grown = memoryOf(() => {
+    // A copy, as from a socket: a view would use no memory.
+    for (let i = 0; i < count; i++) assert.deepEqual([...splitter.push(Buffer.from("x"))], []);
+    return splitter;
+  });
+  assert.ok(grown < 30 * count, `${grown} bytes for ${count}`);
 });
 
 test("objects are passed unchanged", () => {

@@ -1,4 +1,5 @@
 import { KubeletError } from "../../base/errors.ts";
+import { GrowingBuffer } from "../../base/growing-buffer.ts";
 import { KubeApiError, type StatusDetails } from "./api-error.ts";
 
 /** No object is that large; such a line is not from a watch. */
@@ -9,8 +10,7 @@ const newline = 0x0a;
 /** Splits chunks into lines. Data after the last newline is buffered. */
 export class LineSplitter {
   readonly #maxBytes: number;
-  #chunks: Uint8Array[] = [];
-  #bytes = 0;
+  readonly #start = new GrowingBuffer();
 
   constructor(maxBytes = maxLineBytes) {
     this.#maxBytes = maxBytes;
@@ -20,27 +20,27 @@ export class LineSplitter {
   *push(chunk: Uint8Array): Generator<string> {
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
-      this.#buffer(chunk.subarray(start, end));
+      const line = chunk.subarray(start, end);
       start = end + 1;
-      yield this.#take();
+      yield this.#whole(line);
     }
-    if (start < chunk.length) this.#buffer(chunk.subarray(start));
+    if (start === chunk.length) return;
+    this.#checkLength(chunk.length - start);
+    this.#start.append(chunk.subarray(start));
   }
 
-  #buffer(chunk: Uint8Array): void {
-    this.#bytes += chunk.length;
-    if (this.#bytes > this.#maxBytes)
+  /** A line that ends with these bytes. */
+  #whole(end: Uint8Array): string {
+    this.#checkLength(end.length);
+    if (this.#start.length === 0)
+      return Buffer.from(end.buffer, end.byteOffset, end.byteLength).toString("utf8");
+    this.#start.append(end);
+    return this.#start.take().toString("utf8");
+  }
+
+  #checkLength(more: number): void {
+    if (this.#start.length + more > this.#maxBytes)
       throw new KubeletError("MalformedWatch", `a line of the watch is longer than ${this.#maxBytes} bytes`);
-    this.#chunks.push(chunk);
-  }
-
-  #take(): string {
-    const [first, ...more] = this.#chunks;
-    this.#chunks = [];
-    this.#bytes = 0;
-    if (!first) return "";
-    if (more.length > 0) return Buffer.concat([first, ...more]).toString("utf8");
-    return Buffer.from(first.buffer, first.byteOffset, first.byteLength).toString("utf8");
   }
 }
 

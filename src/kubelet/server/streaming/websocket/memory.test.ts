@@ -1,25 +1,10 @@
 import assert from "node:assert/strict";
 import { Duplex } from "node:stream";
 import { test } from "node:test";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
+import { memoryOf } from "../../../../lib/base/fixtures.ts";
 import { clientFrame } from "../fake-client.ts";
 import { WebSocketConnection } from "./connection.ts";
 import { FrameReader } from "./frames.ts";
-
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
-
-function memoryOf(work: () => unknown): number {
-  collect();
-  const used = () => process.memoryUsage().heapUsed + process.memoryUsage().external;
-  const before = used();
-  const kept = work();
-  collect();
-  const grown = used() - before;
-  assert.ok(kept);
-  return grown;
-}
 
 const count = 100_000;
 

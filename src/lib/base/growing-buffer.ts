@@ -1,6 +1,6 @@
 /**
  * Collects chunks in one block of memory. A list of chunks would cost many times their size
- * when a client sends a message byte by byte.
+ * when a peer sends its data byte by byte.
  */
 export class GrowingBuffer {
   #block: Buffer = Buffer.alloc(0);
@@ -10,14 +10,14 @@ export class GrowingBuffer {
     return this.#length;
   }
 
-  append(chunk: Buffer): void {
+  append(chunk: Uint8Array): void {
     const length = this.#length + chunk.length;
     if (length > this.#block.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(length, 2 * this.#block.length));
       this.#block.copy(larger, 0, 0, this.#length);
       this.#block = larger;
     }
-    chunk.copy(this.#block, this.#length);
+    this.#block.set(chunk, this.#length);
     this.#length = length;
   }
 
