@@ -4,6 +4,7 @@ import { type Clock, msFromNow, sleep, systemClock } from "../lib/base/clock.ts"
 import { messageOf } from "../lib/base/errors.ts";
 import { type Logger, silentLogger } from "../lib/base/logger.ts";
 import { cgroupMounts, mountsBelow, readMounts } from "../lib/host/mount-table.ts";
+import { removeTree } from "../lib/host/remove-tree.ts";
 import { systemCalls } from "../lib/host/system-calls.ts";
 import { removeCgroups } from "./cgroup-trees.ts";
 import { removeNetwork } from "./network-cleanup.ts";
@@ -43,7 +44,7 @@ export async function cleanUpNode(files: NodeFiles, options: CleanupOptions): Pr
     [files.cgroupRoot, ...containerCgroups].map((path) => join(mount, path)),
   );
   remaining.push(...(await removeCgroups(cgroups, clock)).map((dir) => `cgroup ${dir}`));
-  removeFiles(files, options.keep, remaining);
+  await removeFiles(files, options.keep, remaining);
   if (killed > 0 || unmounted > 0) {
     logger.info("Cleaned up leftovers of a previous run", {
       node: files.name,
@@ -129,7 +130,11 @@ async function unmountAll(files: NodeFiles, remaining: string[]): Promise<number
   return mounts.length;
 }
 
-function removeFiles(files: NodeFiles, keep: CleanupOptions["keep"], remaining: string[]): void {
+async function removeFiles(
+  files: NodeFiles,
+  keep: CleanupOptions["keep"],
+  remaining: string[],
+): Promise<void> {
   // A mount that could not be removed may show unrelated files: then nothing is deleted.
   const mounted = mountsBelow(readMounts(), [files.base, files.run]);
   if (mounted.length > 0) {
@@ -139,7 +144,7 @@ function removeFiles(files: NodeFiles, keep: CleanupOptions["keep"], remaining: 
   const paths = keep === "nothing" ? [files.base, files.run] : derivedPaths(files);
   for (const path of paths) {
     try {
-      rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+      await removeTree(path);
     } catch (error) {
       remaining.push(messageOf(error));
     }

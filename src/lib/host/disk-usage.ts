@@ -1,7 +1,8 @@
 import type { Stats } from "node:fs";
-import { type FileHandle, lstat, statfs } from "node:fs/promises";
-import { abortError, errnoOf } from "../base/errors.ts";
-import { maxPathLength, namesIn, openShortPath, type RawPath, rawJoin } from "./entries.ts";
+import { lstat, statfs } from "node:fs/promises";
+import { allDone } from "../base/all-done.ts";
+import { abortError } from "../base/errors.ts";
+import { isReplaced, OpenDir, visitDirs } from "./open-dir.ts";
 
 export interface DiskUsage {
   readonly bytes: number;
@@ -23,7 +24,7 @@ const concurrency = 8;
 /**
  * The disk usage of a directory, itself included. It sums allocated blocks, counts a file with several hard links once, and does not
  * enter other filesystems. Files that are removed in the meantime are ignored. Containers choose names and depth: a name may be any bytes,
- * and a tree of any depth is read.
+ * and a tree of any depth is read. Links are not followed, not even those that replace a directory in the meantime.
  */
 export async function diskUsage(dir: string, signal?: AbortSignal): Promise<DiskUsage> {
   const top = await lstat(dir);
@@ -38,49 +39,31 @@ export async function diskUsage(dir: string, signal?: AbortSignal): Promise<Disk
     total.inodes += 1;
   };
   count(top);
-  const pending: (RawPath | FileHandle)[] = [Buffer.from(dir)];
-  try {
-    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-      if (!Buffer.isBuffer(next)) {
-        await next.close(); // its subtree is counted
-        continue;
-      }
-      let directory = next;
-      if (directory.length > maxPathLength) {
-        const short = await openShortPath(directory).catch(ignoreMissing);
-        if (!short) continue;
-        pending.push(short.handle);
-        directory = short.path;
-      }
-      for await (const names of unlessGone(namesIn(directory, concurrency))) {
-        if (signal?.aborted) throw abortError(signal.reason);
-        const paths = names.map((name) => rawJoin(directory, name));
-        const stats = await Promise.all(paths.map((path) => lstat(path).catch(ignoreMissing)));
-        stats.forEach((stat, index) => {
-          if (!stat || stat.dev !== top.dev) return;
-          count(stat);
-          if (stat.isDirectory()) pending.push(paths[index]!);
-        });
-      }
+  const root = await OpenDir.open(dir, { follow: true }).catch(ignoreReplaced);
+  if (!root) return total;
+  const visit = async (directory: OpenDir): Promise<Buffer[]> => {
+    const dirs: Buffer[] = [];
+    for await (const names of directory.names(concurrency)) {
+      if (signal?.aborted) throw abortError(signal.reason);
+      const stats = await allDone(names.map((name) => lstat(directory.at(name)).catch(ignoreReplaced)));
+      stats.forEach((stat, index) => {
+        if (!stat || stat.dev !== top.dev) return;
+        count(stat);
+        if (stat.isDirectory()) dirs.push(names[index]!);
+      });
     }
+    return dirs;
+  };
+  try {
+    await visitDirs(root, visit, { crossMounts: false });
   } finally {
-    for (const one of pending) if (!Buffer.isBuffer(one)) await one.close();
+    root.close();
   }
   return total;
 }
 
-async function* unlessGone<T>(names: AsyncGenerator<T>): AsyncGenerator<T> {
-  try {
-    yield* names;
-  } catch (error) {
-    ignoreMissing(error);
-  }
-}
-
-function ignoreMissing(error: unknown): undefined {
-  // ENOTDIR, ELOOP: the directory was replaced.
-  if (["ENOENT", "ENOTDIR", "ELOOP"].includes(errnoOf(error) ?? "")) return undefined;
-  throw error;
+function ignoreReplaced(error: unknown): undefined {
+  if (!isReplaced(error)) throw error;
 }
 
 export async function filesystemSpace(path: string): Promise<FilesystemSpace> {

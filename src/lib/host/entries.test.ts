@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { diskUsage } from "./disk-usage.ts";
 import { rawJoin } from "./entries.ts";
+import { descriptorsDuring } from "./fake-descriptors.ts";
 import { removeTree } from "./remove-tree.ts";
 
 async function directory(t: TestContext): Promise<string> {
@@ -43,6 +44,15 @@ for (const [rule, name, depth] of [
     await removeTree(dir);
     await assert.rejects(lstat(dir), { code: "ENOENT" });
   });
+
+test("counting and removing directories that are nested deeply takes a limited number of file descriptors", async (t) => {
+  const dir = await directory(t);
+  await nest(dir, "d", 400);
+  const counting = await descriptorsDuring(() => diskUsage(dir));
+  const removing = await descriptorsDuring(() => removeTree(dir));
+  assert.ok(counting < 10 && removing < 140, `${counting} to count, ${removing} to remove`);
+  await assert.rejects(lstat(dir), { code: "ENOENT" });
+});
 
 test("files whose names are not UTF-8 are counted and removed", async (t) => {
   const dir = await directory(t);

@@ -1,5 +1,4 @@
-import { constants } from "node:fs";
-import { type FileHandle, lstat, open, opendir, readdir, stat } from "node:fs/promises";
+import { lstat, opendir, readdir, stat } from "node:fs/promises";
 import { errnoOf } from "../base/errors.ts";
 
 /** File names are bytes: a name that is not valid UTF-8 does not survive conversion to a string. */
@@ -25,13 +24,6 @@ export async function* namesIn(directory: RawPath, batchSize: number): AsyncGene
     names = [];
   }
   if (names.length > 0) yield names;
-}
-
-/** A short path to a directory, valid while the handle is open. Fails if the directory was replaced by a symlink. */
-export async function openShortPath(directory: RawPath): Promise<{ path: RawPath; handle: FileHandle }> {
-  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-  const handle = await open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  return { path: Buffer.from(`/proc/self/fd/${handle.fd}`), handle };
 }
 
 /** The names in a directory; none if it does not exist. */

@@ -9,7 +9,7 @@ export interface Libc {
   mount(call: MountCall): Promise<void>;
   unmount(path: string, flags: number): Promise<void>;
   /** Opens `path` below an open directory; `resolve` restricts where symbolic links may lead. */
-  openAt(dirFd: number, path: string, how: OpenHow): Promise<number>;
+  openAt(dirFd: number, path: string | Buffer, how: OpenHow): Promise<number>;
   makeDirAt(dirFd: number, name: string, mode: number): Promise<void>;
   ioctl(fd: number, request: number, argument: number): number;
   /** A request whose argument is a structure, which the kernel reads or writes. */
@@ -65,6 +65,12 @@ export function libc(): Promise<Libc> {
   return loaded;
 }
 
+/** How many calls may be in the thread pool: koffi allocates memory for each, and rejects the 257th. */
+const maxCalls = 64;
+
+/** The garbage collector frees a buffer that no code refers to, even while the call reads it. */
+function keepAlive(_buffers: readonly unknown[]): void {}
+
 type Async = { async(...args: unknown[]): void };
 
 async function load(): Promise<Libc> {
@@ -75,7 +81,7 @@ async function load(): Promise<Libc> {
   );
   const umount2 = library.func("int umount2(const char *path, int flags)");
   const openat2 = library.func(
-    "long syscall(long number, int dir, const char *path, void *how, size_t size)",
+    "long syscall(long number, int dir, const void *path, void *how, size_t size)",
   );
   const mkdirat = library.func("int mkdirat(int dir, const char *path, unsigned int mode)");
   const ioctl = library.func("int ioctl(int fd, unsigned long request, long argument)");
@@ -89,14 +95,25 @@ async function load(): Promise<Libc> {
   const madvise = library.func("int madvise(uintptr_t address, size_t length, int advice)");
   const lseek = library.func("long lseek(int fd, long offset, int whence)");
 
-  const run = (f: unknown, operation: string, ...args: unknown[]) =>
-    new Promise<number>((resolve, reject) => {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  const run = async (f: unknown, operation: string, ...args: unknown[]) => {
+    if (running === maxCalls) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running++;
+    const call = new Promise<number>((resolve, reject) => {
       (f as Async).async(...args, (error: unknown, result: number) => {
+        keepAlive(args);
         if (error) return reject(error);
         if (result < 0) return reject(systemError(koffi.errno(), operation));
         resolve(Number(result));
       });
     });
+    return call.finally(() => {
+      const next = waiting.shift();
+      if (next) next();
+      else running--;
+    });
+  };
 
   return {
     async mount({ source, target, fsType, flags, data }) {
@@ -110,7 +127,8 @@ async function load(): Promise<Libc> {
       how.writeBigUInt64LE(BigInt(flags | openFlags.closeOnExec), 0);
       how.writeBigUInt64LE(BigInt(mode), 8);
       how.writeBigUInt64LE(BigInt(resolve), 16);
-      return run(openat2, `open ${path}`, sysOpenat2, dirFd, path, how, how.length);
+      const name = Buffer.concat([Buffer.from(path), Buffer.alloc(1)]); // Buffer.from() accepts both
+      return run(openat2, `open ${path}`, sysOpenat2, dirFd, name, how, how.length);
     },
     async makeDirAt(dirFd, name, mode) {
       await run(mkdirat, `mkdir ${name}`, dirFd, name, mode);

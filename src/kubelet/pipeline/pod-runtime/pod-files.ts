@@ -92,7 +92,7 @@ export class PodFiles {
     // Deleting through a mount would delete the mounted data.
     if (mounted.length > 0)
       throw new KubeletError("Mounted", `${dir} still has mounts: ${mounted.join(", ")}`);
-    await rm(this.logDir(pod), { recursive: true, force: true }).catch((error) => {
+    await removeTree(this.logDir(pod)).catch((error) => {
       // A directory of this name cannot exist.
       if (errnoOf(error) !== "ENAMETOOLONG") throw error;
     });

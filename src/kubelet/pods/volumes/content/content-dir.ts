@@ -1,4 +1,4 @@
-import { chmod, lstat, rm, writeFile } from "node:fs/promises";
+import { chmod, lstat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errnoOf, KubeletError, messageOf } from "../../../../lib/base/errors.ts";
 import { entryExists } from "../../../../lib/host/entries.ts";
@@ -54,7 +54,7 @@ async function isOtherDevice(dir: string): Promise<boolean> {
 /** Removes the directory, its mount and its `ready` file, if they exist. */
 export async function removeContentDir(mounts: ContentMounts, dir: string): Promise<void> {
   // The `ready` file first: a partially removed volume must not count as complete.
-  await rm(metaDirOf(dir), { recursive: true, force: true });
+  await removeTree(metaDirOf(dir));
   if (await mounts.isMountPoint(dir)) await mounts.unmount(dir);
   await removeTree(dir);
 }

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { chmod, chown, lstat, mkdir, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, chown, lstat, mkdir, rename, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { FakeClock } from "../../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../../lib/base/logger.ts";
 import { rawJoin } from "../../../../lib/host/entries.ts";
+import { descriptorsDuring } from "../../../../lib/host/fake-descriptors.ts";
 import { fakePod } from "../../../../lib/model/fake-pod.ts";
 import type { PodUid } from "../../../../lib/model/pod.ts";
 import { mayMount, testRoot } from "../fake-parts.ts";
@@ -118,6 +119,29 @@ describe("fsGroup on files", { skip: !mayMount && "needs root" }, () => {
     await writeFile(path, "");
     await applyFsGroup(request(), options());
     assert.equal((await lstat(path)).gid, 4321);
+  });
+
+  test("directories that are nested deeply get the group, with few file descriptors", async () => {
+    const levels = Array.from({ length: 300 }, () => "d").join("/");
+    await mkdir(join(dir, levels), { recursive: true });
+    const descriptors = await descriptorsDuring(() => applyFsGroup(request(), options()));
+    assert.ok(descriptors < 20, `${descriptors} descriptors`);
+    assert.deepEqual(await of(levels), [4321, "2775"]);
+  });
+
+  test("a directory that a container replaces by a link in the meantime is not changed at the other end", async () => {
+    const outside = join(rootDir, "other");
+    await mkdir(outside);
+    await writeFile(join(outside, "file"), "");
+    const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
+    for (const name of names) await mkdir(join(dir, name));
+    const applied = applyFsGroup(request(), options());
+    for (const name of names) {
+      await rename(join(dir, name), join(dir, `${name}.dir`));
+      await symlink(outside, join(dir, name));
+    }
+    await applied;
+    for (const path of [outside, join(outside, "file")]) assert.equal((await stat(path)).gid, 0);
   });
 
   test("the group may only read a read-only volume", async () => {

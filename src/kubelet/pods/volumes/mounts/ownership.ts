@@ -1,9 +1,11 @@
 import { constants } from "node:fs";
-import { chmod, chown, type FileHandle, lchown, open, stat } from "node:fs/promises";
+import { chmod, chown, lchown, open, stat } from "node:fs/promises";
+import { allDone } from "../../../../lib/base/all-done.ts";
 import type { Clock } from "../../../../lib/base/clock.ts";
-import { abortError, errnoOf, messageOf } from "../../../../lib/base/errors.ts";
+import { abortError, messageOf } from "../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
-import { namesIn, type RawPath, rawJoin } from "../../../../lib/host/entries.ts";
+import type { RawPath } from "../../../../lib/host/entries.ts";
+import { isReplaced, OpenDir, visitDirs } from "../../../../lib/host/open-dir.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../../lib/model/pod-events.ts";
 
@@ -59,11 +61,13 @@ export async function applyFsGroup(request: OwnershipRequest, o: OwnershipOption
   const stop = reportWhileSlow(request, walk, o);
   try {
     // The root last: an interrupted walk must not count as complete.
-    const root = await open(dir, constants.O_RDONLY | constants.O_DIRECTORY);
+    const root = await OpenDir.open(dir, { follow: true });
     try {
-      await changeDir(root, walk);
+      // Mounts in a volume are part of it.
+      await visitDirs(root, (directory) => changeDir(directory, root, walk), { crossMounts: true });
+      await change(root.path, await root.stat(), walk);
     } finally {
-      await root.close();
+      root.close();
     }
   } finally {
     stop();
@@ -78,47 +82,35 @@ interface Walk {
   files: number;
 }
 
-async function changeDir(dir: FileHandle, walk: Walk): Promise<void> {
-  const fdPath = Buffer.from(`/proc/self/fd/${dir.fd}`);
-  for await (const names of namesIn(fdPath, concurrency)) {
+/** Returns the names of the subdirectories. */
+async function changeDir(dir: OpenDir, root: OpenDir, walk: Walk): Promise<Buffer[]> {
+  const dirs: Buffer[] = [];
+  for await (const names of dir.names(concurrency)) {
     if (walk.signal.aborted) throw abortError(walk.signal.reason);
-    const dirs = await Promise.all(names.map((name) => changeEntry(rawJoin(fdPath, name), walk)));
-    // Sequentially: a deep tree must not use up all file descriptors.
-    for (const path of dirs) if (path) await enter(path, walk);
+    const isDir = await allDone(names.map((name) => changeEntry(dir.at(name), walk)));
+    dirs.push(...names.filter((_, index) => isDir[index]));
   }
-  await change(fdPath, await dir.stat(), walk);
+  if (dir !== root) await change(dir.path, await dir.stat(), walk);
+  return dirs;
 }
 
-/** Changes an entry that is not a directory; returns the path of a directory, to be entered. */
-async function changeEntry(path: RawPath, walk: Walk): Promise<RawPath | undefined> {
-  const entry = await open(path, pathOnly).catch(unlessGone);
-  if (!entry) return undefined;
+/** Changes an entry, unless it is a directory: then it returns true. */
+async function changeEntry(path: RawPath, walk: Walk): Promise<boolean> {
+  const entry = await open(path, pathOnly).catch(unlessReplaced);
+  if (!entry) return false;
   try {
     const found = await entry.stat();
-    if (found.isDirectory()) return path;
+    if (found.isDirectory()) return true;
     if (found.isSymbolicLink()) await changeGroup(path, walk);
     else await change(`/proc/self/fd/${entry.fd}`, found, walk);
-    return undefined;
+    return false;
   } finally {
     await entry.close();
   }
 }
 
-async function enter(path: RawPath, walk: Walk): Promise<void> {
-  const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-  const dir = await open(path, flags).catch(unlessGone);
-  if (!dir) return;
-  try {
-    await changeDir(dir, walk);
-  } finally {
-    await dir.close();
-  }
-}
-
-function unlessGone(error: unknown): undefined {
-  // ELOOP, ENOTDIR: it was replaced, and must not be entered.
-  if (["ENOENT", "ELOOP", "ENOTDIR"].includes(errnoOf(error) ?? "")) return undefined;
-  throw error;
+function unlessReplaced(error: unknown): undefined {
+  if (!isReplaced(error)) throw error;
 }
 
 /** `path` refers to an open file descriptor, not to a name. */
