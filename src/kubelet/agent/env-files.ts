@@ -5,7 +5,7 @@ import type { FileKey, FileKeyRef } from "../pipeline/pod-runtime/config/context
 import { containerConfigError } from "../pipeline/pod-runtime/config/errors.ts";
 import { podDir } from "../pipeline/pod-runtime/config/paths.ts";
 import { valueInEnvFile } from "../pods/env-files/parse.ts";
-import { pathInVolume, readEnvFile } from "../pods/env-files/read.ts";
+import { readEnvFile } from "../pods/env-files/read.ts";
 
 type VolumeDir = (pod: Pod, volume: string) => string | undefined;
 
@@ -21,8 +21,8 @@ export async function readFileKeys(
     const volume = ref && volumeDir(pod, ref.volumeName);
     if (!volume) continue;
     try {
-      const path = await pathInVolume(volume, ref.path);
-      const value = valueInEnvFile(await readEnvFile(volume, path), ref.key);
+      const { path, text } = await readEnvFile(volume, ref.path);
+      const value = valueInEnvFile(text, ref.key);
       found.set(keyOf(ref), () => ({ path, value }));
     } catch (error) {
       // Thrown when that variable is resolved: the error of an earlier variable comes first.

@@ -14,6 +14,7 @@ export interface OpenedFile {
   /** "/proc/self/fd/7" */
   readonly path: string;
   readonly isDirectory: boolean;
+  readonly isFile: boolean;
   readonly dev: number;
   readonly ino: number;
   close(): void;
@@ -32,6 +33,7 @@ export async function openRoot(dir: string): Promise<OpenedFile> {
     fd: handle.fd,
     path: `/proc/self/fd/${handle.fd}`,
     isDirectory: stat.isDirectory(),
+    isFile: stat.isFile(),
     dev: stat.dev,
     ino: stat.ino,
     close: () => void handle.close().catch(() => {}),
@@ -49,6 +51,11 @@ export async function openBeneath(root: OpenedFile, path: string): Promise<Opene
     return openAt(root.fd, path, openFlags.path);
   });
   return opened(fd);
+}
+
+/** The same with the root as that of a chroot: links that lead out of it, and "..", stay inside. */
+export async function openInRoot(root: OpenedFile, path: string): Promise<OpenedFile> {
+  return opened(await openAt(root.fd, path, openFlags.path, resolveFlags.inRoot | resolveFlags.noMagicLinks));
 }
 
 async function openAt(dirFd: number, path: string, flags: number, resolve = beneath): Promise<number> {
@@ -71,6 +78,7 @@ async function opened(fd: number): Promise<OpenedFile> {
     fd,
     path: `/proc/self/fd/${fd}`,
     isDirectory: stat.isDirectory(),
+    isFile: stat.isFile(),
     dev: stat.dev,
     ino: stat.ino,
     close: () => closeSync(fd),

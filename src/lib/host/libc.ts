@@ -46,7 +46,7 @@ export const openFlags = {
   noFollow: 0o400000,
   closeOnExec: 0o2000000,
 };
-export const resolveFlags = { noXdev: 1, noMagicLinks: 2, noSymlinks: 4, beneath: 8 };
+export const resolveFlags = { noXdev: 1, noMagicLinks: 2, noSymlinks: 4, beneath: 8, inRoot: 16 };
 
 /** The same number on all architectures. */
 const sysOpenat2 = 437;

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { constants } from "node:fs";
+import { mkdir, mkdtemp, open, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { valueInEnvFile } from "./parse.ts";
-import { pathInVolume, readEnvFile } from "./read.ts";
+import { readEnvFile } from "./read.ts";
 
 describe("valueInEnvFile", () => {
   const rows: [rule: string, text: string, expected: string | undefined][] = [
@@ -54,42 +57,87 @@ describe("files in a volume", () => {
     dir = await mkdtemp(join(tmpdir(), "env-files-"));
     volume = join(dir, "volume");
     await mkdir(join(volume, "sub"), { recursive: true });
-    await writeFile(join(dir, "secret"), "K='outside'");
-    await writeFile(join(volume, "env"), "K='inside'");
+    await mkdir(join(volume, "etc"));
+    await writeFile(join(dir, "secret"), "outside");
+    for (const path of ["env", "secret", "sub/env", "etc/passwd"]) await writeFile(join(volume, path), path);
     await symlink("../secret", join(volume, "up"));
     await symlink("/secret", join(volume, "top"));
     await symlink("../../..", join(volume, "sub", "away"));
+    await symlink("/etc", join(volume, "system"));
     await symlink("env", join(volume, "link"));
     await symlink("loop", join(volume, "loop"));
+    await symlink("/proc/self/root/etc/passwd", join(volume, "magic"));
+    execFileSync("mkfifo", [join(volume, "pipe")]);
   });
   after(() => rm(dir, { recursive: true }));
 
   for (const [rule, path, expected] of [
     ["a plain path", "env", "env"],
-    ["a path with a leading slash", "/sub/./x", "sub/x"],
+    ["a path with a leading slash", "/sub/./env", "sub/env"],
     ["a path upwards remains inside", "../../secret", "secret"],
     ["a symlink within the volume", "link", "env"],
     ["a symlink upwards remains inside", "up", "secret"],
     ["an absolute symlink starts at the volume", "top", "secret"],
     ["a directory that is a symlink remains inside", "sub/away/secret", "secret"],
-    ["a missing path", "no/such", "no/such"],
+    ["a directory of the host is one of the volume", "system/passwd", "etc/passwd"],
   ] as const)
-    it(`${rule}`, async () => assert.equal(await pathInVolume(volume, path), join(volume, expected)));
-  it("a loop of symlinks is an error", () => assert.rejects(pathInVolume(volume, "loop"), /too many links/));
+    it(rule, async () =>
+      assert.deepEqual(await readEnvFile(volume, path), { path: join(volume, expected), text: expected }),
+    );
 
-  it("are read if they are regular", async () =>
-    assert.equal(await readEnvFile(volume, join(volume, "env")), "K='inside'"));
-  it("are not read through a symlink that was created later", () =>
-    assert.rejects(readEnvFile(volume, join(volume, "up")), { code: "ELOOP" }));
-  it("are not read outside of the volume", () =>
-    assert.rejects(readEnvFile(volume, join(dir, "secret")), /is not in the volume/));
-  it("are not read if they are directories", () =>
-    assert.rejects(readEnvFile(volume, join(volume, "sub")), /is not a regular file/));
-  it("are not read if they are devices", () =>
-    assert.rejects(readEnvFile("/dev", "/dev/zero"), /is not a regular file/));
+  for (const [rule, path, message] of [
+    ["a missing file", "no/such", /no such file/],
+    ["a loop of symlinks", "loop", /too many symbolic links/],
+    ["a symlink to another root directory", "magic", /no such file/],
+    ["a directory", "sub", /is not a regular file/],
+    ["a pipe", "pipe", /is not a regular file/],
+  ] as const)
+    it(`${rule} is an error`, () => assert.rejects(readEnvFile(volume, path), { message }));
+
+  it("a device is an error", () => assert.rejects(readEnvFile("/dev", "zero"), /is not a regular file/));
+  it("no pipe is opened: its writer still waits for a reader", async () => {
+    const { O_WRONLY, O_NONBLOCK } = constants;
+    // Opens the pipe as soon as it has a reader.
+    const writer = spawn("sh", ["-c", "echo ready; exec 3>pipe; echo opened"], { cwd: volume });
+    const closed = once(writer, "close");
+    const output: Buffer[] = [];
+    writer.stdout.on("data", (chunk: Buffer) => output.push(chunk));
+    await once(writer.stdout, "data");
+    await assert.rejects(readEnvFile(volume, "pipe"), /is not a regular file/);
+    await assert.rejects(open(join(volume, "pipe"), O_WRONLY | O_NONBLOCK), { code: "ENXIO" });
+    writer.kill("SIGKILL");
+    await closed;
+    assert.equal(Buffer.concat(output).toString(), "ready\n");
+  });
+
+  it("are not read outside of the volume while a container swaps a directory for a symlink", async () => {
+    await mkdir(join(dir, "outside"));
+    await writeFile(join(dir, "outside/env"), "outside");
+    await mkdir(join(volume, "real"));
+    await writeFile(join(volume, "real/env"), "inside");
+    const swap = `while true; do mv real swap && ln -s ../outside real && echo 1 && rm real && mv swap real; done`;
+    const swapper = spawn("sh", ["-c", swap], { cwd: volume, stdio: ["ignore", "pipe", "ignore"] });
+    let swaps = 0;
+    swapper.stdout.on("data", (chunk: Buffer) => {
+      swaps += chunk.length / 2;
+    });
+    const texts = new Set<string>();
+    try {
+      while (swaps < 60 || texts.size === 0)
+        await readEnvFile(volume, "real/env").then(
+          ({ text }) => texts.add(text),
+          () => {},
+        );
+    } finally {
+      swapper.kill("SIGKILL");
+      await once(swapper, "close");
+    }
+    assert.deepEqual([...texts], ["inside"]);
+  });
+
   it("are not read if they are too large", async () => {
     await writeFile(join(volume, "large"), "");
     await truncate(join(volume, "large"), (1 << 20) + 1);
-    await assert.rejects(readEnvFile(volume, join(volume, "large")), /more than 1048576/);
+    await assert.rejects(readEnvFile(volume, "large"), /more than 1048576/);
   });
 });
