@@ -61,7 +61,7 @@ test("a node whose certificate is not approved yet is healthy, reports what it w
   assert.equal(response?.status, 200);
   assert.match(
     response.body,
-    /^\[\+\]client-certificate ok \(no valid client certificate for \d+s, \d+ requests are waiting: a certificate has been requested and is not issued yet\)$/m,
+    /^\[i\]client-certificate ok \(no valid client certificate for \d+s, \d+ requests are waiting: a certificate has been requested and is not issued yet\)$/m,
   );
   await agent.stop();
   assert.doesNotMatch(agent.log, /Component did not stop in time|[Rr]otat(ed|ing)/);

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { describeOnContainerd } from "../node/on-containerd.ts";
-import { removeDir } from "../node/remove-dir.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
@@ -34,14 +33,18 @@ describeOnContainerd("the agent", (version) => {
 
   const ids = async () => [containerIdOf(await pods.running("a")), containerIdOf(await pods.running("b"))];
 
-  test("serves /healthz with ok, each check by its name, and all of them with ?verbose", async () => {
+  test("serves /healthz with ok, and the state of its components with ?verbose", async () => {
     agent.start();
     await healthy();
     assert.deepEqual(await agent.health(), { status: 200, body: "ok" });
-    for (const check of ["ping", "log", "syncloop", "pleg", "runtime"])
-      assert.deepEqual(await agent.health(`/healthz/${check}`), { status: 200, body: "ok" });
-    const verbose = await agent.health("/healthz?verbose");
-    assert.match(verbose?.body ?? "", /^\[\+\]ping ok\n\[\+\]log ok\n\[\+\]syncloop ok\n\[\+\]pleg ok\n/);
+    assert.deepEqual(await agent.health("/healthz/ping"), { status: 200, body: "ok" });
+    const verbose = await waitFor(async () => {
+      const response = await agent.health("/healthz?verbose");
+      assert.match(response?.body ?? "", /^\[\+\]ping ok\n\[i\]log ok\n/);
+      for (const name of ["syncloop", "device-plugin", "pleg", "runtime-connection"])
+        assert.match(response?.body ?? "", new RegExp(`^\\[i\\]${name} ok$`, "m"));
+      return response;
+    });
     assert.match(verbose?.body ?? "", /healthz check passed\n$/);
     assert.equal((await agent.health("/healthz/nonsense"))?.status, 404);
   });
@@ -68,11 +71,11 @@ describeOnContainerd("the agent", (version) => {
   test("notifies the service manager: READY=1, WATCHDOG=1 periodically, and STOPPING=1", async (t) => {
     const socket = new NotifySocket(join(node.rootDir, "..", "notify"));
     t.after(() => socket.close());
-    agent.start([], { ...process.env, NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: "200000" });
+    agent.start([], { ...process.env, NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: "1001000" });
     const count = (message: string) => socket.received().filter((m) => m === message).length;
     await waitFor(() => assert.equal(count("READY=1"), 1));
     assert.equal((await agent.health())?.status, 200, "the agent does not respond after READY=1");
-    await waitFor(() => assert.ok(count("WATCHDOG=1") >= 5));
+    await waitFor(() => assert.ok(count("WATCHDOG=1") >= 3));
     assert.equal(count("STOPPING=1"), 0);
     await agent.end("SIGTERM");
     assert.deepEqual([count("READY=1"), count("STOPPING=1")], [1, 1]);
@@ -82,14 +85,14 @@ describeOnContainerd("the agent", (version) => {
   test("sends no watchdog messages if they are expected of another process", async (t) => {
     const socket = new NotifySocket(join(node.rootDir, "..", "notify"));
     t.after(() => socket.close());
-    const env = { NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: "1000", WATCHDOG_PID: String(process.pid) };
+    const env = { NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: "1001000", WATCHDOG_PID: String(process.pid) };
     agent.start([], { ...process.env, ...env });
     await waitFor(() => assert.ok(socket.received().includes("READY=1")));
     await agent.end("SIGTERM");
     assert.deepEqual(socket.received(), ["READY=1", "STOPPING=1"]);
   });
 
-  test("a second agent with the same root directory or the same port fails to start and changes nothing", async () => {
+  test("a second agent with the same root directory fails to start and changes nothing", async () => {
     agent.start();
     const ran = await ids();
     const same = [`--config=${agent.configFile}`, `--root-dir=${node.rootDir}`];
@@ -97,10 +100,6 @@ describeOnContainerd("the agent", (version) => {
     assert.equal(second.status, 1);
     assert.match(second.stderr, /root directory \S+ is in use by another kubelet \(process \d+\)/);
     assert.doesNotMatch(second.stderr, /\n\s+at /, "stderr has a stack trace");
-    const port = await cli([`--config=${agent.configFile}`, `--root-dir=${node.rootDir}-2`]);
-    await removeDir(`${node.rootDir}-2`);
-    assert.equal(port.status, 1);
-    assert.match(port.stderr, new RegExp(`health server on 127.0.0.1:${agent.healthPort}: .*EADDRINUSE`));
     assert.deepEqual(await ids(), ran);
     assert.equal((await agent.health())?.status, 200);
   });

@@ -22,7 +22,7 @@ import { podsApi } from "./pods-api.ts";
 import { RootDirLock } from "./root-dir-lock.ts";
 import { servingCertificate, servingHandlers } from "./serving-certificate.ts";
 import { podSources } from "./sources.ts";
-import { watchdog } from "./watchdog.ts";
+import { healthChecks, watchdog } from "./watchdog.ts";
 
 export type { Agent, AgentOptions } from "./agent-options.ts";
 
@@ -69,8 +69,9 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const nodePods = podsApi(core, { workers, statuses });
   const serving = o.certDir === undefined ? undefined : servingCertificate(core, o.certDir);
   const listeners = new PodListeners();
+  const checks = healthChecks(pods.syncLoopCheck, pods.exclusive.devices.server);
   const endpoints = await agentEndpoints(core, {
-    ...{ loop, pods, stats, listeners, certificate: serving, manifests: applied },
+    ...{ checks, pods, stats, listeners, certificate: serving, manifests: applied },
     explainer: explainer(core, { pods: pods.explanations, eviction, shutdown, notReady }),
     components: () => lifecycle.components,
   });
@@ -85,6 +86,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   };
   loop.subscribe(handlers);
 
+  const stopWatchdog = watchdog(o.serviceManager, { clock, logger, checks });
   const startAll = async () => {
     await lifecycle.start(new RootDirLock({ rootDir: o.rootDir, clock, logger }));
     await pods.prepare();
@@ -108,11 +110,11 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   try {
     await startAll();
   } catch (error) {
+    stopWatchdog();
     await lifecycle.stop(stopWithinMs);
     cri.close();
     throw error;
   }
-  const stopWatchdog = watchdog(o.serviceManager, clock, () => loop.health().ok);
   o.serviceManager?.ready();
   cluster.recordStartEvents();
   logger.info("Started kubelet", { node: node.name, cgroupVersion: node.info.cgroupVersion });

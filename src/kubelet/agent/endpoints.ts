@@ -1,4 +1,5 @@
-import { type Component, type Health, healthy } from "../../lib/base/component.ts";
+import { type Component, healthy } from "../../lib/base/component.ts";
+import type { HealthCheck } from "../server/health-report.ts";
 import { HealthServer } from "../server/health-server.ts";
 import { healthSlis } from "../server/health-slis.ts";
 import { LocalApi } from "../server/local-api.ts";
@@ -29,7 +30,8 @@ export interface AgentEndpoints {
 export async function agentEndpoints(
   core: AgentCore,
   parts: {
-    readonly loop: { health(): Health };
+    /** The checks of /healthz of the kubelet API. */
+    readonly checks: readonly HealthCheck[];
     readonly pods: PodParts;
     /** All started components. */
     readonly components: () => readonly Component[];
@@ -41,9 +43,9 @@ export async function agentEndpoints(
     readonly manifests: Pick<PodSources, "routes" | "manifests">;
   },
 ): Promise<AgentEndpoints> {
-  const { options: o, config, logger, connection } = core;
-  const { loop, pods, stats, components, certificate, manifests } = parts;
-  const { pleg, overview, statuses, probeMetrics } = pods;
+  const { options: o, config, logger } = core;
+  const { checks, pods, stats, components, certificate, manifests } = parts;
+  const { overview, statuses, probeMetrics } = pods;
   const { explain, explainNode } = parts.explainer;
   const streams = podStreams(core, { statuses, listeners: parts.listeners });
   const console = nodeConsole(core, {
@@ -51,36 +53,23 @@ export async function agentEndpoints(
     serverPort: () => server?.port(),
   });
   const { certificateWait } = o.cluster ?? {};
-  const checks = () => [
-    { name: "ping", health: () => healthy },
-    // Lines are written synchronously: there is no queue that could fall behind.
-    { name: "log", health: () => healthy },
-    { name: "syncloop", health: () => loop.health() },
-    { name: "pleg", health: () => pleg.health() },
-    // Before the first response its health is unknown.
-    {
-      name: "runtime",
-      health: () => (connection.state.kind === "unknown" ? healthy : connection.health()),
-    },
-    // A restart does not get a certificate sooner, so this never fails.
+  const information = () => [
     ...(certificateWait
       ? [{ name: "client-certificate", health: () => ({ ...healthy, note: certificateWait() }) }]
       : []),
+    ...checks.filter(({ name }) => name !== "ping"),
+    ...components().flatMap((component) => {
+      const { name, health } = component;
+      const isCheck = checks.some((check) => check.name === name);
+      return health && !isCheck ? [{ name, health: () => health.call(component) }] : [];
+    }),
   ];
-  const checked: readonly unknown[] = [loop, pleg, connection];
-  const information = () =>
-    components().flatMap((component) =>
-      component.health && !checked.includes(component)
-        ? [{ name: component.name, health: () => component.health?.() ?? healthy }]
-        : [],
-    );
   const slis = healthSlis();
   const health = new HealthServer({
     address: config.healthzBindAddress,
     port: o.healthPort ?? (config.healthzPort || -1),
     logger,
     clock: core.clock,
-    checks,
     information,
     onChecked: slis.observe,
   });
@@ -91,7 +80,7 @@ export async function agentEndpoints(
       ...{ explain, statuses, stats, streams, probeMetrics, console },
       version: o.server.version,
       certificate,
-      checks,
+      checks: () => checks,
       slis,
       manifests: o.server.manifests ? manifests.routes : [],
     }));

@@ -50,6 +50,7 @@ export function podHandlers(
     explanations,
     overview,
     pleg,
+    syncLoopCheck,
   } = pods;
   const { volumes, plugins } = pods.volumes.handlers;
   return {
@@ -68,6 +69,7 @@ export function podHandlers(
         if (state === "up" || state === "not-ready") initialSync.runtimeKnown();
       },
     },
+    syncLoopCheck: { tick: () => syncLoopCheck.tick() },
     housekeeping: {
       "source-synced": () => housekeeping.runSoon(),
       "runtime-synced": () => housekeeping.runSoon(),

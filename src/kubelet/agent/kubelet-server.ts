@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Component, Health } from "../../lib/base/component.ts";
+import type { Component } from "../../lib/base/component.ts";
 import type { Metrics } from "../../lib/base/metrics.ts";
 import { encodeConfiguration } from "../../lib/config/encode.ts";
 import { readCpuTopology } from "../../lib/host/cpu-topology.ts";
@@ -11,6 +11,7 @@ import type { StatusManager } from "../pipeline/status-manager/status-manager.ts
 import { allowAll, nodeAccess } from "../server/auth/node-access.ts";
 import { disabledRoutes } from "../server/debug/disabled.ts";
 import { type DebugOptions, debugRoutes, openRoutes } from "../server/debug/routes.ts";
+import type { HealthCheck } from "../server/health-report.ts";
 import type { HealthSlis } from "../server/health-slis.ts";
 import { AgentServer } from "../server/https/server.ts";
 import { metricsRoutes } from "../server/metrics/routes.ts";
@@ -31,7 +32,7 @@ export interface ServerParts {
   readonly stats: Stats;
   readonly probeMetrics: Metrics;
   readonly slis: HealthSlis;
-  readonly checks: () => readonly { readonly name: string; health(): Health }[];
+  readonly checks: () => readonly HealthCheck[];
   /** Routes for applied manifests; empty unless enabled. */
   readonly manifests: readonly Route[];
   readonly streams: PodStreams;
@@ -65,6 +66,7 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
       deniedTtlMs: config.authorization.webhook.cacheUnauthorizedTTL,
     },
     clientCa: () => ca?.current(),
+    readsUidOfCertificates: options.gates.enabled("AllowParsingUserUIDFromCertAuth"),
     ...(options.cluster && { transport: options.cluster.transport }),
     clock,
     logger,

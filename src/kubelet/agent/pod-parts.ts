@@ -73,7 +73,7 @@ export function podParts(
       return id ? `${id.namespace}/${id.name}` : `pod ${uid}`;
     },
   });
-  const { pleg, eventStream } = runtimeObserver(core, (uid) => runtime.isStarting(uid));
+  const { pleg, eventStream, syncLoopCheck } = runtimeObserver(core, (uid) => runtime.isStarting(uid));
   const resources = dynamicResources(core);
   const run = podRuntime(core, {
     ...{ cgroups, userNamespaces, dynamicResources: resources },
@@ -185,6 +185,7 @@ export function podParts(
       probeMetrics: probing.metrics,
       pleg,
       eventStream,
+      syncLoopCheck,
       userNamespaces,
       allocation,
       exclusive,

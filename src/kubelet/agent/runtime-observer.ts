@@ -5,6 +5,7 @@ import { Pleg } from "../pipeline/pleg/pleg.ts";
 import { createPlegMetrics } from "../pipeline/pleg/pleg-metrics.ts";
 import { RefreshHints } from "../pipeline/pleg/refresh-hints.ts";
 import { terminationMessage } from "../pipeline/pleg/termination-message.ts";
+import { SyncLoopCheck } from "../pipeline/sync-loop/sync-loop-check.ts";
 import type { AgentCore } from "./agent-core.ts";
 
 /** With an event stream the relist is a safety net only. */
@@ -13,7 +14,7 @@ const relistWithEventsMs = 10_000;
 
 /** Observes the runtime by relists, and by container events where the runtime supports them. */
 export function runtimeObserver(
-  { cri, observed, clock, logger, metrics, post }: AgentCore,
+  { config, cri, connection, observed, clock, logger, metrics, post }: AgentCore,
   isStarting: (uid: PodUid) => boolean,
 ) {
   const eventStream: EventStream = new EventStream({
@@ -40,5 +41,10 @@ export function runtimeObserver(
     onEvent: ({ uid, kind: what }) => post({ kind: "runtime-observed", uid, what }),
   });
   void pleg.synced.then(() => post({ kind: "runtime-synced" }));
-  return { pleg, eventStream };
+  const syncLoopCheck = new SyncLoopCheck({
+    clock,
+    resyncMs: config.syncFrequency,
+    blockedBy: [connection, pleg],
+  });
+  return { pleg, eventStream, syncLoopCheck };
 }

@@ -40,11 +40,18 @@ export function testAuthority(name = "test-ca", issuer: TestAuthority | "self" =
 export function testPair(
   issuer: TestAuthority,
   commonName: string,
-  o: { organizations?: string[]; usages?: Usage[]; from?: number; to?: number; chain?: string } = {},
+  o: {
+    organizations?: string[];
+    uids?: string[];
+    usages?: Usage[];
+    from?: number;
+    to?: number;
+    chain?: string;
+  } = {},
 ): TestPair {
   const { privateKey, publicKey } = generateKey();
   const cert = signCertificate({
-    subject: { commonName, organizations: o.organizations ?? [] },
+    subject: { commonName, organizations: o.organizations ?? [], ...(o.uids && { uids: o.uids }) },
     issuer,
     publicKey,
     ipAddresses: ["127.0.0.1"],

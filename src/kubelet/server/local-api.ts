@@ -85,7 +85,7 @@ export class LocalApi implements Component {
   #handle(request: IncomingMessage, response: ServerResponse, end: AbortSignal): void {
     const url = requestUrl(request);
     if (url && this.#roots.has(url.pathname.split("/")[1] ?? "")) {
-      void this.#others.serve(request, response, end);
+      void this.#others.serve(request, response, { stop: end });
       return;
     }
     if (request.method === "GET" && url?.pathname === "/explain")

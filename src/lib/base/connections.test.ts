@@ -33,6 +33,25 @@ describe("connection limit", () => {
     assert.ok(a.destroyed);
   });
 
+  test("a busy connection that is exempt does not count until its last stream has ended", () => {
+    const connections = new Connections(1);
+    const [stream, other, third] = [new Socket(), new Socket(), new Socket()] as const;
+    connections.add(stream);
+    const idle = connections.busy(stream);
+    const ends = [connections.exempt(stream), connections.exempt(stream)];
+    assert.equal(connections.add(other), true);
+    connections.busy(other);
+    assert.equal(connections.add(third), false);
+    ends[0]?.();
+    ends[0]?.();
+    connections.remove(other);
+    assert.equal(connections.add(new Socket()), true);
+    ends[1]?.();
+    assert.equal(connections.size, 2);
+    assert.ok(!stream.destroyed);
+    idle();
+  });
+
   test("a connection is counted once after its TLS handshake", () => {
     const connections = new Connections(2);
     const [tcpSocket, tlsSocket] = [new Socket(), new Socket()] as const;

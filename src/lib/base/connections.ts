@@ -13,6 +13,8 @@ export class Connections {
   /** The longest-idle is first. */
   readonly #idle = new Set<Socket>();
   readonly #busy = new Map<Socket, number>();
+  /** Busy connections that do not count, with the number of their requests. */
+  readonly #exempt = new Map<Socket, number>();
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -28,7 +30,7 @@ export class Connections {
 
   /** False: it was rejected. */
   add(socket: Socket): boolean {
-    if (this.size >= this.#limit) {
+    if (this.size - this.#exempt.size >= this.#limit) {
       const [longest] = this.#idle;
       if (!longest) {
         socket.destroy();
@@ -55,6 +57,24 @@ export class Connections {
   remove(socket: Socket): void {
     this.#idle.delete(socket);
     this.#busy.delete(socket);
+    this.#exempt.delete(socket);
+  }
+
+  /**
+   * The connection does not count against the limit until the returned function is called: it is a stream of a client that may have it, which
+   * can be open for days.
+   */
+  exempt(socket: Socket): () => void {
+    if (!this.#busy.has(socket)) return () => {};
+    this.#exempt.set(socket, (this.#exempt.get(socket) ?? 0) + 1);
+    let ended = false;
+    return () => {
+      const count = this.#exempt.get(socket);
+      if (ended || count === undefined) return;
+      ended = true;
+      if (count > 1) this.#exempt.set(socket, count - 1);
+      else this.#exempt.delete(socket);
+    };
   }
 
   /** A request is in progress on it, maybe one of several. Returns a function that ends it. */

@@ -1,5 +1,11 @@
 import { isIP, isIPv4 } from "node:net";
 
+/** 0.0.0.0 or ::, which stand for all addresses. */
+export function isUnspecified(text: string): boolean {
+  const ip = parseIp(text);
+  return ip === "0.0.0.0" || ip === "::";
+}
+
 /**
  * The address in a setting, or undefined if the text is none. As the reference kubelet reads addresses: numbers of an IPv4 address may
  * have leading zeros, an IPv4-mapped IPv6 address is the IPv4 address, and zones are not accepted.

@@ -26,12 +26,24 @@ const watchdogs: [rule: string, env: NodeJS.ProcessEnv, ms: number | undefined][
   ["for any process", { WATCHDOG_USEC: "30000000" }, 30_000],
   ["for another process", { WATCHDOG_USEC: "30000000", WATCHDOG_PID: "41" }, undefined],
   ["not set", {}, undefined],
-  ["no number", { WATCHDOG_USEC: "soon" }, undefined],
-  ["zero", { WATCHDOG_USEC: "0" }, undefined],
+  ["too small, but for another process", { WATCHDOG_USEC: "1", WATCHDOG_PID: "41" }, undefined],
 ];
 for (const [rule, env, ms] of watchdogs)
   test(`watchdog: ${rule}`, () =>
     assert.equal(serviceManager({ NOTIFY_SOCKET: "/nowhere", ...env }, 42, silentLogger).watchdogMs, ms));
+
+const invalid: [env: NodeJS.ProcessEnv, message: RegExp][] = [
+  [{ WATCHDOG_USEC: "soon" }, /^WATCHDOG_USEC: "soon" is not a positive number$/],
+  [{ WATCHDOG_USEC: "0" }, /^WATCHDOG_USEC: "0" is not/],
+  [{ WATCHDOG_USEC: "-1" }, /^WATCHDOG_USEC: "-1" is not/],
+  [{ WATCHDOG_USEC: "30000000", WATCHDOG_PID: "x" }, /^WATCHDOG_PID: "x" is not a number$/],
+  [{ WATCHDOG_USEC: "1000000" }, /^WATCHDOG_USEC: configure watchdog timeout too small: 1000ms$/],
+];
+for (const [env, message] of invalid)
+  test(`the agent does not start with ${JSON.stringify(env)}`, () => {
+    const env2 = { NOTIFY_SOCKET: "/nowhere", ...env };
+    assert.throws(() => serviceManager(env2, 42, silentLogger), { name: "KubeletError", message });
+  });
 
 test("without a service manager nothing is sent", () => {
   const manager = serviceManager({ WATCHDOG_USEC: "1000" }, 1, silentLogger);

@@ -1,8 +1,10 @@
 import koffi from "koffi";
+import { KubeletError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 
 const familyUnix = 1;
 const typeDatagram = 2;
+const minWatchdogMs = 1000;
 const closeOnExec = 0o2000000;
 /** struct sockaddr_un: two bytes of family, 108 of path. */
 const maxPathLength = 107;
@@ -64,12 +66,27 @@ export function serviceManager(env: NodeJS.ProcessEnv, pid: number, logger: Logg
       logger.debug(2, "Failed to send sd_notify message", { err: String(error) });
     }
   };
-  const isForThisProcess = !env.WATCHDOG_PID || Number(env.WATCHDOG_PID) === pid;
-  const micros = Number(env.WATCHDOG_USEC);
   return {
     ready: () => notify("READY=1"),
     stopping: () => notify("STOPPING=1"),
     alive: () => notify("WATCHDOG=1"),
-    watchdogMs: isForThisProcess && micros > 0 ? micros / 1000 : undefined,
+    watchdogMs: watchdogMs(env, pid),
   };
+}
+
+/** As the reference kubelet, the agent does not start with settings of the watchdog that cannot be meant. */
+function watchdogMs({ WATCHDOG_USEC, WATCHDOG_PID }: NodeJS.ProcessEnv, pid: number): number | undefined {
+  if (!WATCHDOG_USEC) return undefined;
+  if (!/^[+-]?\d+$/.test(WATCHDOG_USEC) || Number(WATCHDOG_USEC) <= 0)
+    throw new KubeletError(
+      "Watchdog",
+      `WATCHDOG_USEC: ${JSON.stringify(WATCHDOG_USEC)} is not a positive number`,
+    );
+  if (WATCHDOG_PID && !/^[+-]?\d+$/.test(WATCHDOG_PID))
+    throw new KubeletError("Watchdog", `WATCHDOG_PID: ${JSON.stringify(WATCHDOG_PID)} is not a number`);
+  if (WATCHDOG_PID && Number(WATCHDOG_PID) !== pid) return undefined;
+  const ms = Number(WATCHDOG_USEC) / 1000;
+  if (ms <= minWatchdogMs)
+    throw new KubeletError("Watchdog", `WATCHDOG_USEC: configure watchdog timeout too small: ${ms}ms`);
+  return ms;
 }

@@ -50,7 +50,7 @@ const expected: Record<EventKind, string> = {
   "devices-changed": "status nodeStatus console",
   "shutdown-changed": "nodeStatus console",
   "event-recorded": "console",
-  tick: "",
+  tick: "syncLoopCheck",
 };
 
 const kinds = Object.keys(expected) as EventKind[];

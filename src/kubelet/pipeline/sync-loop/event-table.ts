@@ -80,7 +80,7 @@ export const eventTable = {
   "shutdown-changed": ["nodeStatus", "console"],
   "event-recorded": ["console"],
 
-  tick: [],
+  tick: ["syncLoopCheck"],
 } as const satisfies { readonly [K in EventKind]: readonly string[] };
 
 export type HandlerName = (typeof eventTable)[EventKind][number];

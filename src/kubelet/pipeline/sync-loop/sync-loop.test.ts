@@ -106,17 +106,11 @@ test("events that cause each other endlessly do not starve I/O", async () => {
   await settle();
 });
 
-test("a loop that does not tick is unhealthy", async () => {
-  const { clock, loop, stop, lags, start } = await setUp();
+test("the lag of each tick, and of the event it posts, is measured", async () => {
+  const { clock, lags, start } = await setUp();
   await start();
   await clock.advance(3000);
-  assert.deepEqual(loop.health(), { ok: true });
-  // Each tick, and the event it posts.
   assert.deepEqual(lags, [0, 0, 0, 0, 0, 0]);
-  stop.abort();
-  await clock.advance(121_000);
-  const health = loop.health();
-  assert.match(health.ok ? "" : health.reason, /sync loop was last seen active 121s ago/);
 });
 
 test("the lag of an event is the time since it was posted", async () => {

@@ -1,5 +1,5 @@
 import { type Clock, msSince } from "../../../lib/base/clock.ts";
-import { type Component, type Health, healthy } from "../../../lib/base/component.ts";
+import type { Component } from "../../../lib/base/component.ts";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { type MonotonicTime, plusMs } from "../../../lib/base/time.ts";
@@ -16,7 +16,6 @@ export interface SyncLoopOptions {
 }
 
 const tickMs = 1000;
-const unhealthyAfterMs = 2 * 60_000;
 /** After this many events in a row the loop yields to I/O. */
 const maxBatch = 10_000;
 
@@ -34,7 +33,6 @@ export class SyncLoop implements Component {
   #queue: { event: KubeletEvent; postedAt: MonotonicTime }[] = [];
   #scheduled = false;
   #running = false;
-  #lastTickAt: MonotonicTime | undefined;
   #cancelTick: (() => void) | undefined;
   #done = Promise.withResolvers<void>();
 
@@ -53,7 +51,6 @@ export class SyncLoop implements Component {
 
   async start(signal: AbortSignal): Promise<void> {
     this.#running = true;
-    this.#lastTickAt = this.#o.clock.monotonic();
     this.#scheduleTick();
     whenAborted(signal, () => {
       this.#running = false;
@@ -61,16 +58,6 @@ export class SyncLoop implements Component {
       this.#done.resolve();
     });
     this.#schedule(queueMicrotask);
-  }
-
-  health(): Health {
-    if (this.#lastTickAt === undefined) return { ok: false, reason: "sync loop has not started" };
-    const idleMs = msSince(this.#o.clock, this.#lastTickAt);
-    if (idleMs <= unhealthyAfterMs) return healthy;
-    return {
-      ok: false,
-      reason: `sync loop was last seen active ${Math.round(idleMs / 1000)}s ago; threshold is 2m0s`,
-    };
   }
 
   readonly post = (event: KubeletEvent): void => {
@@ -100,7 +87,6 @@ export class SyncLoop implements Component {
   }
 
   #dispatch(event: KubeletEvent): void {
-    if (event.kind === "tick") this.#lastTickAt = this.#o.clock.monotonic();
     this.#log(event);
     for (const { handler, handle } of this.#handlers[event.kind]) {
       try {

@@ -1,8 +1,8 @@
 import type { RouteAttributes } from "../route.ts";
 
+/** HEAD has no verb, as with the reference kubelet. */
 const verbs: Readonly<Record<string, string>> = {
   GET: "get",
-  HEAD: "get",
   POST: "create",
   PUT: "update",
   PATCH: "patch",

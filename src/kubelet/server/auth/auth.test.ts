@@ -216,6 +216,7 @@ describe("the token of a request", () => {
 describe("the permissions that a request needs", () => {
   const permissions: [string, string, string, string[]][] = [
     ["GET", "/pods", "get", ["pods", "proxy"]],
+    ["HEAD", "/pods", "", ["pods", "proxy"]],
     ["GET", "/runningpods/", "get", ["pods", "proxy"]],
     ["GET", "/healthz/ping", "get", ["healthz", "proxy"]],
     ["GET", "/configz", "get", ["configz", "proxy"]],

@@ -64,6 +64,49 @@ async function setUp(
   return { clientCa, port: server.port, open, started: started.promise, finish: held.resolve };
 }
 
+const uids: [rule: string, uids: string[], readsUid: boolean, want: string | number][] = [
+  ["the UID of a certificate is that of the user", ["u-1"], true, "u-1"],
+  ["a certificate without a UID has none", [], true, ""],
+  ["the UID of a certificate is ignored if the gate is off", ["u-1"], false, ""],
+  ["a certificate with two UIDs is rejected", ["u-1", "u-2"], true, 401],
+  ["a certificate with an empty UID is rejected", [""], true, 401],
+];
+for (const [rule, uidsOfSubject, readsUidOfCertificates, want] of uids)
+  test(rule, async (t) => {
+    const filter = nodeAccess({
+      nodeName: "node-1",
+      authentication: { anonymous: false, webhook: false, cacheTtlMs: 0 },
+      authorization: { mode: "AlwaysAllow", allowedTtlMs: 0, deniedTtlMs: 0 },
+      clientCa: () => ours.certificate,
+      readsUidOfCertificates,
+      clock: systemClock,
+      logger: silentLogger,
+    });
+    const seen: (string | undefined)[] = [];
+    const access: AccessFilter = {
+      async authorize(request, attributes) {
+        const caller = await filter.authorize(request, attributes);
+        seen.push((caller as { uid?: string }).uid);
+        return caller;
+      },
+    };
+    const attributes = () => ({ verb: "get", subresources: ["proxy"] });
+    const handle: Route["handle"] = async ({ response }) =>
+      void response.writeHead(200, { "content-length": 2 }).end("ok");
+    const clientCa = reloadable(ours.certificate);
+    const server = await startServer({
+      routes: [{ method: "GET", path: "/who", attributes, handle }],
+      access,
+      clientCa,
+    });
+    t.after(() => server.stop());
+    const client = await http1(server.port, testPair(ours, "jane", { uids: uidsOfSubject }));
+    t.after(() => client.end());
+    const status = await client.get();
+    if (typeof want === "number") assert.equal(status, want);
+    else assert.deepEqual([status, ...seen.map((uid) => uid ?? "")], [200, want]);
+  });
+
 /** Only checks requests; connections stay open. */
 const withoutClosing = ({ authorize }: AccessFilter): AccessFilter => ({ authorize });
 

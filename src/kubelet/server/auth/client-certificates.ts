@@ -27,13 +27,15 @@ interface Verification {
  */
 export class ClientCertificates {
   readonly #authorities: () => string | undefined;
+  readonly #readsUid: boolean;
   readonly #clock: Clock;
   readonly #verifications = new WeakMap<object, Verification>();
   #parsed: { readonly pem: string; readonly roots: readonly X509Certificate[] } = { pem: "", roots: [] };
 
-  /** `authorities`: the current PEM; undefined if certificates are not accepted. */
-  constructor(o: { authorities: () => string | undefined; clock: Clock }) {
+  /** `authorities`: the current PEM; undefined if certificates are not accepted. `readsUid`: AllowParsingUserUIDFromCertAuth. */
+  constructor(o: { authorities: () => string | undefined; readsUid: boolean; clock: Clock }) {
     this.#authorities = o.authorities;
+    this.#readsUid = o.readsUid;
     this.#clock = o.clock;
   }
 
@@ -74,7 +76,11 @@ export class ClientCertificates {
       socket.authorized === true &&
       handshakeCa !== undefined &&
       (handshakeCa === ca || covers(roots, certificatesOf(handshakeCa)));
-    return verify(certificate, intermediatesOf(certificate), roots, ca, verified);
+    return verify(certificate, intermediatesOf(certificate), roots, {
+      ca,
+      verified,
+      readsUid: this.#readsUid,
+    });
   }
 
   #roots(ca: string): readonly X509Certificate[] {
@@ -96,8 +102,7 @@ function verify(
   certificate: X509Certificate,
   intermediates: readonly X509Certificate[],
   roots: readonly X509Certificate[],
-  ca: string,
-  verified: boolean,
+  { ca, verified, readsUid }: { ca: string; verified: boolean; readsUid: boolean },
 ): Verification {
   const found = findChain(certificate, intermediates, roots);
   const all = found.kind === "valid" ? found.chain : [certificate];
@@ -109,12 +114,16 @@ function verify(
   if (!allowsClientAuth(certificate)) return rejected(incompatibleUsage);
   const subject = parseCertificates(pem("CERTIFICATE", certificate.raw))[0]?.subject;
   if (!subject?.commonName) return rejected("x509: certificate does not name a user");
+  const uids = readsUid ? (subject.uids ?? []) : [];
+  if (uids.length > 1) return rejected(`expected 1 UID, but found multiple: [${uids.join(" ")}]`);
+  if (uids[0] === "") return rejected("UID cannot be an empty string");
   const fingerprint = certificate.fingerprint256.replaceAll(":", "").toLowerCase();
   return verification({
     kind: "authenticated",
     identity: {
       name: subject.commonName,
       groups: subject.organizations,
+      ...(uids[0] !== undefined && { uid: uids[0] }),
       extra: { "authentication.kubernetes.io/credential-id": [`X509SHA256=${fingerprint}`] },
     },
   });

@@ -29,6 +29,8 @@ export interface AccessOptions {
   };
   /** The current PEM of clientCAFile; undefined without one. */
   readonly clientCa: () => string | undefined;
+  /** The gate AllowParsingUserUIDFromCertAuth; on by default. */
+  readonly readsUidOfCertificates?: boolean;
   /** Absent without a cluster: then tokens cannot be verified, and no one is authorized unless everyone is. */
   readonly transport?: KubeTransport;
   readonly clock: Clock;
@@ -39,7 +41,11 @@ export interface AccessOptions {
 /** Authentication and authorization as configured. */
 export function nodeAccess(o: AccessOptions): AccessFilter {
   const { transport, clock, logger, metrics, authentication } = o;
-  const certificates = new ClientCertificates({ authorities: o.clientCa, clock });
+  const certificates = new ClientCertificates({
+    authorities: o.clientCa,
+    readsUid: o.readsUidOfCertificates ?? true,
+    clock,
+  });
   const filter = accessFilter({
     authenticator: new RequestAuthenticator({
       certificates,

@@ -1,11 +1,11 @@
 import type { Clock } from "../../../lib/base/clock.ts";
-import type { Health } from "../../../lib/base/component.ts";
 import type { WallTime } from "../../../lib/base/time.ts";
 import type { RuntimeService } from "../../../lib/clients/cri/cri.ts";
 import type { Pod, PodFullName, PodStatus } from "../../../lib/model/pod.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import { attributesOf } from "../auth/attributes.ts";
 import { type Explain, explainQueryOf } from "../explain-query.ts";
+import type { HealthCheck } from "../health-report.ts";
 import { HttpError } from "../http-error.ts";
 import { replyJson } from "../replies.ts";
 import type { Exchange, Route } from "../route.ts";
@@ -24,7 +24,7 @@ export interface DebugOptions {
     get(uid: Pod["metadata"]["uid"]): ObservedPod | undefined;
   };
   readonly statuses: { get(uid: Pod["metadata"]["uid"]): PodStatus | undefined };
-  readonly checks: () => readonly { readonly name: string; health(): Health }[];
+  readonly checks: () => readonly HealthCheck[];
   /** Notified of the result of each check when all of them are requested. */
   readonly onChecked?: (check: string, ok: boolean) => void;
   /** The effective KubeletConfiguration, as it is encoded for files. */

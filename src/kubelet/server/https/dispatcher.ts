@@ -20,6 +20,13 @@ export interface DispatcherOptions {
   readonly tracing?: ServerTracing | undefined;
 }
 
+export interface RequestContext {
+  /** Aborts the request. */
+  readonly stop: AbortSignal;
+  /** Notified when an authenticated client was authorized. */
+  readonly admitted?: () => void;
+}
+
 interface Upgrade {
   readonly socket: Socket;
   readonly head: Buffer;
@@ -34,12 +41,12 @@ export class Dispatcher {
   }
 
   /** Resolves when the request has completed; never rejects. */
-  serve(request: IncomingMessage, response: ServerResponse, stop: AbortSignal): Promise<void> {
-    return this.#handle(request, response, stop);
+  serve(request: IncomingMessage, response: ServerResponse, context: RequestContext): Promise<void> {
+    return this.#handle(request, response, context);
   }
 
   /** An upgrade request. If its route has no upgrade, it is handled as a plain request. */
-  async upgrade(request: IncomingMessage, upgrade: Upgrade, stop: AbortSignal): Promise<void> {
+  async upgrade(request: IncomingMessage, upgrade: Upgrade, context: RequestContext): Promise<void> {
     const { socket } = upgrade;
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
@@ -50,13 +57,13 @@ export class Dispatcher {
       return void socket.destroy();
     }
     response.on("finish", () => socket.destroySoon());
-    await this.#handle(request, response, stop, upgrade);
+    await this.#handle(request, response, context, upgrade);
   }
 
   async #handle(
     request: IncomingMessage,
     response: ServerResponse,
-    stop: AbortSignal,
+    { stop, admitted }: RequestContext,
     upgrade?: Upgrade,
   ): Promise<void> {
     const target = requestTarget(request.url);
@@ -74,7 +81,7 @@ export class Dispatcher {
       if (target.kind === "redirect") return redirect(response, target.to);
       const { path, query } = target;
       const signal = disconnected.signal;
-      await this.#route(request, { request, response, query, signal }, path, upgrade);
+      await this.#route({ request, response, query, signal }, path, { upgrade, admitted });
     } catch (error) {
       this.#replyError(request, response, error, upgrade);
     } finally {
@@ -85,11 +92,11 @@ export class Dispatcher {
   }
 
   async #route(
-    request: IncomingMessage,
     parts: Omit<Exchange, "params" | "caller">,
     path: string,
-    upgrade: Upgrade | undefined,
+    { upgrade, admitted }: { upgrade: Upgrade | undefined; admitted: RequestContext["admitted"] },
   ): Promise<void> {
+    const { request } = parts;
     const method = request.method ?? "";
     const found = this.#o.table.find(method, path);
     if (found.kind === "unknown") throw new HttpError(404, "404 page not found\n");
@@ -100,6 +107,7 @@ export class Dispatcher {
         : attributesOf(method, path);
     const checksAccess = found.kind === "route" && found.route.checksAccess === true;
     const caller = checksAccess ? anonymous : await this.#o.access.authorize(request, attributes);
+    if (caller.name !== anonymous.name) admitted?.();
     switch (found.kind) {
       case "missing":
         throw new HttpError(404, "404: Page Not Found");

@@ -40,7 +40,7 @@ export interface AgentServerOptions {
 }
 
 export interface Limits {
-  /** Maximum connections. */
+  /** Maximum connections without a request of an authenticated client in progress. */
   readonly connections: number;
   readonly headerBytes: number;
   /** Timeout of request headers, and of a handshake. */
@@ -131,8 +131,7 @@ export class AgentServer implements Component {
     const { address, port, logger, name, clock } = this.#o;
     const server = this.#o.tls ? this.#secure(this.#o.tls, signal) : this.#plain();
     this.#server = server;
-    const where = { host: address, port, backlog: 4096 };
-    await listen(server, where, { clock, logger, signal, name }).catch((error) => {
+    await listen(server, { address, port, backlog: 4096, clock, logger, signal, name }).catch((error) => {
       this.#done.resolve();
       const message = `${name} on ${address}:${port}: ${messageOf(error)}`;
       throw new KubeletError("Server", message, { cause: error });
@@ -255,7 +254,8 @@ export class AgentServer implements Component {
     });
     this.#closeStalledResponse(response, stream);
     if (!stream) response.once("finish", () => this.#drainRequestBody(request));
-    void this.#dispatcher.serve(request, response, this.#stopping.signal);
+    const admitted = () => void response.once("close", this.#connections.exempt(socket));
+    void this.#dispatcher.serve(request, response, { stop: this.#stopping.signal, admitted });
   }
 
   /** An idle log may be followed for any length of time; unread response data holds a connection slot. */
@@ -304,7 +304,8 @@ export class AgentServer implements Component {
     socket.on("error", () => {});
     socket.once("close", idle);
     noteWritten(socket);
-    void this.#dispatcher.upgrade(request, { socket, head }, this.#stopping.signal);
+    const admitted = () => void socket.once("close", this.#connections.exempt(socket));
+    void this.#dispatcher.upgrade(request, { socket, head }, { stop: this.#stopping.signal, admitted });
   }
 
   async #stop(server: Server | Http2SecureServer): Promise<void> {

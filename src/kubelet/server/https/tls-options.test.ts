@@ -6,9 +6,32 @@ import { tlsOptions } from "./tls-options.ts";
 const none = { tlsMinVersion: "", tlsCipherSuites: [] };
 
 describe("TLS as configured", () => {
-  test("allows TLS 1.2 and the defaults of OpenSSL unless configured", () => {
+  test("allows TLS 1.2 and the suites that Go offers by default, in its order, unless configured", () => {
     const { minVersion, ciphers, ecdhCurve } = tlsOptions(none);
-    assert.deepEqual([minVersion, ciphers, ecdhCurve], ["TLSv1.2", undefined, undefined]);
+    assert.deepEqual([minVersion, ecdhCurve], ["TLSv1.2", undefined]);
+    assert.deepEqual(ciphers?.split(":"), [
+      "ECDHE-ECDSA-AES128-GCM-SHA256",
+      "ECDHE-RSA-AES128-GCM-SHA256",
+      "ECDHE-ECDSA-AES256-GCM-SHA384",
+      "ECDHE-RSA-AES256-GCM-SHA384",
+      "ECDHE-ECDSA-CHACHA20-POLY1305",
+      "ECDHE-RSA-CHACHA20-POLY1305",
+      "ECDHE-ECDSA-AES128-SHA",
+      "ECDHE-RSA-AES128-SHA",
+      "ECDHE-ECDSA-AES256-SHA",
+      "ECDHE-RSA-AES256-SHA",
+      "TLS_AES_128_GCM_SHA256",
+      "TLS_AES_256_GCM_SHA384",
+      "TLS_CHACHA20_POLY1305_SHA256",
+    ]);
+    createSecureContext(tlsOptions(none));
+  });
+
+  test("the order of configured suites has no effect", () => {
+    const suites = ["TLS_RSA_WITH_AES_128_CBC_SHA", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"];
+    const ciphers = (tlsCipherSuites: string[]) => tlsOptions({ ...none, tlsCipherSuites }).ciphers;
+    assert.equal(ciphers(suites), ciphers(suites.toReversed()));
+    assert.match(ciphers(suites) ?? "", /^ECDHE-RSA-AES128-GCM-SHA256:AES128-SHA:/);
   });
 
   const suites: [string, string][] = [

@@ -5,7 +5,7 @@ import { KubeletError } from "../../../lib/base/errors.ts";
 export interface TlsSettings {
   /** VersionTLS10 … VersionTLS13; empty: 1.2. */
   readonly tlsMinVersion: string;
-  /** Go names; empty: the defaults of OpenSSL. */
+  /** Go names; empty: the suites that Go offers by default. */
   readonly tlsCipherSuites: readonly string[];
   /** By their number in TLS; empty: the defaults of OpenSSL. */
   readonly tlsCurvePreferences?: readonly number[];
@@ -42,6 +42,25 @@ const cipherNames: Readonly<Record<string, string>> = {
   RC4_128_SHA: "RC4-SHA",
 };
 
+/** In the order in which Go prefers them; the suites before `TLS_RSA_` are its defaults. */
+const preferred = [
+  "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+  "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+  "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+  "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+  "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+  "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+  "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA",
+  "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
+  "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA",
+  "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA",
+  "TLS_RSA_WITH_AES_128_GCM_SHA256",
+  "TLS_RSA_WITH_AES_256_GCM_SHA384",
+  "TLS_RSA_WITH_AES_128_CBC_SHA",
+  "TLS_RSA_WITH_AES_256_CBC_SHA",
+].map((suite) => converted(suite) ?? "");
+const defaults = preferred.filter((name) => name.startsWith("ECDHE-"));
+
 /** Throws a KubeletError that names the field if a setting is not supported. */
 export function tlsOptions(settings: TlsSettings): SecureContextOptions {
   const { tlsMinVersion, tlsCipherSuites, tlsCurvePreferences = [] } = settings;
@@ -49,17 +68,24 @@ export function tlsOptions(settings: TlsSettings): SecureContextOptions {
   if (minVersion === undefined) throw invalidValue("tlsMinVersion", tlsMinVersion, "is not a version of TLS");
   const old = minVersion === "TLSv1" || minVersion === "TLSv1.1";
   const suites = tlsCipherSuites.map(opensslName).filter((name) => !tls13Suites.includes(name));
-  const named = tlsCipherSuites.length > 0 ? [...suites, ...tls13Suites] : [];
+  const named = tlsCipherSuites.length > 0 ? [...suites].sort(byPreference) : defaults;
   // At its default level OpenSSL disables the signatures of TLS before 1.2.
-  const ciphers = [...(old && named.length === 0 ? ["DEFAULT"] : named), ...(old ? ["@SECLEVEL=0"] : [])];
+  const ciphers = [...named, ...tls13Suites, ...(old ? ["@SECLEVEL=0"] : [])].join(":");
   const ecdhCurve = tlsCurvePreferences.map(curveName).join(":");
   return {
     minVersion,
-    ...(ciphers.length > 0 && { ciphers: ciphers.join(":"), honorCipherOrder: true }),
+    ciphers,
+    honorCipherOrder: true,
     ...(ecdhCurve !== "" && { ecdhCurve }),
     // A resumed session does not contain the client's certificate chain.
     secureOptions: constants.SSL_OP_NO_TICKET,
   };
+}
+
+/** The order of the setting has no effect, as in Go. */
+function byPreference(a: string, b: string): number {
+  const place = (name: string) => (preferred.includes(name) ? preferred.indexOf(name) : preferred.length);
+  return place(a) - place(b);
 }
 
 function opensslName(suite: string, index: number): string {

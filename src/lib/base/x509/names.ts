@@ -6,6 +6,8 @@ import { OID, type Oid, readOid, writeOid } from "./oids.ts";
 export interface DistinguishedName {
   readonly commonName: string;
   readonly organizations: readonly string[];
+  /** User IDs, an attribute of Kubernetes. */
+  readonly uids?: readonly string[];
 }
 
 const PRINTABLE = /^[A-Za-z0-9 '()+,\-./:=?]*$/;
@@ -15,6 +17,7 @@ export function writeName(name: DistinguishedName): Buffer {
   return sequence(
     ...name.organizations.map((organization) => rdn(OID.organization, organization)),
     ...(name.commonName === "" ? [] : [rdn(OID.commonName, name.commonName)]),
+    ...(name.uids ?? []).map((uid) => rdn(OID.kubernetesUid, uid)),
   );
 }
 
@@ -27,6 +30,7 @@ function rdn(type: Oid, value: string): Buffer {
 export function readName(rdns: DerReader): DistinguishedName {
   let commonName = "";
   const organizations: string[] = [];
+  const uids: string[] = [];
   while (!rdns.done) {
     const attributes = rdns.into(TAG.set);
     while (!attributes.done) {
@@ -37,7 +41,8 @@ export function readName(rdns: DerReader): DistinguishedName {
       if (value === undefined) continue;
       if (type === OID.commonName) commonName = value;
       if (type === OID.organization) organizations.push(value);
+      if (type === OID.kubernetesUid) uids.push(value);
     }
   }
-  return { commonName, organizations };
+  return { commonName, organizations, ...(uids.length > 0 && { uids }) };
 }

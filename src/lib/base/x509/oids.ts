@@ -24,6 +24,7 @@ export const readOid = (element: Element): Oid => element.content.toString("hex"
 export const OID = {
   commonName: oid("2.5.4.3"),
   organization: oid("2.5.4.10"),
+  kubernetesUid: oid("1.3.6.1.4.1.57683.2"),
   extensionRequest: oid("1.2.840.113549.1.9.14"),
   subjectKeyId: oid("2.5.29.14"),
   keyUsage: oid("2.5.29.15"),
