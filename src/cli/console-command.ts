@@ -1,5 +1,5 @@
-import { spawn } from "node:child_process";
 import { KubeletError } from "../lib/base/errors.ts";
+import { startProgram } from "../lib/host/start-program.ts";
 import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
 import { localRequest } from "./local-request.ts";
 import { parseOptions } from "./options.ts";
@@ -35,7 +35,10 @@ export async function consoleCommand(args: readonly string[], out: NodeJS.Writab
 
 function openBrowser(link: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn("xdg-open", [link], { stdio: "ignore", detached: true });
+    const child = startProgram(
+      { program: "xdg-open", operands: [link] },
+      { stdio: "ignore", detached: true },
+    );
     child.on("error", () =>
       reject(new KubeletError("Browser", "xdg-open is not installed: open the link yourself")),
     );

@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { type Clock, sleep, systemClock } from "../lib/base/clock.ts";
 import { isAbort, KubeletError, messageOf } from "../lib/base/errors.ts";
 import { type Logger, silentLogger } from "../lib/base/logger.ts";
+import { startProgram } from "../lib/host/start-program.ts";
 
 export interface ApiProcessOptions {
   /** The program and its leading arguments: ["/usr/bin/node", "kubelet.cjs"]. */
@@ -84,7 +85,10 @@ export class ApiProcess {
     const [command = process.execPath, ...before] = program;
     const errors = openSync(log, "a", 0o600);
     // A separate process group: Ctrl-C in the terminal is handled by the parent, which stops the parts in order.
-    const child = spawn(command, [...before, ...args], { detached: true, stdio: ["pipe", "pipe", errors] });
+    const child = startProgram(
+      { program: command, verbatim: [...before, ...args] },
+      { detached: true, stdio: ["pipe", "pipe", errors] },
+    );
     closeSync(errors);
     this.#child = child;
     child.stdin?.on("error", () => {}); // only signals our exit to the child

@@ -62,7 +62,7 @@ export async function startLocalNode(options: LocalNodeOptions): Promise<LocalNo
     const network = await createNetwork(files);
     await recordSharedChains(files);
     await containerd.start(signal);
-    const demo = busyboxImage({
+    const demo = await busyboxImage({
       busybox: binaries.busybox,
       names: [demoImageName, ...(options.demoNames ?? [])],
     });

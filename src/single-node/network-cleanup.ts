@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { messageOf } from "../lib/base/errors.ts";
 import { removeLinks } from "../lib/host/bridge.ts";
 import { hasSharedChains, planRuleRemoval, restoreScript } from "./cni-rules.ts";
+import type { ProgramCall, ProgramOption } from "../lib/host/start-program.ts";
 import type { NodeFiles } from "./node-files.ts";
 import { findProgram } from "./requirements.ts";
 import { run } from "./run.ts";
@@ -15,7 +16,7 @@ export async function recordSharedChains(files: NodeFiles): Promise<void> {
   const save = findProgram("iptables-save");
   if (!save) return;
   // A kernel without a nat table has no chains either; the first pod will report the error.
-  const table = await run(save, ["-t", "nat"]).catch(() => "");
+  const table = await run(listing(save)).catch(() => "");
   if (hasSharedChains(table)) writeFileSync(sharedChainsMarker(files), "");
 }
 
@@ -39,14 +40,24 @@ async function removeRules(files: NodeFiles): Promise<void> {
   const [iptables, save] = [findProgram("iptables"), findProgram("iptables-save")];
   // Without a network the node has no rules, and running iptables would create its tables.
   if (!iptables || !save || !existsSync(files.cni.conf)) return;
-  const table = await run(save, ["-t", "nat"]);
+  const table = await run(listing(save));
   const removal = planRuleRemoval(table, files.network, !existsSync(sharedChainsMarker(files)));
-  for (const change of removal.own) await run(iptables, ["-w", "5", "-t", "nat", ...change]);
+  for (const change of removal.own) {
+    const options: ProgramOption[] = [
+      ["-w", "5"],
+      ["-t", "nat"],
+    ];
+    await run({ program: iptables, options, verbatim: change });
+  }
   const restore = findProgram("iptables-restore");
   if (!restore || removal.shared.length === 0) return;
   const input = restoreScript(removal.shared);
   // It fails if another node has started to use the chains, which then removes them.
-  await run(restore, ["-w", "5", "--noflush"], { input }).catch(() => {});
+  await run({ program: restore, options: [["-w", "5"], "--noflush"] }, { input }).catch(() => {});
+}
+
+function listing(save: string): ProgramCall {
+  return { program: save, options: [["-t", "nat"]] };
 }
 
 function sharedChainsMarker(files: NodeFiles): string {

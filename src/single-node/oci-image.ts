@@ -1,8 +1,8 @@
-import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { KubeletError } from "../lib/base/errors.ts";
 import { pauseElf } from "./pause-elf.ts";
+import { run } from "./run.ts";
 import { type TarEntry, tar } from "./tar.ts";
 
 export const pauseImageName = "localhost/kubelet-ts/pause:1";
@@ -38,8 +38,11 @@ export function pauseImage(options: { names?: readonly string[]; arch?: string }
 }
 
 /** A small userland from the host's static busybox: a shell and the usual commands. */
-export function busyboxImage(options: { busybox: string; names?: readonly string[] }): OciImage {
-  const applets = execFileSync(options.busybox, ["--list"], { encoding: "utf8" }).split("\n");
+export async function busyboxImage(options: {
+  busybox: string;
+  names?: readonly string[];
+}): Promise<OciImage> {
+  const applets = (await run({ program: options.busybox, options: ["--list"] })).split("\n");
   const program = readFileSync(options.busybox);
   return buildImage({
     names: options.names ?? [demoImageName],

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -7,6 +7,7 @@ import { isAbort, KubeletError, messageOf } from "../lib/base/errors.ts";
 import { type Logger, silentLogger } from "../lib/base/logger.ts";
 import { createMetrics } from "../lib/base/metrics.ts";
 import { createCriClient } from "../lib/clients/cri/client.ts";
+import { type ProgramCall, startProgram } from "../lib/host/start-program.ts";
 import { containerdConfig, majorVersion } from "./containerd-config.ts";
 import type { NodeFiles } from "./node-files.ts";
 import type { OciImage } from "./oci-image.ts";
@@ -62,12 +63,10 @@ export class PrivateContainerd {
     const log = openSync(files.containerd.log, "a");
     const started = this.#clock.monotonic();
     // A separate process group: Ctrl-C in the terminal must not stop it before the pods.
-    const child = spawn(binaries.containerd, ["--config", files.containerd.config], {
-      detached: true,
-      stdio: ["ignore", log, log],
-      env: this.#environment(),
-      cwd: files.base,
-    });
+    const child = startProgram(
+      { program: binaries.containerd, options: [["--config", files.containerd.config]] },
+      { detached: true, stdio: ["ignore", log, log], env: this.#environment(), cwd: files.base },
+    );
     closeSync(log);
     const exited = new Promise<ContainerdExit>((resolve) => {
       child.once("error", () => resolve({ code: null, signal: null }));
@@ -101,8 +100,15 @@ export class PrivateContainerd {
   /** Runs ctr against this containerd, in the namespace that the kubelet's containers are in. */
   ctr(args: readonly string[], options: RunOptions = {}): Promise<string> {
     const { files, binaries } = this.#options;
-    const address = ["--address", files.containerd.socket, "--namespace", "k8s.io"];
-    return run(binaries.ctr, [...address, ...args], { ...options, env: this.#environment() });
+    const call: ProgramCall = {
+      program: binaries.ctr,
+      options: [
+        ["--address", files.containerd.socket],
+        ["--namespace", "k8s.io"],
+      ],
+      verbatim: args,
+    };
+    return run(call, { ...options, env: this.#environment() });
   }
 
   /**
@@ -153,7 +159,7 @@ export class PrivateContainerd {
 
   async #writeConfig(signal?: AbortSignal): Promise<void> {
     const { files, binaries, pauseImage } = this.#options;
-    const version = await run(binaries.containerd, ["--version"], { signal });
+    const version = await run({ program: binaries.containerd, options: ["--version"] }, { signal });
     const major = majorVersion(version);
     if (major === undefined) {
       throw new KubeletError(

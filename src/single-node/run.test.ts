@@ -4,26 +4,29 @@ import { isAbort } from "../lib/base/errors.ts";
 import { run } from "./run.ts";
 
 test("a program gets its input, and its output is returned", async () => {
-  assert.equal(await run("/bin/cat", [], { input: "hello" }), "hello");
+  assert.equal(await run({ program: "/bin/cat" }, { input: "hello" }), "hello");
 });
 
-const failures: [string, string[], object, RegExp][] = [
-  ["a status other than 0", ["-c", "echo no such thing >&2; exit 3"], {}, /sh -c .*: no such thing$/],
-  ["a timeout", ["-c", "exec sleep 100"], { timeoutMs: 20 }, /timed out after 20 ms/],
+const failures: [string, string, object, RegExp][] = [
+  ["a status other than 0", "echo no such thing >&2; exit 3", {}, /sh -c .*: no such thing$/],
+  ["a timeout", "exec sleep 100", { timeoutMs: 20 }, /timed out after 20 ms/],
 ];
-for (const [rule, args, options, message] of failures) {
+for (const [rule, script, options, message] of failures) {
   test(`${rule} is an error that names it`, async () => {
-    await assert.rejects(run("/bin/sh", args, options), { name: "KubeletError", message });
+    await assert.rejects(run({ program: "/bin/sh", options: [["-c", script]] }, options), {
+      name: "KubeletError",
+      message,
+    });
   });
 }
 
 test("a program that does not exist is an error", async () => {
-  await assert.rejects(run("/no/such/program", []), { code: "CommandFailed" });
+  await assert.rejects(run({ program: "/no/such/program" }), { code: "CommandFailed" });
 });
 
 test("an abort kills the program", async () => {
   const abort = new AbortController();
-  const running = run("/bin/sh", ["-c", "exec sleep 100"], { signal: abort.signal });
+  const running = run({ program: "/bin/sh", options: [["-c", "exec sleep 100"]] }, { signal: abort.signal });
   abort.abort();
   await assert.rejects(running, isAbort);
 });

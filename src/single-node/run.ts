@@ -1,6 +1,6 @@
-import { spawn } from "node:child_process";
 import { basename } from "node:path";
 import { abortError, KubeletError } from "../lib/base/errors.ts";
+import { argumentsOf, type ProgramCall, startProgram } from "../lib/host/start-program.ts";
 
 export interface RunOptions {
   signal?: AbortSignal;
@@ -11,12 +11,12 @@ export interface RunOptions {
 }
 
 /** Runs a program to completion and resolves with its output; an exit status other than 0 is an error. */
-export function run(file: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
+export async function run(call: ProgramCall, options: RunOptions = {}): Promise<string> {
   const { signal, timeoutMs = 30_000 } = options;
-  const title = `${basename(file)} ${args.join(" ")}`;
+  const title = [basename(call.program), ...argumentsOf(call)].join(" ");
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(abortError(signal.reason));
-    const child = spawn(file, args, { env: options.env, stdio: ["pipe", "pipe", "pipe"] });
+    const child = startProgram(call, { env: options.env, stdio: "pipe" });
     const out: Buffer[] = [];
     const err: Buffer[] = [];
     let timedOut = false;

@@ -17,7 +17,7 @@ export async function startRuntime(
   const config = containerdToml({ systemdCgroup: driver === "systemd", pauseImage: pauseImageName });
   await machine.write("/etc/containerd/config.toml", config);
   await machine.sh("systemctl start containerd");
-  const busybox = busyboxImage({ busybox: findProgram("busybox")!, names: [busyboxName] });
+  const busybox = await busyboxImage({ busybox: findProgram("busybox")!, names: [busyboxName] });
   for (const image of [pauseImage(), busybox, ...images]) await importImage(machine, image);
 }
 

@@ -89,6 +89,27 @@ describeOnMachine("volumes of real NFS and iSCSI servers", () => {
     assert.equal(await mounts("nfs4"), "0");
   });
 
+  test("a server that is an option of mount is rejected, and mounts nothing", async () => {
+    const volume = { nfs: { server: "--options=bind,x-source", path: "/etc" } };
+    await place("hostile", volume);
+    await node.waitFor(async () =>
+      assert.match(await causeOf("hostile"), /nfs: invalid server .*must be a host name or an IP address/),
+    );
+    assert.equal(await node.machine.sh("grep -c '/volumes/kubernetes.io~nfs/' /proc/mounts || true"), "0\n");
+    await node.remove("hostile");
+    await gone("hostile");
+  });
+
+  test("the filesystem of a disk cannot be one that does not use the disk", async () => {
+    await place("procfs", { iscsi: { ...iscsi.iscsi, fsType: "proc" } });
+    await node.waitFor(async () =>
+      assert.match(await causeOf("procfs"), /failed to mount the volume as proc/),
+    );
+    await node.remove("procfs");
+    await gone("procfs");
+    await node.waitFor(async () => assert.deepEqual(await sessions(), []));
+  });
+
   test("an export that does not exist is named", async () => {
     await place("missing", nfs("/missing"));
     await node.waitFor(async () => assert.match(await causeOf("missing"), /127\.0\.0\.1:\/missing/));

@@ -124,7 +124,7 @@ describeOnMachine("the Debian package in a minimal Debian", () => {
 
   test("runs a static pod after one file is edited", async () => {
     // In place of a registry.
-    for (const image of nodeImages()) await importImage(machine, image);
+    for (const image of await nodeImages()) await importImage(machine, image);
     await machine.sh("echo 'maxPods: 20' >>/etc/kubernetes/kubelet.yaml");
     await machine.write(
       "/etc/kubernetes/manifests/web.yaml",
@@ -301,7 +301,7 @@ describeOnMachine("the Debian package in a minimal Debian", () => {
 });
 
 /** pause by the name that the configuration of Debian's containerd uses, and busybox. */
-function nodeImages(): OciImage[] {
-  const busybox = busyboxImage({ busybox: findProgram("busybox")!, names: [busyboxName] });
+async function nodeImages(): Promise<OciImage[]> {
+  const busybox = await busyboxImage({ busybox: findProgram("busybox")!, names: [busyboxName] });
   return [pauseImage({ names: ["registry.k8s.io/pause:3.6"] }), busybox];
 }

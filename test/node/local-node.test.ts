@@ -63,7 +63,7 @@ async function runPod(node: TestNode, cri: CriClient, name: string, hostPort = 0
 
 const natTable = async () => {
   const { run } = await import("../../src/single-node/run.ts");
-  return run("/usr/sbin/iptables-save", ["-t", "nat"]);
+  return run({ program: "/usr/sbin/iptables-save", options: [["-t", "nat"]] });
 };
 
 describeOnContainerd("a local node", (version) => {

@@ -16,6 +16,7 @@ export class FakeMount {
   async install(mode: MountMode): Promise<void> {
     await mkdir(this.#dir, { recursive: true });
     const script = `#!/bin/sh
+echo "$@" >>'${this.#dir}/calls'
 for target in "$@"; do :; done
 case "$(cat '${this.#dir}/mode')" in
   refused) echo "mount.nfs: Connection refused" >&2; exit 32 ;;
@@ -35,6 +36,12 @@ exec /bin/mount -t tmpfs fake "$target"
 
   set(mode: MountMode): Promise<void> {
     return writeFile(join(this.#dir, "mode"), mode);
+  }
+
+  /** The arguments of each call, in one line. */
+  calls(): string[] {
+    const file = join(this.#dir, "calls");
+    return existsSync(file) ? readFileSync(file, "utf8").split("\n").slice(0, -1) : [];
   }
 
   /** True once it was called and waits for release(). */

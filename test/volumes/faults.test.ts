@@ -100,6 +100,25 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     await end(pod);
   });
 
+  test("a pod whose NFS server is an option of mount gets an event, nothing is started, and the path of another is only a path", async () => {
+    await program.set("good");
+    const before = program.calls().length;
+    const server = "--options=bind,x-source";
+    const pod = await n.addPod("hostile", withVolume({ nfs: { server, path: "/etc" } }));
+    await n.hasEvent(
+      "hostile",
+      "FailedMount",
+      `MountVolume.SetUp failed for volume "data" : nfs: invalid server "${server}": must be a host name or an IP address`,
+    );
+    nothingMounted(dirOf(pod, "nfs"));
+    assert.equal(program.calls().length, before, program.calls().join("\n"));
+    const plain = await n.addPod("plain", withVolume({ nfs: { server: "s", path: "/-o bind,--all" } }));
+    await n.runs("plain");
+    assert.deepEqual(program.calls().slice(before), [`-t nfs -- s:/-o bind,--all ${dirOf(plain, "nfs")}`]);
+    await end(plain);
+    await end(pod);
+  });
+
   test("a mount command that hangs blocks its own pod only, and is killed when the pod is no longer desired", async () => {
     await program.set("hangs");
     const stuck = await n.addPod("stuck", nfs);

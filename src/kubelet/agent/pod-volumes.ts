@@ -6,7 +6,6 @@ import { whenAborted } from "../../lib/base/when-aborted.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
 import { hostMounts, makeMountsShared } from "../../lib/host/mounts.ts";
 import { projectQuotas } from "../../lib/host/project-quotas.ts";
-import { systemCommands } from "../../lib/host/system-commands.ts";
 import { matchesTerms, type NodeTerm } from "../../lib/model/node-selector.ts";
 import type { Pod } from "../../lib/model/pod.ts";
 import { amountsOf, wholeOf } from "../../lib/model/resources.ts";
@@ -25,7 +24,6 @@ import { DiskQuotas } from "../pods/volumes/empty-dir/disk-quotas.ts";
 import { ProjectReservations } from "../pods/volumes/empty-dir/project-reservations.ts";
 import { iscsiPlugin } from "../pods/volumes/iscsi/iscsi-plugin.ts";
 import { scsiDevices } from "../pods/volumes/iscsi/scsi-devices.ts";
-import { runProgram } from "../pods/volumes/local/format-and-mount.ts";
 import { nfsPlugin } from "../pods/volumes/nfs/nfs-plugin.ts";
 import { resolveClaim } from "../pods/volumes/persistent/resolve-volume.ts";
 import { kubeVolumeApi } from "../pods/volumes/persistent/volume-api.ts";
@@ -89,12 +87,11 @@ export function podVolumes(
   objects?.onChange((ref) => post({ kind: "volume-content-changed", ref }));
   bundles?.onChange(() => post({ kind: "volume-content-changed", ref: { kind: "ClusterTrustBundle" } }));
 
-  const plugins = ({ mounts, applyFsGroup, guard }: PluginParts) => {
+  const plugins = ({ mounts, commands, applyFsGroup, guard }: PluginParts) => {
     const ownership = {
       apply: (dir: string, { pod, fsGroup, fsGroupChangePolicy: policy, signal }: Ownership) =>
         applyFsGroup({ pod, dir, fsGroup, policy, readOnly: false, signal }),
     };
-    const commands = systemCommands(clock);
     if (api)
       csi = csiVolumes({
         rootDir,
@@ -129,7 +126,6 @@ export function podVolumes(
         devices: scsiDevices(),
         clock,
         mounts,
-        run: runProgram,
         secrets: api ? kubeSecrets(api) : noSecrets,
         ownership,
         logger,

@@ -1,4 +1,5 @@
 import { KubeletError } from "../base/errors.ts";
+import type { ProgramOption } from "./start-program.ts";
 import { type CommandResult, type Commands, exitText } from "./system-commands.ts";
 
 export type IpFamily = "IPv4" | "IPv6";
@@ -36,10 +37,19 @@ const exitResource = 4;
 
 /** Runs the iptables of PATH: it decides between the legacy and the nft variant. */
 export function systemIptables(family: IpFamily, commands: Commands): Iptables {
-  const run = (operation: string, table: IptablesTable, args: readonly string[], signal: AbortSignal) => {
+  const run = (
+    operation: `-${string}`,
+    table: IptablesTable,
+    args: readonly string[],
+    signal: AbortSignal,
+  ) => {
     const [chain = "", ...rest] = args;
-    const line = ["-w", `${lockSeconds}`, operation, chain, "-t", table, ...rest];
-    return commands.run(programs[family], line, { timeoutMs, signal });
+    const options: ProgramOption[] = [
+      ["-w", `${lockSeconds}`],
+      [operation, chain],
+      ["-t", table],
+    ];
+    return commands.run({ program: programs[family], options, verbatim: rest }, { timeoutMs, signal });
   };
   return {
     family,

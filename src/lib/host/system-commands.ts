@@ -1,18 +1,19 @@
-import { spawn } from "node:child_process";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { abortError } from "../base/errors.ts";
+import { type ProgramCall, startProgram } from "./start-program.ts";
 
 export interface CommandResult {
   /** Undefined if it was killed after the timeout. */
   readonly code: number | undefined;
   /** stdout and stderr, interleaved. */
   readonly output: string;
+  readonly stdout: string;
 }
 
 /** System commands, where system calls do not suffice. */
 export interface Commands {
   /** Rejects if the command cannot be started, or the signal is aborted. */
-  run(command: string, args: readonly string[], limits: CommandLimits): Promise<CommandResult>;
+  run(call: ProgramCall, limits: CommandLimits): Promise<CommandResult>;
 }
 
 export interface CommandLimits {
@@ -24,15 +25,19 @@ const maxOutput = 64 * 1024;
 
 export function systemCommands(clock: Clock = systemClock): Commands {
   return {
-    run: (command, args, { timeoutMs, signal }) =>
+    run: (call, { timeoutMs, signal }) =>
       new Promise((resolve, reject) => {
         if (signal.aborted) return reject(abortError(signal.reason));
-        const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+        const child = startProgram(call, { stdio: ["ignore", "pipe", "pipe"] });
         let output = "";
+        let stdout = "";
         const append = (chunk: Buffer) => {
           if (output.length < maxOutput) output += chunk.toString("utf8");
         };
-        child.stdout.on("data", append);
+        child.stdout.on("data", (chunk: Buffer) => {
+          if (output.length < maxOutput) stdout += chunk.toString("utf8");
+          append(chunk);
+        });
         child.stderr.on("data", append);
         // A process that waits for a dead server cannot be killed: its exit is not awaited.
         const abandon = (end: () => void) => {
@@ -42,7 +47,9 @@ export function systemCommands(clock: Clock = systemClock): Commands {
           child.unref();
           settle(end);
         };
-        const cancelTimer = clock.after(timeoutMs, () => abandon(() => resolve({ code: undefined, output })));
+        const cancelTimer = clock.after(timeoutMs, () =>
+          abandon(() => resolve({ code: undefined, output, stdout })),
+        );
         const onAbort = () => abandon(() => reject(abortError(signal.reason)));
         const settle = (end: () => void) => {
           cancelTimer();
@@ -51,12 +58,12 @@ export function systemCommands(clock: Clock = systemClock): Commands {
         };
         signal.addEventListener("abort", onAbort, { once: true });
         child.on("error", (error) => settle(() => reject(error)));
-        child.on("close", (code) => settle(() => resolve({ code: code ?? undefined, output })));
+        child.on("close", (code) => settle(() => resolve({ code: code ?? undefined, output, stdout })));
       }),
   };
 }
 
 /** The exit message of a command, as in Go. */
-export function exitText({ code }: CommandResult): string {
+export function exitText({ code }: Pick<CommandResult, "code">): string {
   return code === undefined ? "signal: killed" : `exit status ${code}`;
 }

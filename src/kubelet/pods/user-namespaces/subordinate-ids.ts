@@ -1,7 +1,6 @@
-import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { promisify } from "node:util";
 import { errnoOf, KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import { exitText, systemCommands } from "../../../lib/host/system-commands.ts";
 import type { IdRange } from "./id-ranges.ts";
 
 const user = "kubelet";
@@ -10,7 +9,7 @@ const user = "kubelet";
 export interface UserDatabase {
   hasUser(name: string): Promise<boolean>;
   /** The output of getsubids; undefined if there is no such program. */
-  getsubids(args: readonly string[]): Promise<string | undefined>;
+  getsubids(what: "uids" | "gids", user: string): Promise<string | undefined>;
 }
 
 /**
@@ -21,23 +20,16 @@ export interface UserDatabase {
 export async function podIdRange(idsPerPod: number, users: UserDatabase = systemUsers): Promise<IdRange> {
   const all = { first: idsPerPod, length: 2 ** 32 - idsPerPod };
   if (!(await users.hasUser(user))) return all;
-  const [uids, gids] = [
-    await getSubordinateIds(users, "uids", [user]),
-    await getSubordinateIds(users, "gids", ["-g", user]),
-  ];
+  const [uids, gids] = [await getSubordinateIds(users, "uids"), await getSubordinateIds(users, "gids")];
   if (uids === undefined || gids === undefined) return all;
   if (uids !== gids)
     throw new KubeletError("UserNamespaces", `mismatched subuids and subgids for user "${user}"`);
   return parseSubordinateIds(uids);
 }
 
-async function getSubordinateIds(
-  users: UserDatabase,
-  what: string,
-  args: string[],
-): Promise<string | undefined> {
+async function getSubordinateIds(users: UserDatabase, what: "uids" | "gids"): Promise<string | undefined> {
   try {
-    return await users.getsubids(args);
+    return await users.getsubids(what, user);
   } catch (error) {
     const message = `error retrieving additional ${what} for user "${user}": ${messageOf(error)}`;
     throw new KubeletError("UserNamespaces", message, { cause: error });
@@ -58,16 +50,18 @@ export function parseSubordinateIds(output: string): IdRange {
   return { first, length };
 }
 
-const run = promisify(execFile);
-
 const systemUsers: UserDatabase = {
   async hasUser(name) {
     const text = await readFile("/etc/passwd", "utf8").catch(() => "");
     return text.split("\n").some((line) => line.startsWith(`${name}:`));
   },
-  async getsubids(args) {
+  async getsubids(what, name) {
+    const call = { program: "getsubids", options: what === "gids" ? ["-g" as const] : [], operands: [name] };
     try {
-      return (await run("getsubids", [...args], { timeout: 10_000 })).stdout;
+      const limits = { timeoutMs: 10_000, signal: new AbortController().signal };
+      const result = await systemCommands().run(call, limits);
+      if (result.code === 0) return result.stdout;
+      throw new KubeletError("UserNamespaces", `${exitText(result)}: ${result.output.trim()}`);
     } catch (error) {
       if (errnoOf(error) === "ENOENT") return undefined;
       throw error;

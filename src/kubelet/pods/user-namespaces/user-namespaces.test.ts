@@ -15,7 +15,7 @@ const slot = 65_536;
 const noUser: UserDatabase = { hasUser: async () => false, getsubids: async () => assert.fail("called") };
 const withUser = (output: string | undefined, gids = output): UserDatabase => ({
   hasUser: async (name) => name === "kubelet",
-  getsubids: async ([first]) => (first === "-g" ? gids : output),
+  getsubids: async (what) => (what === "gids" ? gids : output),
 });
 
 describe("podIdRange", () => {

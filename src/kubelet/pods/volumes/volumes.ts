@@ -5,6 +5,7 @@ import type { Metrics } from "../../../lib/base/metrics.ts";
 import { HangGuard } from "../../../lib/host/hang-guard.ts";
 import { makeDirs } from "../../../lib/host/make-dirs.ts";
 import { hostMounts, type Mounts } from "../../../lib/host/mounts.ts";
+import { type Commands, systemCommands } from "../../../lib/host/system-commands.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import { type EmptyDirOptions, emptyDirPlugin } from "./empty-dir/empty-dir.ts";
@@ -52,6 +53,7 @@ export interface VolumesOptions
 /** Dependencies of the other volume plugins. */
 export interface PluginParts {
   readonly mounts: Mounts;
+  readonly commands: Commands;
   readonly applyFsGroup: (request: OwnershipRequest) => Promise<void>;
   /** For calls on filesystems that may hang. */
   readonly guard: Pick<HangGuard, "run">;
@@ -75,6 +77,7 @@ export interface Volumes {
 export function createVolumes(o: VolumesOptions): Volumes {
   const { rootDir, clock, logger, events, metrics, mounts = hostMounts } = o;
   const guard = new HangGuard(clock);
+  const commands = systemCommands(clock);
   const subPaths = new SubPaths({ rootDir, mounts });
   const setOwnership = (request: OwnershipRequest) => applyFsGroup(request, { clock, events, logger });
   const manager = new VolumeManager({
@@ -88,9 +91,9 @@ export function createVolumes(o: VolumesOptions): Volumes {
         quotas: o.diskQuotas,
       }),
       hostPathPlugin({ guard }),
-      localPlugin({ rootDir, mounts, events, applyFsGroup: setOwnership, guard }),
+      localPlugin({ rootDir, mounts, commands, events, applyFsGroup: setOwnership, guard }),
       imagePlugin(),
-      ...o.plugins({ mounts, applyFsGroup: setOwnership, guard }),
+      ...o.plugins({ mounts, commands, applyFsGroup: setOwnership, guard }),
     ],
     operations: new VolumeOperations({
       events,

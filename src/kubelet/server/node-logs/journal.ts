@@ -1,23 +1,24 @@
-import { spawn } from "node:child_process";
+import type { ProgramOption } from "../../../lib/host/start-program.ts";
+import { startProgram } from "../../../lib/host/start-program.ts";
 import type { LogTime } from "../logs/log-time.ts";
 import type { LogQueryOptions } from "./log-query.ts";
 
 /** Maximum number of units. */
 const maxListBytes = 8 * 1024 * 1024;
 
-/** The arguments of journalctl for a query. */
-export function journalArguments(services: readonly string[], options: LogQueryOptions): string[] {
+/** The options of journalctl for a query. */
+export function journalOptions(services: readonly string[], options: LogQueryOptions): ProgramOption[] {
   const { since, until, tailLines, pattern, boot } = options;
   return [
     "--utc",
     "--no-pager",
-    "--output=short-precise",
-    ...(since ? [`--since=${journalTime(since.time)}`] : []),
-    ...(until ? [`--until=${journalTime(until.time)}`] : []),
-    ...(tailLines !== undefined ? ["--pager-end", `--lines=${tailLines}`] : []),
-    ...services.map((service) => `--unit=${service}`),
-    ...(pattern !== undefined ? [`--grep=${pattern}`] : []),
-    ...(boot !== undefined ? ["--boot", `${boot}`] : []),
+    ["--output=", "short-precise"],
+    ...(since ? [["--since=", journalTime(since.time)] as const] : []),
+    ...(until ? [["--until=", journalTime(until.time)] as const] : []),
+    ...(tailLines !== undefined ? (["--pager-end", ["--lines=", `${tailLines}`]] as const) : []),
+    ...services.map((service) => ["--unit=", service] as const),
+    ...(pattern !== undefined ? [["--grep=", pattern] as const] : []),
+    ...(boot !== undefined ? [["--boot=", `${boot}`] as const] : []),
   ];
 }
 
@@ -40,7 +41,7 @@ export async function journalServices(
 ): Promise<Set<string>> {
   const parts: Buffer[] = [];
   let size = 0;
-  const ended = await runJournal(command, ["--field", "_SYSTEMD_UNIT"], signal, async (bytes) => {
+  const ended = await runJournal(command, [["--field", "_SYSTEMD_UNIT"]], signal, async (bytes) => {
     size += bytes.length;
     if (size <= maxListBytes) parts.push(bytes);
   });
@@ -52,12 +53,12 @@ export async function journalServices(
 /** Streams the output of the program, with back-pressure and including stderr. */
 export async function runJournal(
   command: string,
-  args: readonly string[],
+  options: readonly ProgramOption[],
   signal: AbortSignal,
   write: (bytes: Buffer) => Promise<void>,
 ): Promise<"ok" | "failed" | "missing"> {
   if (signal.aborted) return "failed";
-  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const child = startProgram({ program: command, options }, { stdio: ["ignore", "pipe", "pipe"] });
   const exit = new Promise<"ok" | "failed" | "missing">((resolve) => {
     child.once("error", () => resolve("missing"));
     child.once("close", (code) => resolve(code === 0 ? "ok" : "failed"));

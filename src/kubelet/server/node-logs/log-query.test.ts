@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { journalArguments } from "./journal.ts";
+import { argumentsOf } from "../../../lib/host/start-program.ts";
+import { journalOptions } from "./journal.ts";
 import { checkLogQuery, joinProblems, parseLogQuery } from "./log-query.ts";
 
 /** The arguments of journalctl, or the problems. */
@@ -10,7 +11,8 @@ function outcome(search: string): unknown {
   if ("problems" in query) return `400 ${joinProblems(query.problems)}`;
   const problems = checkLogQuery(query);
   if (problems.length > 0) return `406 ${joinProblems(problems)}`;
-  return query.files.length > 0 ? query.files : journalArguments(query.services, query.options);
+  if (query.files.length > 0) return query.files;
+  return argumentsOf({ program: "journalctl", options: journalOptions(query.services, query.options) });
 }
 
 const fixed = ["--utc", "--no-pager", "--output=short-precise"];
@@ -24,8 +26,8 @@ test("queries become arguments of journalctl, a file, or problems with their fie
     ["query=a&query=b@1.x:y_z-0", [...fixed, "--unit=a", "--unit=b@1.x:y_z-0"]],
     ["query=a&tailLines=5", [...fixed, "--pager-end", "--lines=5", "--unit=a"]],
     ["query=a&tailLines=0", [...fixed, "--pager-end", "--lines=0", "--unit=a"]],
-    ["query=a&boot=0", [...fixed, "--unit=a", "--boot", "0"]],
-    ["query=a&boot=-2", [...fixed, "--unit=a", "--boot", "-2"]],
+    ["query=a&boot=0", [...fixed, "--unit=a", "--boot=0"]],
+    ["query=a&boot=-2", [...fixed, "--unit=a", "--boot=-2"]],
     ["query=a&pattern=(%3Fi)err.*", [...fixed, "--unit=a", "--grep=(?i)err.*"]],
     [
       "query=a&sinceTime=2026-01-02T03:04:05Z&untilTime=2026-11-12T13:14:15%2B01:00",

@@ -1,7 +1,7 @@
 import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
 import { readAt } from "../../../lib/host/regular-file.ts";
 import { HttpError } from "../http-error.ts";
-import { journalArguments, journalServices, runJournal } from "./journal.ts";
+import { journalOptions, journalServices, runJournal } from "./journal.ts";
 import { isNotFound, openEntry } from "./log-dir.ts";
 import { hasOptions, type LogQuery } from "./log-query.ts";
 
@@ -37,8 +37,8 @@ export class ServiceLogs {
     const [native, others] = [true, false].map((is) => services.filter((one) => inJournal.has(one) === is));
     const print = (text: string) => write(Buffer.from(text));
     if (native!.length > 0) {
-      const args = journalArguments(native!, options);
-      const ended = await runJournal(this.#command, args, deadline, write);
+      const selected = journalOptions(native!, options);
+      const ended = await runJournal(this.#command, selected, deadline, write);
       if (ended === "missing" && !options.boot) await print("\nerror: journal output not available\n");
     }
     if (others!.length === 0) return;

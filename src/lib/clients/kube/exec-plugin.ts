@@ -1,8 +1,8 @@
-import { spawn } from "node:child_process";
 import type { Clock } from "../../base/clock.ts";
 import { errnoOf, KubeletError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { epochMs, type WallTime, wallTime } from "../../base/time.ts";
+import { startProgram } from "../../host/start-program.ts";
 import type { Authenticator, AuthOptions, Credentials } from "./auth.ts";
 import { orAbort } from "./deadline.ts";
 import type { ClusterAccess, ExecPlugin } from "./kubeconfig.ts";
@@ -118,10 +118,13 @@ export class ExecAuthenticator implements Authenticator {
   #spawn(interactive: boolean, info: string): Promise<string> {
     const { command, args, env, installHint } = this.#plugin;
     return new Promise((resolve, reject) => {
-      const child = spawn(command, [...args], {
-        env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: info },
-        stdio: [interactive ? "inherit" : "ignore", "pipe", "pipe"],
-      });
+      const child = startProgram(
+        { program: command, verbatim: args },
+        {
+          env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: info },
+          stdio: [interactive ? "inherit" : "ignore", "pipe", "pipe"],
+        },
+      );
       let output = "";
       let stderr = "";
       let tooMuch = false;

@@ -1,5 +1,5 @@
-import { spawn } from "node:child_process";
 import type { Clock } from "../../../../lib/base/clock.ts";
+import { startProgram } from "../../../../lib/host/start-program.ts";
 
 export interface PluginRun {
   readonly path: string;
@@ -17,7 +17,10 @@ const maxStderr = 2048;
 export function execPlugin(run: PluginRun): Promise<string> {
   return new Promise((resolve, reject) => {
     // In its own process group, so that its children can be killed with it.
-    const child = spawn(run.path, [...run.args], { env: run.env, stdio: "pipe", detached: true });
+    const child = startProgram(
+      { program: run.path, verbatim: run.args },
+      { env: run.env, stdio: "pipe", detached: true },
+    );
     let output = "";
     let stderr = "";
     const cancel = run.clock.after(run.timeoutMs, () =>

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { pathElement } from "../../../../lib/host/path-element.ts";
 
 export const csiPluginName = "kubernetes.io/csi";
 
@@ -15,7 +16,7 @@ export function inlineHandle(podUid: string, volumeName: string): string {
 
 /** The staging path of the volume. */
 export function globalMountDir(rootDir: string, driver: string, volumeHandle: string): string {
-  return join(rootDir, "plugins", csiPluginName, driver, sha256(volumeHandle), "globalmount");
+  return join(rootDir, "plugins", csiPluginName, pathElement(driver), sha256(volumeHandle), "globalmount");
 }
 
 export interface BlockPaths {
@@ -33,13 +34,13 @@ export interface BlockPaths {
 }
 
 export function blockPaths(rootDir: string, volumeName: string, podUid: string): BlockPaths {
-  const name = volumeName.replaceAll("/", "~");
+  const name = pathElement(volumeName);
   const base = join(rootDir, "plugins", csiPluginName, "volumeDevices");
-  const publishDir = join(base, "publish", volumeName);
+  const publishDir = join(base, "publish", name);
   const volume = join(base, name);
   const podRefs = join(volume, "users");
   return {
-    staging: join(base, "staging", volumeName),
+    staging: join(base, "staging", name),
     publishDir,
     publish: join(publishDir, podUid),
     volume,

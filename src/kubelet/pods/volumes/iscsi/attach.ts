@@ -42,7 +42,7 @@ export async function attachDisk(
       }
     }
     if (paths.size === 0) {
-      if (disk.InitiatorName) await iscsiadm.run("-m", "iface", "-I", disk.Iface, "-o", "delete");
+      if (disk.InitiatorName) await iscsiadm.deleteIface(disk.Iface);
       throw failure(`failed to get any path for iscsi disk, last err seen:\n${messageOf(last)}`, last);
     }
     if (paths.size === disk.Portals.length) break;
@@ -113,7 +113,9 @@ export async function detachDisk(
   }
   // Failures are ignored: the logout removes the disks, too.
   for (const map of maps)
-    await commands.run("multipath", ["-f", map], { timeoutMs: 60_000, signal }).catch(() => {});
+    await commands
+      .run({ program: "multipath", options: ["-f"], operands: [map] }, { timeoutMs: 60_000, signal })
+      .catch(() => {});
   for (const name of names) await devices.remove(name).catch(() => {});
   if (!isTargetBusy) await new Iscsiadm(commands, signal).logout(disk);
 }

@@ -3,6 +3,7 @@ import { basename, join } from "node:path";
 import { errnoOf } from "../../../../lib/base/errors.ts";
 import { listDir } from "../../../../lib/host/entries.ts";
 import { makeDirs } from "../../../../lib/host/make-dirs.ts";
+import { checkDisk } from "./check-disk.ts";
 import { diskFromDir, type IscsiDisk, pluginDir } from "./iscsi-disk.ts";
 
 const fileName = "iscsi.json";
@@ -18,7 +19,10 @@ export async function saveDisk(dir: string, disk: IscsiDisk): Promise<void> {
 export async function loadDisk(dir: string): Promise<IscsiDisk | undefined> {
   try {
     const disk = JSON.parse(await readFile(join(dir, fileName), "utf8")) as Partial<IscsiDisk>;
-    if (disk.Iqn && disk.Portals?.length) return disk as IscsiDisk;
+    if (disk.Iqn && disk.Portals?.length) {
+      checkDisk(disk as IscsiDisk);
+      return disk as IscsiDisk;
+    }
   } catch {
     // Corrupt, or of another version: the directory's name contains most of it.
   }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { KubeletError } from "../../../../lib/base/errors.ts";
+import { pathElement } from "../../../../lib/host/path-element.ts";
 import type { VolumeSpec } from "../volume-plugin.ts";
 
 export const iscsiPluginName = "kubernetes.io/iscsi";
@@ -53,7 +54,8 @@ export function diskOf(spec: VolumeSpec): IscsiDisk {
 /** `<root>/plugins/kubernetes.io/iscsi/iface-default/192.0.2.1:3260-iqn.2001-04.com.example:disk-lun-0` */
 export function diskDir(rootDir: string, disk: IscsiDisk, mode: "Filesystem" | "Block"): string {
   const base = pluginDir(rootDir, mode);
-  return join(base, `iface-${disk.Iface}`, `${disk.Portals[0]}-${disk.Iqn}-lun-${disk.Lun}`);
+  const name = `${disk.Portals[0]}-${disk.Iqn}-lun-${disk.Lun}`;
+  return join(base, pathElement(`iface-${disk.Iface}`), pathElement(name));
 }
 
 export function pluginDir(rootDir: string, mode: "Filesystem" | "Block"): string {

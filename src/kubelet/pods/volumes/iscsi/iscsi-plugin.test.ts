@@ -45,6 +45,7 @@ describe("an iscsi volume", () => {
   const setUp = (results: FakeCommands["results"] = {}, more: Partial<ScsiDevices> = {}) => {
     const login = { effect: () => hosts.set("192.0.2.1:3260", 7) };
     const commands = new FakeCommands({
+      blkid: { code: 2 },
       ...results,
       "iscsiadm -m iface -I default -o show": { output: shown },
       [`iscsiadm -m node -p 192.0.2.1:3260 -T ${iqn} -I default --login`]: login,
@@ -63,10 +64,6 @@ describe("an iscsi volume", () => {
       commands,
       devices,
       clock,
-      run: async (file, args) => {
-        log.push([file, ...args].join(" "));
-        return { code: file === "blkid" ? 2 : 0, stdout: "", stderr: "" };
-      },
       mounts: {
         mount: async (source, dir, fsType) => {
           mounted.add(dir);
@@ -111,10 +108,11 @@ describe("an iscsi volume", () => {
       "iscsiadm -m iface -I default -o show",
       `${discovery} -o new`,
       `${discovery} --discover`,
-      `${node} -I default -o update -n node.session.scan -v manual`,
+      `${node} -I default -o update -n node.session.scan --value=manual`,
       `${node} -I default --login`,
-      `${node} -o update -n node.startup -v manual`,
+      `${node} -o update -n node.startup --value=manual`,
     ]);
+    commands.lines.length = 0;
     const file = JSON.parse(await readFile(join(dir, "iscsi.json"), "utf8"));
     assert.deepEqual([file.Iqn, file.Lun, file.Portals], [iqn, "3", ["192.0.2.1:3260"]]);
     await plugin.device!.mountDevice(pod, spec, dir, undefined, never);
@@ -131,13 +129,10 @@ describe("an iscsi volume", () => {
       signal: never,
     };
     await plugin.setUp(request);
-    assert.deepEqual(log, [
-      "scan 7 3",
-      `blkid -p -s TYPE -s PTTYPE -o export ${device}`,
-      `mkfs.ext4 -F -m0 ${device}`,
-      `mount ext4 ${device}`,
-      `bind ${dir}`,
-      "group 99",
+    assert.deepEqual(log, ["scan 7 3", `mount ext4 ${device}`, `bind ${dir}`, "group 99"]);
+    assert.deepEqual(commands.lines, [
+      `blkid -p -s TYPE -s PTTYPE -o export -- ${device}`,
+      `mkfs.ext4 -F -m 0 -- ${device}`,
     ]);
     const found = await plugin.reconstruct?.(request);
     assert.equal(found && plugin.device!.deviceDir(found), dir);
@@ -177,21 +172,21 @@ describe("an iscsi volume", () => {
       .filter((line) => line.includes("node.session.auth"))
       .map((line) => line.split(" -n ")[1]);
     assert.deepEqual(set, [
-      "node.session.auth.authmethod -v CHAP",
-      "node.session.auth.username -v me",
-      "node.session.auth.password -v pw",
+      "node.session.auth.authmethod --value=CHAP",
+      "node.session.auth.username --value=me",
+      "node.session.auth.password --value=pw",
     ]);
   });
 
   it("uses a clone of the configured interface if it has an initiator name", async () => {
     const { plugin, commands } = setUp();
     hosts.set("192.0.2.1:3260", 7);
-    await plugin.device!.waitForAttach(pod, volume({ initiatorName: "iqn.me" }), never);
+    await plugin.device!.waitForAttach(pod, volume({ initiatorName: "iqn.2026-01.com.example:me" }), never);
     const iface = "iscsiadm -m iface -I 192.0.2.1:3260:pv -o";
     assert.deepEqual(commands.lines.slice(2), [
       `${iface} new`,
-      `${iface} update -n iface.initiatorname -v iqn.me`,
-      `${iface} update -n iface.transport_name -v tcp`,
+      `${iface} update -n iface.initiatorname --value=iqn.2026-01.com.example:me`,
+      `${iface} update -n iface.transport_name --value=tcp`,
     ]);
   });
 
@@ -206,6 +201,72 @@ describe("an iscsi volume", () => {
       message:
         "failed to get any path for iscsi disk, last err seen:\niscsi: failed to sendtargets to portal 192.0.2.1:3260 output: timed out, err exit status 8",
     });
+  });
+
+  const target = { targetPortal: "192.0.2.1", iqn, lun: 1 };
+  const rejected: [string, object, string][] = [
+    ["a portal that is an option", { targetPortal: "--login" }, 'invalid portal "--login:3260"'],
+    ["a portal with a path", { targetPortal: "a/../b:1" }, 'invalid portal "a/../b:1"'],
+    ["a portal without a port number", { targetPortal: "a:b" }, 'invalid portal "a:b"'],
+    ["a port that is too large", { targetPortal: "a:65536" }, 'invalid portal "a:65536"'],
+    ["another portal that is none", { portals: ["[x]:1"] }, 'invalid portal "[x]:1"'],
+    [
+      "a target name that leaves its folder",
+      { iqn: "iqn.2001-04.a:/../../x" },
+      'invalid iqn "iqn.2001-04.a:/../../x"',
+    ],
+    ["a target name with a prefix", { iqn: `-x${iqn}` }, `invalid iqn "-x${iqn}"`],
+    ["a target name that is a pattern", { iqn: `${iqn}*` }, `invalid iqn "${iqn}*"`],
+    ["a target name with a second line", { iqn: `${iqn}\nx` }, `invalid iqn ${JSON.stringify(`${iqn}\nx`)}`],
+    ["an eui name that is too short", { iqn: "eui.0123" }, 'invalid iqn "eui.0123"'],
+    ["a LUN below 0", { lun: -1 }, 'invalid lun "-1"'],
+    ["a LUN above 255", { lun: 256 }, 'invalid lun "256"'],
+    ["a LUN that is a path", { lun: "1/../2" }, 'invalid lun "1/../2"'],
+    ["an interface that is a path", { iscsiInterface: "../x" }, 'invalid iscsiInterface "../x"'],
+    ["an interface that is an option", { iscsiInterface: "-x" }, 'invalid iscsiInterface "-x"'],
+    ["an initiator without a format", { initiatorName: "me" }, 'invalid initiatorName "me"'],
+  ];
+  for (const [what, more, message] of rejected)
+    it(`is rejected with ${what}, and nothing is started or created`, async () => {
+      const { plugin, commands } = setUp();
+      const spec = volume({ ...target, ...more });
+      const dir = plugin.device!.deviceDir(spec);
+      await assert.rejects(plugin.device!.waitForAttach(pod, spec, never), (error: Error) =>
+        error.message.startsWith(`iscsi: ${message}: must be `),
+      );
+      await assert.rejects(plugin.device!.mountDevice(pod, spec, dir, undefined, never));
+      assert.deepEqual([commands.calls, log, existsSync(join(root, "plugins"))], [[], [], false]);
+      assert.match(dir.slice(`${root}/plugins/kubernetes.io/iscsi/`.length), /^iface-[^/]*\/[^/]*$/);
+    });
+
+  for (const more of [
+    { targetPortal: "[fd00::1]:3260" },
+    { targetPortal: "portal.example.com:860" },
+    { iqn: "eui.02004567A425678D" },
+    { iqn: "naa.0123456789abcdef0123456789abcdef" },
+    { iqn: "iqn.2003-01.org.linux-iscsi.host.x8664:sn.Ab_1:lun~0" },
+    { iscsiInterface: "cxgb4i.00:07:43:28:b2:58.ipv4.0" },
+    { initiatorName: "iqn.1993-08.org.debian:01:b2" },
+    { lun: 255 },
+  ])
+    it(`is accepted with ${JSON.stringify(more)}`, async () => {
+      const results = { "iscsiadm -m iface": { output: shown } };
+      const { plugin } = setUp(results, { portalHosts: async () => ({ get: () => 7 }) as never });
+      const spec = volume({ ...target, ...more });
+      await plugin.device!.waitForAttach(pod, spec, never);
+      assert.equal(existsSync(join(plugin.device!.deviceDir(spec), "iscsi.json")), true);
+    });
+
+  it("is not mounted as a filesystem that does not use its disk", async () => {
+    hosts.set("192.0.2.1:3260", 7);
+    const { plugin, commands } = setUp();
+    const spec = volume({ fsType: "proc" });
+    await assert.rejects(
+      plugin.device!.mountDevice(pod, spec, plugin.device!.deviceDir(spec), undefined, never),
+      /^KubeletError: failed to mount the volume as proc, disk .* is not formatted with it$/,
+    );
+    assert.equal(commands.calls.at(-1)?.[0], "blkid");
+    assert.equal(mounted.size, 0);
   });
 
   it("waits 30 s for the disk", async () => {

@@ -5,7 +5,7 @@ import type { Logger } from "../../../../lib/base/logger.ts";
 import { makeDirs } from "../../../../lib/host/make-dirs.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
-import { formatAndMount, type RunProgram } from "../local/format-and-mount.ts";
+import { formatAndMount } from "../tools/format-and-mount.ts";
 import { rejectWhileMounted } from "../tools/mount-references.ts";
 import type {
   BlockVolumeMapper,
@@ -16,6 +16,7 @@ import type {
   VolumeSpec,
 } from "../volume-plugin.ts";
 import { type AttachDeps, attachDisk, detachDisk } from "./attach.ts";
+import { checkDisk } from "./check-disk.ts";
 import { diskDirs, disksInUse, loadDisk, removeDiskDir, saveDisk } from "./disk-file.ts";
 import {
   diskDir,
@@ -33,7 +34,6 @@ import { KeyedMutex } from "./keyed-mutex.ts";
 export interface IscsiOptions extends AttachDeps {
   readonly rootDir: string;
   readonly mounts: Pick<Mounts, "mount" | "bind" | "unmount" | "isMountPoint" | "list">;
-  readonly run: RunProgram;
   readonly secrets: {
     get(
       ref: { namespace: string; name: string },
@@ -51,7 +51,7 @@ export interface IscsiOptions extends AttachDeps {
 
 /** Disks of iSCSI targets, attached with iscsiadm. */
 export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
-  const { rootDir, mounts, run, secrets, ownership, logger } = options;
+  const { rootDir, mounts, secrets, ownership, logger } = options;
   /** Serializes logins and logouts per target. */
   const mutex = new KeyedMutex();
   /** The device of each attached disk, by its directory. */
@@ -60,6 +60,7 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
 
   const attach = async (pod: Pod, spec: VolumeSpec, signal: AbortSignal): Promise<string> => {
     const disk = diskOf(spec);
+    checkDisk(disk);
     const dir = diskDir(rootDir, disk, modeOf(spec));
     const chap = await chapOf(secrets, pod, spec, signal);
     return mutex.run(disk.Iqn, async () => {
@@ -96,12 +97,12 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
     async mountDevice(pod, spec, dir, _fsGroup, signal) {
       if (await mounts.isMountPoint(dir)) return;
       const disk = devices.get(dir) ?? (await attach(pod, spec, signal));
-      const fsType = iscsiSourceOf(spec)?.fsType || "ext4";
+      const fsType = iscsiSourceOf(spec)?.fsType;
       const mountOptions: string[] = [
         ...(spec.persistent?.spec.mountOptions ?? []),
         ...(spec.readOnly ? ["ro"] : []),
       ];
-      await formatAndMount({ run, mounts }, disk, dir, fsType, mountOptions, signal);
+      await formatAndMount(options, disk, dir, fsType, mountOptions, signal);
     },
     async unmountDevice(dir, signal) {
       if (!(await exists(dir))) return;

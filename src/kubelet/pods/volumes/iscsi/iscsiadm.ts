@@ -1,5 +1,7 @@
 import { KubeletError } from "../../../../lib/base/errors.ts";
+import type { ProgramOption } from "../../../../lib/host/start-program.ts";
 import { type CommandResult, type Commands, exitText } from "../../../../lib/host/system-commands.ts";
+import { chapValue } from "./check-disk.ts";
 import type { IscsiDisk } from "./iscsi-disk.ts";
 
 const timeoutMs = 120_000;
@@ -25,13 +27,21 @@ export class Iscsiadm {
     this.#signal = signal;
   }
 
-  run(...args: string[]): Promise<CommandResult> {
-    return this.#commands.run("iscsiadm", args, { timeoutMs, signal: this.#signal });
+  #run(...options: ProgramOption[]): Promise<CommandResult> {
+    return this.#commands.run({ program: "iscsiadm", options }, { timeoutMs, signal: this.#signal });
+  }
+
+  #iface(name: string, operation: string): Promise<CommandResult> {
+    return this.#run(["-m", "iface"], ["-I", name], ["-o", operation]);
+  }
+
+  async deleteIface(name: string): Promise<void> {
+    await this.#iface(name, "delete");
   }
 
   /** The transport of the interface: "tcp", or the name of a driver. */
   async transportOf(iface: string): Promise<string> {
-    const shown = await this.run("-m", "iface", "-I", iface, "-o", "show");
+    const shown = await this.#iface(iface, "show");
     if (shown.code !== 0) throw failure(`iscsi: could not read iface ${iface} error: ${shown.output}`);
     const transport = /^iface\.transport_name = (.*)$/m.exec(shown.output)?.[1];
     if (transport === undefined) throw failure(`could not parse iface file for ${iface}`);
@@ -41,85 +51,95 @@ export class Iscsiadm {
   /** Clones the configured interface for the volume, with the volume's initiator name. */
   async cloneIface({ InitIface: from, Iface: to, InitiatorName: name }: IscsiDisk): Promise<void> {
     if (from === to) throw failure(`iscsi: cannot clone iface with same name: ${from}`);
-    const shown = await this.run("-m", "iface", "-I", from, "-o", "show");
+    const shown = await this.#iface(from, "show");
     if (shown.code !== 0)
       throw failure(`iscsi: failed to show iface records: ${shown.output} (${exitText(shown)})`);
     const settings = [...ifaceSettings(shown.output), ["iface.initiatorname", name] as const];
-    const created = await this.run("-m", "iface", "-I", to, "-o", "new");
+    const created = await this.#iface(to, "new");
     if (created.code !== 0 && created.code !== sessionExists)
       throw failure(`iscsi: failed to create new iface: ${created.output} (${exitText(created)})`);
     for (const [key, value] of new Map([...settings].sort(([a], [b]) => (a < b ? -1 : 1)))) {
-      const done = await this.run("-m", "iface", "-I", to, "-o", "update", "-n", key, "-v", value);
+      const done = await this.#run(
+        ["-m", "iface"],
+        ["-I", to],
+        ["-o", "update"],
+        ["-n", key],
+        ["--value=", value],
+      );
       if (done.code === 0) continue;
-      await this.run("-m", "iface", "-I", to, "-o", "delete");
+      await this.#iface(to, "delete");
       const details = `${done.output} (${exitText(done)}). iface(${from}) will be used`;
       throw failure(`iscsi: failed to update iface records: ${details}`);
     }
   }
 
   async login({ Iqn, Iface }: IscsiDisk, portal: string, chap: Chap): Promise<void> {
-    const discovery = ["-m", "discoverydb", "-t", "sendtargets", "-p", portal, "-I", Iface];
-    const node = ["-m", "node", "-p", portal, "-T", Iqn, "-I", Iface];
-    await this.run(...discovery, "-o", "new");
+    const discovery: ProgramOption[] = [
+      ["-m", "discoverydb"],
+      ["-t", "sendtargets"],
+      ["-p", portal],
+      ["-I", Iface],
+    ];
+    const target: ProgramOption[] = [
+      ["-m", "node"],
+      ["-p", portal],
+      ["-T", Iqn],
+    ];
+    const node: ProgramOption[] = [...target, ["-I", Iface]];
+    await this.#run(...discovery, ["-o", "new"]);
     if (chap.discovery) await this.#setChap(discovery, "discovery.sendtargets.auth", chap, "discoverydb");
-    const found = await this.run(...discovery, "--discover");
+    const found = await this.#run(...discovery, "--discover");
     if (found.code !== 0) {
-      await this.run(...discovery, "-o", "delete");
+      await this.#run(...discovery, ["-o", "delete"]);
       throw failure(
         `iscsi: failed to sendtargets to portal ${portal} output: ${found.output}, err ${exitText(found)}`,
       );
     }
     // Otherwise the kernel would scan all LUNs of the target, including those of other nodes.
-    await this.run(...node, "-o", "update", "-n", "node.session.scan", "-v", "manual");
+    await this.#update(node, "node.session.scan", "manual");
     if (chap.session) await this.#setChap(node, "node.session.auth", chap, "node session");
-    const done = await this.run(...node, "--login");
+    const done = await this.#run(...node, "--login");
     if (done.code !== 0) {
-      await this.run("-m", "node", "-p", portal, "-I", Iface, "-T", Iqn, "-o", "delete");
+      await this.#run(...node, ["-o", "delete"]);
       throw failure(`iscsi: failed to attach disk: Error: ${done.output} (${exitText(done)})`);
     }
     // A reboot must not wait for the login.
-    await this.run(
-      "-m",
-      "node",
-      "-p",
-      portal,
-      "-T",
-      Iqn,
-      "-o",
-      "update",
-      "-n",
-      "node.startup",
-      "-v",
-      "manual",
-    );
+    await this.#update(target, "node.startup", "manual");
+  }
+
+  #update(what: readonly ProgramOption[], key: string, value: string): Promise<CommandResult> {
+    return this.#run(...what, ["-o", "update"], ["-n", key], ["--value=", value]);
   }
 
   async logout({ Portals, Iqn, Iface, InitiatorName, VolName }: IscsiDisk): Promise<void> {
     for (const portal of new Set(Portals)) {
-      const node = ["-m", "node", "-p", portal, "-T", Iqn];
-      await this.#done([...node, "--logout", "-I", Iface]);
-      await this.#done([...node, "-o", "delete", "-I", Iface]);
+      const node: ProgramOption[] = [
+        ["-m", "node"],
+        ["-p", portal],
+        ["-T", Iqn],
+      ];
+      await this.#done(this.#run(...node, "--logout", ["-I", Iface]));
+      await this.#done(this.#run(...node, ["-o", "delete"], ["-I", Iface]));
     }
-    if (InitiatorName && Iface === `${Portals[0]}:${VolName}`)
-      await this.#done(["-m", "iface", "-I", Iface, "-o", "delete"]);
+    if (InitiatorName && Iface === `${Portals[0]}:${VolName}`) await this.#done(this.#iface(Iface, "delete"));
   }
 
-  async #done(args: string[]): Promise<void> {
-    const result = await this.run(...args);
+  async #done(running: Promise<CommandResult>): Promise<void> {
+    const result = await running;
     if (result.code === 0 || nothingToDo.includes(result.code ?? 0)) return;
     throw failure(`failed to finish detachISCSIDisk, err: ${exitText(result)}: ${result.output}`);
   }
 
-  async #setChap(what: readonly string[], prefix: string, chap: Chap, name: string): Promise<void> {
+  async #setChap(what: readonly ProgramOption[], prefix: string, chap: Chap, name: string): Promise<void> {
     const set = async (key: string, value: string) => {
-      const done = await this.run(...what, "-o", "update", "-n", key, "-v", value);
+      const done = await this.#update(what, key, value);
       if (done.code !== 0)
         throw failure(`iscsi: failed to update ${name} key "${key}" error: ${done.output}`);
     };
     await set(`${prefix}.authmethod`, "CHAP");
     for (const key of keys.map((name) => `${prefix}.${name}`)) {
       const value = chap.values[key];
-      if (value) await set(key, value);
+      if (value) await set(key, chapValue(key, value));
     }
   }
 }

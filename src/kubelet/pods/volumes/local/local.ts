@@ -5,18 +5,20 @@ import type { HangGuard } from "../../../../lib/host/hang-guard.ts";
 import { makeDirs } from "../../../../lib/host/make-dirs.ts";
 import { mountReferences } from "../../../../lib/host/mount-table.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
+import { pathElement } from "../../../../lib/host/path-element.ts";
 import { removeEntry } from "../../../../lib/host/remove-tree.ts";
+import type { Commands } from "../../../../lib/host/system-commands.ts";
 import type { PodEvents } from "../../../../lib/model/pod-events.ts";
 import type { OwnershipRequest } from "../mounts/ownership.ts";
+import { formatAndMount } from "../tools/format-and-mount.ts";
 import type { DeviceMounter, SetUpRequest, VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
-import { formatAndMount, type RunProgram, runProgram } from "./format-and-mount.ts";
 
 export interface LocalVolumeOptions {
   readonly rootDir: string;
   readonly mounts: Pick<Mounts, "mount" | "bind" | "unmount" | "at" | "list">;
   readonly events: PodEvents;
   readonly applyFsGroup: (request: OwnershipRequest) => Promise<void>;
-  readonly run?: RunProgram;
+  readonly commands: Commands;
   /** The path may be on a filesystem that hangs. */
   readonly guard: Pick<HangGuard, "run">;
 }
@@ -42,8 +44,7 @@ export function localPlugin(o: LocalVolumeOptions): VolumePlugin {
     async setUp(request) {
       const { dir, spec } = request;
       const { path } = sourceOf(spec)!;
-      if (path.split("/").includes(".."))
-        throw new KubeletError("Volume", `invalid path: ${path} must not contain '..'`);
+      checkPath(path);
       if (await o.mounts.at(dir)) return;
       const source =
         (await o.guard.run(path, () => kindOf(path))) === "directory" ? path : device.deviceDir(spec);
@@ -70,10 +71,13 @@ export function localPlugin(o: LocalVolumeOptions): VolumePlugin {
 
     block: {
       async map(_pod, spec) {
-        return sourceOf(spec)!.path;
+        const { path } = sourceOf(spec)!;
+        checkPath(path);
+        return path;
       },
       async unmap() {},
-      globalMapDir: (name) => join(o.rootDir, "plugins", "kubernetes.io", pluginName, "volumeDevices", name),
+      globalMapDir: (name) =>
+        join(o.rootDir, "plugins", "kubernetes.io", pluginName, "volumeDevices", pathElement(name)),
     },
 
     async reconstruct({ dir }) {
@@ -140,20 +144,20 @@ function localDevice(o: LocalVolumeOptions, devicesDir: string): DeviceMounter {
         spec: specOf(name, ""),
       }));
     },
-    deviceDir: (spec) => join(devicesDir, spec.name),
+    deviceDir: (spec) => join(devicesDir, pathElement(spec.name)),
     async mountDevice(_pod, spec, dir, _fsGroup, signal) {
-      const { path, fsType = "ext4" } = sourceOf(spec)!;
+      const { path, fsType } = sourceOf(spec)!;
+      checkPath(path);
       if ((await o.guard.run(path, () => kindOf(path))) === "directory" || (await o.mounts.at(dir))) return;
       await makeDirs(dir, 0o750);
       const options = [...(spec.readOnly ? ["ro"] : []), ...(spec.persistent?.spec.mountOptions ?? [])];
-      const tools = { run: o.run ?? runProgram, mounts: o.mounts };
       try {
-        await formatAndMount(tools, path, dir, fsType, options, signal);
+        await formatAndMount(o, path, dir, fsType, options, signal);
       } catch (error) {
         await removeEntry(dir);
         throw new KubeletError(
           "Volume",
-          `local: failed to mount device ${path} at ${dir} (fstype: ${fsType}), error ${(error as Error).message}`,
+          `local: failed to mount device ${path} at ${dir} (fstype: ${fsType ?? ""}), error ${(error as Error).message}`,
           { cause: error },
         );
       }
@@ -163,6 +167,13 @@ function localDevice(o: LocalVolumeOptions, devicesDir: string): DeviceMounter {
       await removeEntry(dir);
     },
   };
+}
+
+function checkPath(path: string): void {
+  if (path.split("/").includes(".."))
+    throw new KubeletError("Volume", `invalid path: ${path} must not contain '..'`);
+  if (!path.startsWith("/"))
+    throw new KubeletError("Volume", `invalid path: ${path} must be an absolute path`);
 }
 
 async function kindOf(path: string): Promise<"directory" | "device"> {

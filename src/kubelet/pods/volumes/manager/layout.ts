@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { pathElement } from "../../../../lib/host/path-element.ts";
 import type { PodUid } from "../../../../lib/model/pod.ts";
 
 export type VolumeMode = "Filesystem" | "Block";
@@ -27,5 +28,5 @@ export function volumeDir(
   plugin: string,
   name: string,
 ): string {
-  return join(podDirOf(rootDir, uid), modeDirs[volumeMode], escapePlugin(plugin), name);
+  return join(podDirOf(rootDir, uid), modeDirs[volumeMode], escapePlugin(plugin), pathElement(name));
 }

@@ -45,9 +45,9 @@ describe("an nfs volume", () => {
   afterEach(() => rm(root, { recursive: true, force: true }));
 
   const cases: [string, VolumeSpec, string][] = [
-    ["with a server and a path", inline({ server: "s", path: "/exports" }), "mount -t nfs s:/exports DIR"],
-    ["with an IPv6 address", inline({ server: "fd00::1", path: "/e" }), "mount -t nfs [fd00::1]:/e DIR"],
-    ["that is read-only", inline({ server: "s", path: "/e" }, true), "mount -t nfs -o ro s:/e DIR"],
+    ["with a server and a path", inline({ server: "s", path: "/exports" }), "mount -t nfs -- s:/exports DIR"],
+    ["with an IPv6 address", inline({ server: "fd00::1", path: "/e" }), "mount -t nfs -- [fd00::1]:/e DIR"],
+    ["that is read-only", inline({ server: "s", path: "/e" }, true), "mount -t nfs -o ro -- s:/e DIR"],
     [
       "of a PersistentVolume with options",
       {
@@ -60,7 +60,7 @@ describe("an nfs volume", () => {
           mode: "Filesystem",
         },
       },
-      "mount -t nfs -o hard,nfsvers=4.1,ro s:/e DIR",
+      "mount -t nfs -o hard,nfsvers=4.1,ro -- s:/e DIR",
     ],
   ];
   for (const [what, spec, line] of cases)
@@ -68,6 +68,69 @@ describe("an nfs volume", () => {
       const commands = new FakeCommands();
       await plugin(commands).setUp(setUp(spec));
       assert.deepEqual(commands.lines, [line.replace("DIR", dir)]);
+    });
+
+  for (const server of ["nfs.example.com.", "NFS_1", "192.0.2.1", "[fd00::1]", "fe80::1%eth0", "xn--nfs-9la"])
+    it(`of the server ${server} is mounted`, async () => {
+      const commands = new FakeCommands();
+      await plugin(commands).setUp(setUp(inline({ server, path: "/e x=1,--y/.." })));
+      const host = server.includes(":") ? `[${server.replace(/[[\]]/g, "")}]` : server;
+      assert.deepEqual(commands.calls, [["mount", "-t", "nfs", "--", `${host}:/e x=1,--y/..`, dir]]);
+    });
+
+  const notServers = [
+    ...[
+      "",
+      "-v",
+      "--all",
+      "--options=bind",
+      "s,ro",
+      "a b",
+      "a/b",
+      "a:/b",
+      "a\nb",
+      "a\0b",
+      "..",
+      ".a",
+      "a..b",
+      "a-",
+    ],
+    ...[
+      "LABEL=x",
+      "UUID=1",
+      "/dev/sda",
+      "[s]",
+      "[fd00::1",
+      "fd00::1]",
+      "[fd00::1]x",
+      "fe80::1%-x y",
+      "fe80::1%a,b",
+    ],
+    ...["s:2049", "sérver", "\u2010\u2010all", "a".repeat(64), `${"a.".repeat(130)}a`, "1.2.3.4,5.6.7.8"],
+  ];
+  const notPaths: [string, string][] = [
+    ["", "an absolute path"],
+    ["e", "an absolute path"],
+    ["--bind", "an absolute path"],
+    ["/e\n/f", "not contain control characters"],
+    ["/e\0", "not contain control characters"],
+  ];
+  for (const [server, path, message] of [
+    ...notServers.map((server) => [
+      server,
+      "/e",
+      `nfs: invalid server ${JSON.stringify(server)}: must be a host name or an IP address`,
+    ]),
+    ...notPaths.map(([path, why]) => [
+      "s",
+      path,
+      `nfs: invalid path ${JSON.stringify(path)}: must ${why.startsWith("not") ? why : `be ${why}`}`,
+    ]),
+  ] as [string, string, string][])
+    it(`of ${JSON.stringify(server)} and ${JSON.stringify(path)} is rejected, and nothing is started`, async () => {
+      const commands = new FakeCommands();
+      await assert.rejects(plugin(commands).setUp(setUp(inline({ server, path }))), { message });
+      assert.deepEqual([commands.calls, existsSync(dir)], [[], false]);
     });
 
   it("is not mounted again if it is mounted", async () => {
@@ -92,6 +155,6 @@ describe("an nfs volume", () => {
       umount: { code: undefined },
     });
     await plugin(commands).tearDown({ podUid: pod.metadata.uid, dir }, new AbortController().signal);
-    assert.deepEqual(commands.lines, [`umount ${dir}`, `umount -f ${dir}`]);
+    assert.deepEqual(commands.lines, [`umount -- ${dir}`, `umount -f -- ${dir}`]);
   });
 });

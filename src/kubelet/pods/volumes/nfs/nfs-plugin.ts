@@ -1,10 +1,10 @@
 import { rmdir } from "node:fs/promises";
-import { isIPv6 } from "node:net";
-import { errnoOf, messageOf } from "../../../../lib/base/errors.ts";
+import { errnoOf, KubeletError, messageOf } from "../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import { makeDirs } from "../../../../lib/host/make-dirs.ts";
 import type { Commands } from "../../../../lib/host/system-commands.ts";
 import { joinOptions, mountByCommand, unmountByCommand } from "../tools/mount-command.ts";
+import { isHost, isIPv6Address } from "../tools/network-names.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 
 const nfsPluginName = "kubernetes.io/nfs";
@@ -35,12 +35,11 @@ export function nfsPlugin({ commands, mounts, logger }: NfsOptions): VolumePlugi
       const source = exportOf(spec);
       if (!source) throw new Error("Spec does not reference a NFS volume type");
       if (await mounts.isMountPoint(dir)) return;
+      const device = deviceOf(source);
       await makeDirs(dir, 0o750);
       const options = joinOptions(spec.persistent?.spec.mountOptions ?? [], spec.readOnly ? ["ro"] : []);
-      const server = isIPv6(source.server) ? `[${source.server}]` : source.server;
       try {
-        const request = { source: `${server}:${source.path}`, target: dir, fsType: "nfs", options };
-        await mountByCommand(commands, request, signal);
+        await mountByCommand(commands, { source: device, target: dir, fsType: "nfs", options }, signal);
       } catch (error) {
         await unmount(dir, signal).then(
           () => rmdir(dir).catch(() => {}),
@@ -57,6 +56,24 @@ export function nfsPlugin({ commands, mounts, logger }: NfsOptions): VolumePlugi
       });
     },
   };
+}
+
+/** `<server>:<path>`, as mount(8) expects it. Neither part can be anything else to mount(8) or its helper. */
+function deviceOf({ server, path }: Export): string {
+  const host = /^\[(.*)\]$/.exec(server)?.[1];
+  if (host === undefined ? !isHost(server) : !isIPv6Address(host))
+    throw new KubeletError(
+      "Nfs",
+      `nfs: invalid server ${JSON.stringify(server)}: must be a host name or an IP address`,
+    );
+  if (!path.startsWith("/"))
+    throw new KubeletError("Nfs", `nfs: invalid path ${JSON.stringify(path)}: must be an absolute path`);
+  if (/\p{Cc}/u.test(path))
+    throw new KubeletError(
+      "Nfs",
+      `nfs: invalid path ${JSON.stringify(path)}: must not contain control characters`,
+    );
+  return `${isIPv6Address(server) ? `[${server}]` : server}:${path}`;
 }
 
 function exportOf({ volume, persistent }: VolumeSpec): Export | undefined {

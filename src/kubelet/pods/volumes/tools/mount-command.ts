@@ -1,4 +1,5 @@
 import { KubeletError } from "../../../../lib/base/errors.ts";
+import type { ProgramCall, ProgramOption } from "../../../../lib/host/start-program.ts";
 import { type CommandLimits, type Commands, exitText } from "../../../../lib/host/system-commands.ts";
 
 /** Mount helpers of filesystems may wait this long for a server. */
@@ -6,27 +7,31 @@ const mountTimeoutMs = 150_000;
 const unmountTimeoutMs = 60_000;
 
 export interface MountRequest {
+  /** `<server>:<path>`; mount(8) would also accept tags of disks (`LABEL=…`) and names in fstab. */
   readonly source: string;
   readonly target: string;
   readonly fsType: string;
   readonly options: readonly string[];
 }
 
-function mountArguments({ source, target, fsType, options }: MountRequest): string[] {
-  const type = fsType ? ["-t", fsType] : [];
-  return [...type, ...(options.length > 0 ? ["-o", options.join(",")] : []), source, target];
-}
-
 /** mount(8), for filesystems that need a mount helper. */
 export async function mountByCommand(
   commands: Commands,
-  request: MountRequest,
+  { source, target, fsType, options }: MountRequest,
   signal: AbortSignal,
 ): Promise<void> {
-  const args = mountArguments(request);
-  const result = await commands.run("mount", args, { timeoutMs: mountTimeoutMs, signal });
+  if (!/^[^-/=][^/=]*:\//.test(source) || !target.startsWith("/"))
+    throw new KubeletError("Mount", `cannot mount ${JSON.stringify(source)} at ${JSON.stringify(target)}`);
+  const call: ProgramCall = {
+    program: "mount",
+    options: [["-t", fsType], ...(options.length > 0 ? [["-o", options.join(",")] as const] : [])],
+    operands: [source, target],
+  };
+  const result = await commands.run(call, { timeoutMs: mountTimeoutMs, signal });
   if (result.code === 0) return;
-  const message = `mount failed: ${exitText(result)}\nMounting command: mount\nMounting arguments: ${args.join(" ")}\nOutput: ${result.output}\n`;
+  // The form of the message, without the "--" of the call, is upstream's.
+  const args = [...(call.options?.flat() ?? []), source, target].join(" ");
+  const message = `mount failed: ${exitText(result)}\nMounting command: mount\nMounting arguments: ${args}\nOutput: ${result.output}\n`;
   throw new KubeletError("Mount", message);
 }
 
@@ -40,9 +45,11 @@ export async function unmountByCommand(
   signal: AbortSignal,
 ): Promise<void> {
   const limits: CommandLimits = { timeoutMs: unmountTimeoutMs, signal };
-  const first = await commands.run("umount", [target], limits);
+  const unmount = (...options: ProgramOption[]) =>
+    commands.run({ program: "umount", options, operands: [target] }, limits);
+  const first = await unmount();
   if (first.code === 0) return;
-  const result = first.code === undefined ? await commands.run("umount", ["-f", target], limits) : first;
+  const result = first.code === undefined ? await unmount("-f") : first;
   if (result.code === 0) return;
   const message = `unmount failed: ${exitText(result)}\nUnmounting arguments: ${target}\nOutput: ${result.output}\n`;
   throw new KubeletError("Unmount", message);
