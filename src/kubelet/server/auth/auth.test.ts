@@ -117,6 +117,19 @@ describe("reviews of the cluster", () => {
     assert.deepEqual(await value("apiserver_delegated_authz_request_total"), { "code=201": 1 });
   });
 
+  for (const status of [
+    { authenticated: "false", user: { username: "admin" } },
+    { authenticated: 1, user: { username: "admin" } },
+    { authenticated: true, user: { username: ["admin"] } },
+    { authenticated: true, user: { username: "admin", groups: "system:masters" } },
+    { authenticated: true, user: null },
+    { authenticated: true },
+  ])
+    test(`a token review with the status ${JSON.stringify(status)} authenticates no one`, async () => {
+      const { transport } = fakeReviews({ token: () => status, access: () => ({ allowed: true }) });
+      await assert.rejects(access({ transport }).authorize(withToken, permission), rejected(401));
+    });
+
   test("a failed review is not cached", async () => {
     let down = true;
     const { transport } = fakeReviews({

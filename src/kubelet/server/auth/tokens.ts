@@ -75,13 +75,16 @@ export class TokenReviews {
       timeoutMs: reviewTimeoutMs,
     });
     const user = status?.user;
-    if (!status?.authenticated || !user?.username)
+    const { username, groups = [] } = user ?? {};
+    // A response of other types than the API's must not identify anyone.
+    const isValid = typeof username === "string" && Array.isArray(groups ?? []);
+    if (status?.authenticated !== true || !username || !isValid)
       return { kind: "rejected", problem: status?.error || "invalid bearer token" };
     const identity: Identity = {
-      name: user.username,
-      groups: user.groups ?? [],
-      ...(user.uid && { uid: user.uid }),
-      ...(user.extra && { extra: user.extra }),
+      name: username,
+      groups: (groups ?? []).map(String),
+      ...(user?.uid && { uid: user.uid }),
+      ...(user?.extra && { extra: user.extra }),
     };
     return { kind: "authenticated", identity };
   }

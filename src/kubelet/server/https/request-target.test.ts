@@ -36,6 +36,8 @@ describe("the target of a request line", () => {
     ["/pods/..", "/"],
     ["/logs/x/../../pods?a=1", "/pods?a=1"],
     ["/../\r\nx", "/%0D%0Ax"],
+    ["/./\\evil.example/x", "/%5Cevil.example/x"],
+    ["//\\evil.example", "/%5Cevil.example"],
   ];
   for (const [url, to] of redirects)
     test(`${JSON.stringify(url)} redirects to ${to}`, () =>

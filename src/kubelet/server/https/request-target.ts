@@ -48,7 +48,7 @@ function hasControls(path: string): boolean {
   return /[\u0000-\u001f\u007f]/.test(path);
 }
 
-/** Valid in a header: everything but printable ASCII is escaped. */
+/** Valid in a header: everything but printable ASCII is escaped, and the backslash, which browsers take for a slash. */
 function printable(text: string): string {
-  return text.replace(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character));
+  return text.replace(/[^\x21-\x5b\x5d-\x7e]/gu, (character) => encodeURIComponent(character));
 }

@@ -17,6 +17,10 @@ test("the range of a header, limited to the file", () => {
     ["bytes=-0", 10, "bad"],
     ["bytes=-", 10, "bad"],
     ["bytes=x-y", 10, "bad"],
+    ["bytes= 2 - 3 ", 10, { start: 2, end: 3 }],
+    ["bytes=1-2-3", 10, "bad"],
+    ["bytes=1 1-2", 10, "bad"],
+    ["bytes=5", 10, "bad"],
     ["lines=1-2", 10, "bad"],
   ] as const)
     assert.deepEqual(byteRange(header, size), expected, `${header} of ${size}`);

@@ -13,9 +13,9 @@ export function byteRange(header: string | undefined, size: number): ByteRange |
   const text = /^bytes=(.*)$/.exec(header)?.[1];
   if (text === undefined) return "bad";
   if (text.includes(",")) return undefined;
-  const found = /^\s*(\d*)\s*-\s*(\d*)\s*$/.exec(text);
-  if (!found) return "bad";
-  const [, from = "", to = ""] = found;
+  const ends = text.split("-").map((end) => end.trim());
+  if (ends.length !== 2 || ends.some((end) => /\D/.test(end))) return "bad";
+  const [from = "", to = ""] = ends;
   if (from === "") return to === "" ? "bad" : lastBytes(Number(to), size);
   const start = Number(from);
   if (start >= size || (to !== "" && Number(to) < start)) return "bad";

@@ -1,14 +1,21 @@
 import type { Duplex } from "node:stream";
 
-/** Pauses the source until the destination drains or closes. */
+/** By paused source: the destinations that must drain before it is resumed. */
+const waits = new WeakMap<Duplex, Set<Duplex>>();
+
+/** Pauses the source until the destination, and all others that it waits for, drain or close. */
 export function applyBackpressure(source: Duplex, destination: Duplex): void {
-  // Data that was read before the pause is still written: one pause covers it.
-  if (source.isPaused()) return;
+  const pending = waits.get(source) ?? new Set();
+  waits.set(source, pending);
+  // Data that was read before the pause is still written: one wait covers it.
+  if (pending.has(destination)) return;
+  pending.add(destination);
   source.pause();
   const resume = () => {
     destination.off("drain", resume);
     destination.off("close", resume);
-    source.resume();
+    pending.delete(destination);
+    if (pending.size === 0) source.resume();
   };
   destination.once("drain", resume);
   destination.once("close", resume);

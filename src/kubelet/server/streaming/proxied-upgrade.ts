@@ -133,7 +133,9 @@ function passedHeaders(request: IncomingMessage): OutgoingHttpHeaders {
   }
   if (request.method !== "GET") headers["content-length"] = 0;
   // Old servers expect one value per header line.
-  const versions = (request.headersDistinct[protocolHeader] ?? []).flatMap((line) => line.split(/\s*,\s*/));
+  const versions = (request.headersDistinct[protocolHeader] ?? []).flatMap((line) =>
+    line.split(",").map((version) => version.trim()),
+  );
   if (versions.length > 0) headers[protocolHeader] = versions;
   const protocols = offeredProtocols(request);
   if (protocols.length > 0) headers["sec-websocket-protocol"] = protocols.join(", ");

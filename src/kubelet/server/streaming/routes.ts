@@ -12,7 +12,7 @@ import { attributesOf } from "../auth/attributes.ts";
 import { HttpError } from "../http-error.ts";
 import type { Route, UpgradeExchange } from "../route.ts";
 import { isTunnel, type ProxyContext, proxyCommand, proxyPortForward } from "./proxied-upgrade.ts";
-import { runtimeError } from "./runtime-upgrade.ts";
+import { runtimeError, streamingUrl } from "./runtime-upgrade.ts";
 import { forwardedPorts, type StreamOptions, streamOptions } from "./stream-options.ts";
 import { isWebSocket } from "./websocket/handshake.ts";
 
@@ -72,7 +72,7 @@ export function streamingRoutes(o: StreamingOptions): Route[] {
     const { url } = await callRuntime(() =>
       o.runtime.exec({ containerId: container.id, cmd, ...streams }, { signal }),
     );
-    await proxyCommand(exchange, new URL(url), streams, context("exec"));
+    await proxyCommand(exchange, streamingUrl(url), streams, context("exec"));
   };
   const attach = async (exchange: UpgradeExchange) => {
     const { params, query, signal } = exchange;
@@ -89,7 +89,7 @@ export function streamingRoutes(o: StreamingOptions): Route[] {
     const { url } = await callRuntime(() =>
       o.runtime.attach({ containerId: container.id, ...fitting }, { signal }),
     );
-    await proxyCommand(exchange, new URL(url), fitting, context("attach"));
+    await proxyCommand(exchange, streamingUrl(url), fitting, context("attach"));
   };
   const portForward = async (exchange: UpgradeExchange) => {
     const { request, params, query, signal } = exchange;
@@ -103,7 +103,7 @@ export function streamingRoutes(o: StreamingOptions): Route[] {
     const { url } = await callRuntime(() =>
       o.runtime.portForward({ podSandboxId: sandbox.id, port }, { signal }),
     );
-    await proxyPortForward(exchange, new URL(url), context("portforward"));
+    await proxyPortForward(exchange, streamingUrl(url), context("portforward"));
   };
 
   const both = (paths: readonly string[], upgrade: (exchange: UpgradeExchange) => Promise<void>) =>

@@ -59,7 +59,8 @@ export function upgradeToRuntime(o: {
       resolve({ kind: "upgraded", message, socket, head });
     });
     outgoing.once("response", (message) => {
-      over();
+      // The deadline also covers the body of the error.
+      message.once("close", over);
       resolve({ kind: "rejected", message });
     });
     outgoing.on("error", (error) => {
@@ -70,6 +71,13 @@ export function upgradeToRuntime(o: {
     if (signal.aborted) stop();
     else outgoing.end();
   });
+}
+
+/** The URL of the streaming server as the runtime returned it. */
+export function streamingUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url?.protocol === "http:" || url?.protocol === "https:") return url;
+  throw new HttpError(500, "the runtime returned an invalid URL of its streaming server\n");
 }
 
 /** The useful part of the message of an error response. */

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
+import { createServer } from "node:http";
 import { request } from "node:https";
-import type { Socket } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
@@ -72,6 +73,13 @@ const programs: Record<string, FakeProgram> = {
     start: ({ socket }) => void socket.write(Buffer.alloc(64, 0xee)),
   },
   quiet: { expected: 2 },
+  // Sends a lot when one stream is open, before it accepts the others.
+  early: {
+    expected: 1,
+    start({ write }) {
+      for (let i = 0; i < 4; i++) write("error", Buffer.alloc(1024 * 1024));
+    },
+  },
   tty: {
     expected: 4,
     data({ write }, stream, data) {
@@ -318,6 +326,48 @@ describe("port forwarding over WebSocket", () => {
     assert.equal(await client.closed, 1000);
   });
 });
+
+test("a runtime that sends too much before it has accepted all streams is disconnected", async () => {
+  await assert.rejects(exec("early", "input=1&output=1"), /500 the runtime sends data before/);
+});
+
+test("an error of the runtime that never ends is sent to the client, as far as it was received", async (t) => {
+  const stuck = createServer((_, response) => void response.writeHead(403).write("half an err"));
+  await new Promise<void>((resolve) => stuck.listen(0, "127.0.0.1", resolve));
+  const clock = new FakeClock();
+  const { port } = stuck.address() as AddressInfo;
+  const server = await startServer({
+    routes: fakeNodeRoutes({ url: () => `http://127.0.0.1:${port}/`, clock }),
+    access: { authorize: async () => ({ name: "x", groups: [] }) },
+  });
+  t.after(async () => {
+    await server.stop();
+    stuck.closeAllConnections();
+    stuck.close();
+  });
+  const received = new Promise((resolve) => stuck.once("request", resolve));
+  const path = "/exec/default/web/app?command=x&output=1";
+  const rejected = assert.rejects(openWebSocket(server.port, path, "v5.channel.k8s.io"), /403 half an err/);
+  await received;
+  // The response may still be on its way.
+  const ended = rejected.then(() => true);
+  while (!(await Promise.race([ended, new Promise((resolve) => setImmediate(resolve))])))
+    await clock.advance(1000);
+});
+
+for (const url of ["", "/exec/token", "ftp://127.0.0.1/x", "unix:///run/x.sock", "http://"])
+  test(`the URL ${JSON.stringify(url)} of a runtime is rejected`, async (t) => {
+    const server = await startServer({
+      routes: fakeNodeRoutes({ url: () => url }),
+      access: { authorize: async () => ({ name: "x", groups: [] }) },
+    });
+    t.after(() => server.stop());
+    const path = "/exec/default/web/app?command=x&output=1";
+    await assert.rejects(
+      openWebSocket(server.port, path, "v5.channel.k8s.io"),
+      /500 the runtime returned an invalid URL/,
+    );
+  });
 
 test("an idle connection is closed", async () => {
   const server = await startServer({

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock } from "../../../lib/base/clock.ts";
 import { KubeletError } from "../../../lib/base/errors.ts";
+import { GrowingBuffer } from "../../../lib/base/growing-buffer.ts";
 import { applyBackpressure } from "./backpressure.ts";
 import { endStatus } from "./end-status.ts";
 import { watchIdle } from "./idle-watch.ts";
@@ -14,6 +15,9 @@ import { handshake } from "./websocket/handshake.ts";
 const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
 type Channel = keyof typeof channels;
 
+/** How much the runtime may send before it has accepted all streams, with what each part costs. */
+const maxEarly = 1024 * 1024;
+const partCost = 128;
 /** Longer error messages are not parsed as a status. */
 const maxStatus = 64 * 1024;
 const streamsWithinMs = 30_000;
@@ -66,7 +70,8 @@ class Session {
   readonly #outputs = new Set<Channel>();
   /** Data of the runtime before the client got its response. */
   #early: (() => void)[] | undefined = [];
-  #status: Buffer[] = [];
+  #earlyBytes = 0;
+  readonly #status = new GrowingBuffer();
   readonly #finished = Promise.withResolvers<void>();
 
   constructor(t: Translation, spdy: SpdyConnection) {
@@ -146,7 +151,7 @@ class Session {
     const failure =
       this.#spdy.failure ??
       (whole ? undefined : new KubeletError("Streaming", "the runtime closed the connection"));
-    this.#ws.send(Buffer.from([channels.error]), endStatus(Buffer.concat(this.#status), failure));
+    this.#ws.send(Buffer.from([channels.error]), endStatus(this.#status.take(), failure));
     this.#ws.close();
     this.#spdy.close();
     runtime.socket.destroySoon();
@@ -163,7 +168,11 @@ class Session {
 
   #handler(channel: Channel): StreamHandler {
     return {
-      data: (chunk) => this.#deliverInOrder(() => this.#fromRuntime(channel, chunk)),
+      data: (chunk) => {
+        if (this.#early) this.#earlyBytes += chunk.length + partCost;
+        if (this.#earlyBytes > maxEarly) return void this.#spdy.socket.destroy(tooEarly());
+        this.#deliverInOrder(() => this.#fromRuntime(channel, chunk));
+      },
       end: (whole) =>
         this.#deliverInOrder(() => {
           if (whole) this.#outputs.delete(channel);
@@ -179,8 +188,7 @@ class Session {
 
   #fromRuntime(channel: Channel, chunk: Buffer): void {
     if (channel === "error") {
-      const size = this.#status.reduce((sum, part) => sum + part.length, 0);
-      if (size + chunk.length <= maxStatus) this.#status.push(chunk);
+      if (this.#status.length + chunk.length <= maxStatus) this.#status.append(chunk);
       return;
     }
     if (!this.#outputs.has(channel)) return;
@@ -201,4 +209,8 @@ class Session {
     if (!stream || data.length === 0) return;
     if (!stream.write(data)) applyBackpressure(this.#t.client.socket, this.#spdy.socket as Socket);
   }
+}
+
+function tooEarly(): KubeletError {
+  return new KubeletError("Streaming", "the runtime sends data before it has accepted the streams");
 }

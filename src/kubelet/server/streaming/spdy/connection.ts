@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import { KubeletError } from "../../../../lib/base/errors.ts";
+import { applyBackpressure } from "../backpressure.ts";
 import { controlFrame, dataHead, flagFin, frameTypes, type SpdyEvent, SpdyReader } from "./frames.ts";
 import { HeaderBlocks } from "./header-block.ts";
 
@@ -129,7 +130,10 @@ export class SpdyConnection {
   #control(type: number, flags: number, payload: Buffer): void {
     if (type === frameTypes.ping && payload.length === 4) {
       // Even ping IDs are those of the peer; odd ones would be replies to pings that were never sent.
-      if (payload.readUInt32BE() % 2 === 0) this.socket.write(controlFrame(frameTypes.ping, 0, payload));
+      if (payload.readUInt32BE() % 2 !== 0) return;
+      // A peer that sends pings and does not read the replies has to wait.
+      if (!this.socket.write(controlFrame(frameTypes.ping, 0, payload)))
+        applyBackpressure(this.socket, this.socket);
       return;
     }
     if (payload.length < 4) return;

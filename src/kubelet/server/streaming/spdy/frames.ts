@@ -13,8 +13,8 @@ export const frameTypes = {
 export const flagFin = 1;
 const version = 3;
 const headSize = 8;
-/** Control frames are small; a larger one is invalid. */
-const maxControl = 256 * 1024;
+/** Control frames of a runtime are small; a larger one is invalid. */
+const maxControl = 16 * 1024;
 
 export type SpdyEvent =
   /** A part of a stream's data; a frame may be split. */

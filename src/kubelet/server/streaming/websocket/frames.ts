@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
+import { GrowingBuffer } from "../../../../lib/base/growing-buffer.ts";
 import { type CloseFrame, closeCodes, readClose } from "./close-frame.ts";
 import { type FrameHeader, isControl, opcodes, readHeader, unmasked } from "./frame-header.ts";
-import { GrowingBuffer } from "../../../../lib/base/growing-buffer.ts";
 
 export type FrameEvent =
   | { readonly kind: "message"; readonly data: Buffer }
