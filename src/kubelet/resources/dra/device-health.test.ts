@@ -55,6 +55,30 @@ describe("the health of devices", () => {
   });
 });
 
+describe("a driver that reports too many devices", () => {
+  const devices = (count: number, prefix = "x", timeoutMs = 30_000) =>
+    Array.from({ length: count }, (_, i) => ({
+      ...{ poolName: "p", deviceName: `${prefix}${i}`, health: "Unhealthy" as const, message: "", timeoutMs },
+    }));
+
+  it("has the health of 10,000 of them, in one report or in many", () => {
+    const { health, changes, of } = setUp();
+    assert.equal(health.report("d", devices(300_000)), 290_000);
+    assert.deepEqual([of("x0"), of("x9999"), of("x10000")], ["Unhealthy", "Unhealthy", "Unknown"]);
+    assert.equal(health.report("d", devices(1, "y")), 1);
+    assert.equal(health.report("other", devices(1)), 0, "other drivers are not affected");
+    assert.equal(changes.length, 2);
+  });
+
+  it("has that of others when the first are no longer reported", async () => {
+    const { clock, health, of } = setUp();
+    health.report("d", devices(10_000));
+    await clock.advance(30_001);
+    assert.equal(health.report("d", devices(10_000, "y", Number.MAX_VALUE)), 0);
+    assert.deepEqual([of("x0"), of("y0")], ["Unknown", "Unhealthy"]);
+  });
+});
+
 describe("the watch of a driver's health", () => {
   const device = (health: HealthStatus, seconds: bigint, message = "") => ({
     ...{ device: { poolName: "p", deviceName: "x" }, health, message },

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../lib/base/clock.ts";
-import { msSince } from "../../../lib/base/clock.ts";
-import type { MonotonicTime } from "../../../lib/base/time.ts";
+import { msFromNow, msSince } from "../../../lib/base/clock.ts";
+import { type MonotonicTime, msBetween } from "../../../lib/base/time.ts";
 
 export type Health = "Healthy" | "Unhealthy" | "Unknown";
 
@@ -25,12 +25,20 @@ interface Entry extends ReportedHealth {
   readonly at: MonotonicTime;
 }
 
+interface Driver {
+  readonly devices: Map<string, Entry>;
+  /** When the next report may become stale. */
+  timer: { readonly at: MonotonicTime; readonly cancel: () => void } | undefined;
+}
+
+/** Of one driver: a driver that reports ever more devices must not use up the memory of the agent. */
+const maxDevices = 10_000;
+
 /** The health of devices by driver. A device whose driver has not reported it for too long is unknown. */
 export class DevicesHealth {
   readonly #clock: Clock;
   readonly #onChange: (driver: string) => void;
-  readonly #drivers = new Map<string, Map<string, Entry>>();
-  readonly #timers = new Map<string, () => void>();
+  readonly #drivers = new Map<string, Driver>();
 
   constructor(clock: Clock, onChange: (driver: string) => void) {
     this.#clock = clock;
@@ -38,32 +46,43 @@ export class DevicesHealth {
   }
 
   get(driver: string, poolName: string, deviceName: string): DeviceHealth {
-    const entry = this.#drivers.get(driver)?.get(`${poolName}/${deviceName}`);
+    const entry = this.#drivers.get(driver)?.devices.get(`${poolName}/${deviceName}`);
     return entry && !this.#isStale(entry) ? entry : unknown;
   }
 
-  /** Devices that are not in the report keep their health until it times out. */
-  report(driver: string, devices: readonly ReportedHealth[]): void {
+  /**
+   * Devices that are not in the report keep their health until it times out. Returns how many devices were ignored, because the driver has
+   * reported too many.
+   */
+  report(driver: string, reported: readonly ReportedHealth[]): number {
     const at = this.#clock.monotonic();
-    const known = new Map(
-      [...(this.#drivers.get(driver) ?? [])].filter(([, entry]) => !this.#isStale(entry)),
-    );
+    const state = this.#drivers.get(driver) ?? { devices: new Map<string, Entry>(), timer: undefined };
+    this.#drivers.set(driver, state);
+    const { devices } = state;
+    if (devices.size + reported.length > maxDevices) this.#removeStale(state);
     let isChanged = false;
-    for (const device of devices) {
+    let ignored = 0;
+    let validMs = Number.POSITIVE_INFINITY;
+    for (const device of reported) {
       const key = `${device.poolName}/${device.deviceName}`;
-      const old = known.get(key) ?? unknown;
+      const known = devices.get(key);
+      if (!known && devices.size >= maxDevices) {
+        ignored++;
+        continue;
+      }
+      const old = known && !this.#isStale(known) ? known : unknown;
       isChanged ||= old.health !== device.health || old.message !== device.message;
-      known.set(key, { ...device, at });
+      devices.set(key, { ...device, at });
+      validMs = Math.min(validMs, device.timeoutMs);
     }
-    this.#drivers.set(driver, known);
-    this.#watchTimeout(driver);
+    this.#watchTimeout(driver, state, validMs);
     if (isChanged) this.#onChange(driver);
+    return ignored;
   }
 
   /** The driver has stopped reporting. */
   clear(driver: string): void {
-    this.#timers.get(driver)?.();
-    this.#timers.delete(driver);
+    this.#drivers.get(driver)?.timer?.cancel();
     if (this.#drivers.delete(driver)) this.#onChange(driver);
   }
 
@@ -71,19 +90,28 @@ export class DevicesHealth {
     return msSince(this.#clock, at) > timeoutMs;
   }
 
+  /** True if there were any. */
+  #removeStale({ devices }: Driver): boolean {
+    const before = devices.size;
+    for (const [key, entry] of devices) if (this.#isStale(entry)) devices.delete(key);
+    return devices.size < before;
+  }
+
   /** The statuses of pods show that a device became unknown, even if nothing else changes. */
-  #watchTimeout(driver: string): void {
-    this.#timers.get(driver)?.();
-    const left = [...(this.#drivers.get(driver)?.values() ?? [])]
-      .map(({ at, timeoutMs }) => timeoutMs - msSince(this.#clock, at) + 1)
-      .filter((ms) => ms > 0);
-    if (left.length === 0) return void this.#timers.delete(driver);
-    this.#timers.set(
-      driver,
-      this.#clock.after(Math.min(...left), () => {
-        this.#watchTimeout(driver);
-        this.#onChange(driver);
-      }),
-    );
+  #watchTimeout(driver: string, state: Driver, validMs: number): void {
+    if (!Number.isFinite(validMs)) return;
+    const at = msFromNow(this.#clock, validMs + 1);
+    if (state.timer && msBetween(state.timer.at, at) >= 0) return;
+    state.timer?.cancel();
+    const cancel = this.#clock.after(validMs + 1, () => {
+      state.timer = undefined;
+      const isChanged = this.#removeStale(state);
+      let leftMs = Number.POSITIVE_INFINITY;
+      for (const entry of state.devices.values())
+        leftMs = Math.min(leftMs, entry.timeoutMs - msSince(this.#clock, entry.at));
+      this.#watchTimeout(driver, state, leftMs);
+      if (isChanged) this.#onChange(driver);
+    });
+    state.timer = { at, cancel };
   }
 }

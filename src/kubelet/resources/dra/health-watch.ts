@@ -27,7 +27,14 @@ export async function watchHealth(
     try {
       await channel.stream(
         nodeWatchResources,
-        ({ devices }) => o.health.report(driver, devices.map(reportedHealth)),
+        ({ devices }) => {
+          const ignored = o.health.report(driver, devices.map(reportedHealth));
+          if (ignored > 0)
+            o.logger.debug(2, "Ignored the health of devices, the driver reports too many", {
+              driver,
+              ignored,
+            });
+        },
         signal,
       );
     } catch (error) {

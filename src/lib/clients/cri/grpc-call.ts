@@ -15,12 +15,12 @@ import { methodDefinition } from "./service-definition.ts";
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 /** A connection that is opened when it is needed and reopened after it broke. */
-export function openChannel(socketPath: string): Client {
+export function openChannel(socketPath: string, maxResponseBytes: number = MAX_MESSAGE_BYTES): Client {
   return new GrpcClient(`unix://${socketPath}`, credentials.createInsecure(), {
     // Go's http2 rejects a socket path as :authority.
     "grpc.default_authority": "localhost",
     "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
-    "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
+    "grpc.max_receive_message_length": maxResponseBytes,
     // Connecting to a local socket is cheap, and pods wait for it.
     "grpc.initial_reconnect_backoff_ms": 100,
     "grpc.max_reconnect_backoff_ms": 500,

@@ -73,8 +73,11 @@ export function openWatchedPlugin(endpoint: string, clock: Clock): WatchedPlugin
   };
 }
 
+/** The default of gRPC, which the reference kubelet has for plugins. A longer response is decoded at the expense of all pods. */
+const maxResponseBytes = 4 * 1024 * 1024;
+
 function openClient(endpoint: string): Client {
-  return openChannel(endpoint.replace(/^unix:(\/\/)?/, ""));
+  return openChannel(endpoint.replace(/^unix:(\/\/)?/, ""), maxResponseBytes);
 }
 
 function channelOf(channel: Client, clock: Clock): StreamingPluginChannel {
@@ -121,7 +124,14 @@ function readStream<I extends DescMessage, O extends DescMessage>(
     const onAbort = () => call.cancel();
     signal.addEventListener("abort", onAbort, { once: true });
     call.on("data", (message: MessageShape<O>) => {
-      if (!signal.aborted) onMessage(message);
+      if (signal.aborted) return;
+      try {
+        onMessage(message);
+      } catch (error) {
+        // Thrown here, it would end the process: a message that cannot be handled ends only its stream.
+        reject(error);
+        call.cancel();
+      }
     });
     call.on("error", (error) => {
       signal.removeEventListener("abort", onAbort);

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { create } from "@bufbuild/protobuf";
+import { Server, ServerCredentials, type ServerWritableStream, type sendUnaryData } from "@grpc/grpc-js";
+import {
+  AllocateResponseSchema,
+  DevicePlugin,
+  type ListAndWatchResponse,
+  ListAndWatchResponseSchema,
+} from "../../gen/deviceplugin/v1beta1/api_pb.js";
+import { serviceDefinition } from "../cri/service-definition.ts";
+import { openPlugin, type StreamingPluginChannel } from "./plugin-channel.ts";
+
+const mib = 1024 * 1024;
+const never = new AbortController().signal;
+const { allocate, listAndWatch } = DevicePlugin.method;
+
+/** A plugin whose responses contain a text of this length. */
+async function pluginThatSends(t: TestContext, length: number): Promise<StreamingPluginChannel> {
+  const dir = await mkdtemp(join(tmpdir(), "plugin-"));
+  const text = "x".repeat(length);
+  const server = new Server({ "grpc.max_send_message_length": -1 });
+  server.addService(serviceDefinition(DevicePlugin), {
+    [allocate.name]: (_call: unknown, respond: sendUnaryData<object>) =>
+      respond(null, create(AllocateResponseSchema, { containerResponses: [{ envs: { text } }] })),
+    [listAndWatch.name]: (stream: ServerWritableStream<object, ListAndWatchResponse>) =>
+      stream.write(create(ListAndWatchResponseSchema, { devices: [{ ID: text }] })),
+  });
+  const socket = join(dir, "p.sock");
+  await new Promise<void>((resolve, reject) =>
+    server.bindAsync(`unix://${socket}`, ServerCredentials.createInsecure(), (error) =>
+      error ? reject(error) : resolve(),
+    ),
+  );
+  const channel = openPlugin(socket);
+  t.after(async () => {
+    channel.close();
+    server.forceShutdown();
+    await rm(dir, { recursive: true });
+  });
+  return channel;
+}
+
+test("a response of up to 4 MiB is accepted, a longer one is not decoded", { timeout: 30_000 }, async (t) => {
+  const limits = { timeoutMs: 10_000, signal: never };
+  const good = await pluginThatSends(t, 4 * mib - 1000);
+  const { containerResponses } = await good.call(allocate, {}, limits);
+  assert.equal(containerResponses[0]?.envs.text?.length, 4 * mib - 1000);
+  const bad = await pluginThatSends(t, 4 * mib);
+  await assert.rejects(bad.call(allocate, {}, limits), { grpcCode: "RESOURCE_EXHAUSTED" });
+  await assert.rejects(
+    bad.stream(listAndWatch, () => assert.fail("it was decoded"), never),
+    { grpcCode: "RESOURCE_EXHAUSTED" },
+  );
+});
+
+test("a message that cannot be handled ends its stream, and nothing else", { timeout: 30_000 }, async (t) => {
+  const channel = await pluginThatSends(t, 1);
+  const handle = () => {
+    throw new RangeError("cannot be handled");
+  };
+  await assert.rejects(channel.stream(listAndWatch, handle, never), { message: "cannot be handled" });
+  let id = "";
+  const stop = new AbortController();
+  const second = channel.stream(
+    listAndWatch,
+    ({ devices }) => {
+      id = devices[0]?.ID ?? "";
+      stop.abort();
+    },
+    stop.signal,
+  );
+  await assert.rejects(second, { name: "AbortError" });
+  assert.equal(id, "x");
+});
