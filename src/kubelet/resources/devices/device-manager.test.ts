@@ -158,6 +158,30 @@ describe("registration", () => {
     assert.equal(manager.amounts().allocatable[gpu], "1", "the other one serves again, with its last list");
   });
 
+  it("NUMA nodes that are no numbers of nodes are ignored: they could not be reported", async () => {
+    const { manager } = start(dir, plugins);
+    const plugin = new FakeDevicePlugin(["a"]);
+    const nodes = [1n, 1n, 2n ** 63n - 1n, -(2n ** 63n), -1n].map((ID) => ({ ID }));
+    plugin.devices = [{ ID: "a", health: "Healthy", topology: { nodes } }];
+    await register(manager, plugin);
+    assert.deepEqual(
+      manager.all().map(({ topology }) => topology),
+      [{ nodes: [{ ID: 1n }, { ID: -1n }] }],
+    );
+    await admit(manager, gpuPod("x", 1));
+    assert.deepEqual(
+      manager.of("x" as PodUid, "c0").map(({ topology }) => topology),
+      [{ nodes: [{ ID: 1n }] }],
+    );
+  });
+
+  it("a name that is not valid is not counted: each would be a time series", async () => {
+    const { manager, metrics } = start(dir, plugins);
+    const request = { version: "v1beta1", resource: "not valid", socketPath: "/x" };
+    await assert.rejects(manager.plugins.requested(request, never));
+    assert.deepEqual(await metricValues(metrics, "kubelet_device_plugin_registration_total"), {});
+  });
+
   it("devices without an ID and repeated IDs are ignored", async () => {
     const { manager } = start(dir, plugins);
     await register(manager, new FakeDevicePlugin(["a", "a", "", "b"]));
@@ -196,6 +220,27 @@ describe("allocation", () => {
       entries.map(({ podUID, container, devices: ids }) => [podUID, container, [...ids]]),
       [["y", "c0", [[-1, ["a"]]]]],
     );
+  });
+
+  it("the time for many devices grows with their number, not with its square", async () => {
+    const count = 30_000;
+    const ids = Array.from({ length: count }, (_, i) => `device-${i}`);
+    const { manager } = start(dir, plugins);
+    const plugin = new FakeDevicePlugin(ids);
+    plugin.onAllocate = async () => [{}];
+    await register(manager, plugin);
+    const timed = async (work: () => unknown) => {
+      const startedAt = performance.now();
+      await work();
+      return performance.now() - startedAt;
+    };
+    // Sorting, decoding and writing them are part of the work, too.
+    const floor = await timed(() => JSON.parse(JSON.stringify(ids.toSorted((a, b) => (a > b ? -1 : 1)))));
+    const took = await timed(async () => {
+      await admit(manager, gpuPod("x", count));
+      assert.equal(manager.of("x" as PodUid, "c0").length, count);
+    });
+    assert.ok(took < 300 * floor, `${took} ms, sorting takes ${floor} ms`);
   });
 
   it("containers reuse devices of init containers, but not of sidecars", async () => {

@@ -8,7 +8,7 @@ import { type Container, type Pod, type PodUid, podRef } from "../../../lib/mode
 import { AllocatedDevices } from "./allocated-devices.ts";
 import { CheckpointFile } from "./checkpoint-file.ts";
 import { type ContainerDevices, combineResponses } from "./container-devices.ts";
-import { idsOf, nodesOf } from "./device.ts";
+import { idsOf, nodesById } from "./device.ts";
 import { DeviceAllocator } from "./device-allocator.ts";
 import { type DeviceAmounts, DeviceInventory } from "./device-inventory.ts";
 import { deviceMetrics } from "./device-metrics.ts";
@@ -167,7 +167,7 @@ export class DeviceManager {
     return [...this.#allocated.ofContainer(uid, container)]
       .sort(byName)
       .flatMap(([resource, { devices }]) =>
-        [...idsOf(devices)].sort(byText).map((id) => listed(resource, id, nodesOf(devices, id))),
+        [...nodesById(devices)].sort(byName).map(([id, nodes]) => listed(resource, id, nodes)),
       );
   }
 

@@ -19,8 +19,11 @@ export function devicesByNode(
   const byNode = new Map<number, string[]>();
   for (const id of ids) {
     const nodes = known.get(id)?.numaNodes ?? [];
-    for (const node of nodes.length > 0 ? nodes : [noNumaNode])
-      byNode.set(node, [...(byNode.get(node) ?? []), id]);
+    for (const node of nodes.length > 0 ? nodes : [noNumaNode]) {
+      const list = byNode.get(node);
+      if (list) list.push(id);
+      else byNode.set(node, [id]);
+    }
   }
   return byNode;
 }
@@ -30,7 +33,14 @@ export function idsOf(devices: DevicesByNode): Set<string> {
   return new Set([...devices.values()].flat());
 }
 
-/** The NUMA nodes of one of the devices. */
-export function nodesOf(devices: DevicesByNode, id: string): number[] {
-  return [...devices].flatMap(([node, ids]) => (node !== noNumaNode && ids.includes(id) ? [node] : []));
+/** The NUMA nodes of each device. */
+export function nodesById(devices: DevicesByNode): Map<string, number[]> {
+  const byId = new Map<string, number[]>();
+  for (const [node, ids] of devices)
+    for (const id of ids) {
+      const nodes = byId.get(id) ?? [];
+      byId.set(id, nodes);
+      if (node !== noNumaNode) nodes.push(node);
+    }
+  return byId;
 }

@@ -50,7 +50,6 @@ export class PluginConnections {
     const { version, resource, socketPath } = request;
     const { logger, metrics } = this.#o;
     logger.info("Got registration request from device plugin with resource", { resource, path: socketPath });
-    metrics.registered(resource);
     try {
       if (version !== supportedVersion)
         throw new KubeletError(
@@ -59,6 +58,7 @@ export class PluginConnections {
         );
       if (!isExtendedResourceName(resource))
         throw new KubeletError("DevicePluginName", invalidName(resource));
+      metrics.registered(resource);
       await this.register(resource, socketPath, signal);
     } catch (error) {
       logger.error("Failed to register device plugin", { resource, path: socketPath, err: messageOf(error) });

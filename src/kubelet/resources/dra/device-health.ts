@@ -31,7 +31,7 @@ interface Driver {
   timer: { readonly at: MonotonicTime; readonly cancel: () => void } | undefined;
 }
 
-/** Of one driver: a driver that reports ever more devices must not use up the memory of the agent. */
+/** The limit for one driver: one that reports ever more devices must not use up the memory of the agent. */
 const maxDevices = 10_000;
 
 /** The health of devices by driver. A device whose driver has not reported it for too long is unknown. */

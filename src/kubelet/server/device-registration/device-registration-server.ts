@@ -2,7 +2,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { type handleUnaryCall, Server, status } from "@grpc/grpc-js";
-import { messageOf } from "../../../lib/base/errors.ts";
+import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { serviceDefinition } from "../../../lib/clients/cri/service-definition.ts";
 import {
@@ -52,14 +52,25 @@ export class DeviceRegistrationServer extends GrpcComponent {
     const server = new Server({ "grpc.enable_channelz": 0 });
     const register: handleUnaryCall<RegisterRequest, Empty> = ({ request }, respond) => {
       const { version, endpoint, resourceName: resource } = request;
-      const socketPath = join(this.#o.dir, endpoint);
-      this.#o.register({ version, resource, socketPath }, this.#stopping.signal).then(
+      this.#register(version, resource, endpoint).then(
         () => respond(null, create(EmptySchema)),
         (error: unknown) => respond({ code: status.UNKNOWN, details: messageOf(error) }),
       );
     };
     server.addService(serviceDefinition(Registration), { [Registration.method.register.name]: register });
     return server;
+  }
+
+  async #register(version: string, resource: string, endpoint: string): Promise<void> {
+    const { dir, register } = this.#o;
+    const socketPath = join(dir, endpoint);
+    // A plugin may have access to this directory only: through the agent, it would connect to any socket of the node.
+    if (!socketPath.startsWith(join(dir, "/")) || socketPath.includes("\0"))
+      throw new KubeletError(
+        "DevicePluginEndpoint",
+        `the endpoint ${JSON.stringify(endpoint)} is not in the directory of device plugins`,
+      );
+    await register({ version, resource, socketPath }, this.#stopping.signal);
   }
 
   async #removeSockets(): Promise<void> {
