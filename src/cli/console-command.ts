@@ -1,12 +1,12 @@
 import { KubeletError } from "../lib/base/errors.ts";
-import { startProgram } from "../lib/host/start-program.ts";
 import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
 import { localRequest } from "./local-request.ts";
+import { openBrowser } from "./open-browser.ts";
 import { parseOptions } from "./options.ts";
 
 const consoleUsage = `kubelet console: print a link to the console of the kubelet that runs on this machine
 
-  --open             open it in a browser (xdg-open)
+  --open             open it in a browser (xdg-open); with sudo, in that of the user who runs it
 ${socketUsage}
 The link is valid once, and for 30 minutes. The console is part of \`kubelet up\`; other kubelets serve it with
 --enable-console.
@@ -31,20 +31,4 @@ export async function consoleCommand(args: readonly string[], out: NodeJS.Writab
   out.write(`${link}\n`);
   if (options.open) await openBrowser(link);
   return 0;
-}
-
-function openBrowser(link: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const child = startProgram(
-      { program: "xdg-open", operands: [link] },
-      { stdio: "ignore", detached: true },
-    );
-    child.on("error", () =>
-      reject(new KubeletError("Browser", "xdg-open is not installed: open the link yourself")),
-    );
-    child.on("spawn", () => {
-      child.unref();
-      resolve();
-    });
-  });
 }
