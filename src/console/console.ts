@@ -13,8 +13,8 @@ import { StaticFiles } from "./http/static-files.ts";
 import { Logins } from "./logins.ts";
 import { mayDo, permissionText } from "./permissions.ts";
 import { podRoutes } from "./pod-routes.ts";
-import { csrfHeader } from "./protocol.ts";
 import { PersistedSessions } from "./sessions/persisted-sessions.ts";
+import { removeKey } from "./sessions/session-key.ts";
 import { Feed } from "./stream/feed.ts";
 import { streamTo } from "./stream/viewer.ts";
 
@@ -50,7 +50,7 @@ export function createConsole(o: ConsoleOptions): NodeConsole {
       await streamTo({
         ...{ feed, clock, exchange, sessionEnded: session.ended, stopping: stopping.signal },
         lastId: typeof lastId === "string" ? lastId : undefined,
-        mayRead: async () => logins.find(request) === session && (await mayDo(node, session, "read")),
+        mayRead: async () => logins.find(request, false) === session && (await mayDo(node, session, "read")),
       });
     },
   };
@@ -65,10 +65,6 @@ export function createConsole(o: ConsoleOptions): NodeConsole {
     const [first] = path.segments;
     if (first === "api") return await serveApi(exchange, path, upgrade);
     const method = request.method ?? "";
-    if (first === "login" && path.segments.length === 1) {
-      if (method !== "GET") throw methodNotAllowed(["GET"]);
-      return await logins.useLink(exchange, path.query);
-    }
     if (method !== "GET" && method !== "HEAD") throw methodNotAllowed(["GET", "HEAD"]);
     if (first === undefined && !path.hasTrailingSlash)
       return reply(response, 308, "text/plain; charset=utf-8", "", { location: "/console/" });
@@ -88,10 +84,7 @@ export function createConsole(o: ConsoleOptions): NodeConsole {
     if (route.method === "POST" || upgrade) checkWriter(headers, origins);
     else checkReader(headers, origins);
     if (route.path === "login") return await logins.logIn(exchange);
-    if (route.path === "resume") return await logins.resume(exchange);
-    const session = logins.require(request);
-    if (route.method === "POST" && headers[csrfHeader] !== session.csrf)
-      throw new ConsoleProblem("cross-site", `the header ${csrfHeader} is missing or wrong`);
+    const session = logins.require(request, upgrade !== undefined);
     if (route.action && !(await mayDo(node, session, route.action)))
       throw new ConsoleProblem(
         "forbidden",
@@ -100,6 +93,7 @@ export function createConsole(o: ConsoleOptions): NodeConsole {
     const { query } = path;
     if (route.upgrade) {
       if (!upgrade) throw new ConsoleProblem("bad-request", "this path needs a WebSocket");
+      removeKey(request);
       return await route.upgrade({ ...upgrade, session, params, query });
     }
     await route.handle?.({ ...exchange, session, params, query });

@@ -1,18 +1,25 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Clock } from "../lib/base/clock.ts";
 import { epochMs } from "../lib/base/time.ts";
 import { whenAborted } from "../lib/base/when-aborted.ts";
 import type { ConsoleExchange, ConsoleNode } from "../lib/model/console-node.ts";
 import { readJson } from "./http/body.ts";
 import { ConsoleProblem } from "./http/problem.ts";
-import { reply, replyJson } from "./http/response-headers.ts";
+import { replyJson } from "./http/response-headers.ts";
 import type { ApiRoute } from "./http/routes.ts";
 import { mayDo } from "./permissions.ts";
-import { consolePath, type LoginInfo, type Session } from "./protocol.ts";
-import { cookieHeader, cookieName, readCookie } from "./sessions/cookie.ts";
+import {
+  consolePath,
+  type Login,
+  type LoginInfo,
+  type LoginRequest,
+  loginFragment,
+  type Session,
+} from "./protocol.ts";
 import { OneTimeTokens } from "./sessions/one-time-tokens.ts";
-import type { PersistedSessions } from "./sessions/persisted-sessions.ts";
-import { secretHash } from "./sessions/secrets.ts";
+import { type PersistedSessions, runKey } from "./sessions/persisted-sessions.ts";
+import { newSecret } from "./sessions/secrets.ts";
+import { keyOf } from "./sessions/session-key.ts";
 import { type ConsoleSession, Sessions } from "./sessions/sessions.ts";
 
 const linkValidMs = 30 * 60_000;
@@ -20,13 +27,14 @@ const localSessionMs = 12 * 3_600_000;
 /** A token or a certificate may be revoked: then the user cannot log in again. */
 const userSessionMs = 3_600_000;
 
-/** Logs browsers in and out, by link, client certificate or bearer token, and finds their sessions by cookie. */
+/** Logs browsers in and out, by link, client certificate or bearer token, and finds their sessions by key. */
 export class Logins {
   readonly #node: ConsoleNode;
   readonly #tokens: OneTimeTokens;
   readonly #sessions: Sessions;
   readonly #clock: Clock;
   readonly #persisted: PersistedSessions | undefined;
+  #isRestored = false;
   /** With a session. */
   readonly routes: readonly ApiRoute[];
 
@@ -40,7 +48,6 @@ export class Logins {
     this.routes = [
       // Handled before a session is required.
       { method: "POST", path: "login", action: undefined },
-      { method: "POST", path: "resume", action: undefined },
       {
         method: "GET",
         path: "session",
@@ -52,10 +59,9 @@ export class Logins {
         path: "logout",
         action: undefined,
         handle: async ({ request, response }) => {
-          const cookie = this.#cookie(request) ?? "";
-          this.#sessions.end(cookie);
-          await this.#persisted?.remove(secretHash(cookie));
-          this.#setCookie(response, undefined, 0);
+          this.#sessions.end(keyOf(request.headers, false) ?? "");
+          // The session is no longer in the file when the page reads this.
+          await this.#persisted?.written();
           response.writeHead(204).end();
         },
       },
@@ -63,51 +69,27 @@ export class Logins {
   }
 
   link(): string {
-    return `${consolePath}/login?token=${this.#tokens.create()}`;
+    return `${consolePath}/${loginFragment}${this.#tokens.create()}`;
   }
 
-  /** Undefined without a valid cookie. */
-  find(request: IncomingMessage): ConsoleSession | undefined {
-    return this.#sessions.get(this.#cookie(request) ?? "");
+  /** Undefined without a valid key. */
+  find({ headers }: IncomingMessage, isUpgrade: boolean): ConsoleSession | undefined {
+    this.#restore();
+    return this.#sessions.get(keyOf(headers, isUpgrade) ?? "");
   }
 
-  require(request: IncomingMessage): ConsoleSession {
-    const session = this.find(request);
+  require(request: IncomingMessage, isUpgrade: boolean): ConsoleSession {
+    const session = this.find(request, isUpgrade);
     if (session) return session;
-    throw this.#unauthenticated(request, "not logged in, or the session has expired");
-  }
-
-  /** `GET /console/login?token=…` */
-  async useLink({ request, response }: ConsoleExchange, query: URLSearchParams): Promise<void> {
-    // A browser that only loads pages in advance must not use up the link.
-    const isPrefetch = /prefetch|prerender/.test(String(request.headers["sec-purpose"] ?? ""));
-    if (isPrefetch || !this.#tokens.use(query.get("token") ?? ""))
-      return reply(response, 401, "text/html; charset=utf-8", expiredPage(this.#node.linkCommand));
-    await this.#startLocal(response, localSessionMs);
-    reply(response, 303, "text/plain; charset=utf-8", "", { location: "/console/" });
+    throw this.#unauthenticated("not logged in, or the session has expired");
   }
 
   /** `POST /console/api/login` */
   async logIn({ request, response }: ConsoleExchange): Promise<void> {
-    await readJson(request, 4096);
-    const user = await this.#node.access?.authenticate(request);
-    if (!user) throw this.#unauthenticated(request, "no valid client certificate or bearer token");
-    if (!(await mayDo(this.#node, { isLocal: false, user }, "read")))
-      throw new ConsoleProblem("forbidden", `${user.name} may not read this node (get nodes/proxy)`);
-    const { id, session } = this.#sessions.create(user, { isLocal: false, validMs: userSessionMs });
-    this.#setCookie(response, id, userSessionMs);
-    replyJson(response, 200, await this.#describe(session));
-  }
-
-  /** `POST /console/api/resume`: a page whose session was started by a link continues after a restart of the agent. */
-  async resume({ request, response }: ConsoleExchange): Promise<void> {
-    const { proof } = await readJson(request, 4096);
-    const origin = (request.headers.origin ?? "").toLowerCase();
-    const expiresAt = await this.#persisted?.resume(this.#cookie(request) ?? "", String(proof), origin);
-    if (expiresAt === undefined) throw this.#unauthenticated(request, "the session has ended");
-    // The wall clock may have been set back.
-    const validMs = Math.min(localSessionMs, expiresAt - epochMs(this.#clock.wall()));
-    replyJson(response, 200, await this.#describe(await this.#startLocal(response, validMs)));
+    this.#restore();
+    const { token } = (await readJson(request, 4096)) as Partial<LoginRequest>;
+    const login = token === undefined ? await this.#byCredentials(request) : await this.#byLink(token);
+    replyJson(response, 200, login);
   }
 
   stop(): void {
@@ -116,14 +98,51 @@ export class Logins {
     this.#sessions.endAll();
   }
 
-  async #startLocal(response: ServerResponse, validMs: number): Promise<ConsoleSession> {
+  async #byCredentials(request: IncomingMessage): Promise<Login> {
+    const user = await this.#node.access?.authenticate(request);
+    if (!user) throw this.#unauthenticated("no valid client certificate or bearer token");
+    if (!(await mayDo(this.#node, { isLocal: false, user }, "read")))
+      throw new ConsoleProblem("forbidden", `${user.name} may not read this node (get nodes/proxy)`);
+    const key = newSecret();
+    const session = this.#sessions.create(key, user, { isLocal: false, validMs: userSessionMs });
+    return { key, resumeKey: null, session: await this.#describe(session) };
+  }
+
+  async #byLink(token: unknown): Promise<Login> {
+    if (!this.#tokens.use(String(token)))
+      throw this.#unauthenticated("this link was used before, or has expired");
+    if (!this.#persisted) {
+      const key = newSecret();
+      return { key, resumeKey: null, session: await this.#describe(this.#startLocal(key, localSessionMs)) };
+    }
+    const resumeKey = newSecret();
+    const { key, session } = this.#startPersisted(resumeKey, localSessionMs);
+    await this.#persisted.add({ resumeKey, expiresAt: session.expiresAt });
+    return { key, resumeKey, session: await this.#describe(session) };
+  }
+
+  /** The sessions of the previous run, once: when the port, and with it the origin, is known. */
+  #restore(): void {
+    if (this.#isRestored) return;
+    this.#isRestored = true;
+    for (const { resumeKey, expiresAt } of this.#persisted?.valid() ?? []) {
+      // The wall clock may have been set back.
+      const validMs = Math.min(localSessionMs, expiresAt - epochMs(this.#clock.wall()));
+      this.#startPersisted(resumeKey, validMs);
+    }
+  }
+
+  #startPersisted(resumeKey: string, validMs: number): { key: string; session: ConsoleSession } {
+    const [origin = ""] = this.#node.origins();
+    const key = runKey(resumeKey, this.#persisted?.challenge ?? "", origin);
+    const session = this.#startLocal(key, validMs);
+    whenAborted(session.ended, () => void this.#persisted?.remove(resumeKey));
+    return { key, session };
+  }
+
+  #startLocal(key: string, validMs: number): ConsoleSession {
     const user = { name: "root (link)", groups: [] };
-    const { id, session } = this.#sessions.create(user, { isLocal: true, validMs });
-    await this.#persisted?.add(id, session);
-    const key = secretHash(id);
-    whenAborted(session.ended, () => void this.#persisted?.remove(key));
-    this.#setCookie(response, id, validMs);
-    return session;
+    return this.#sessions.create(key, user, { isLocal: true, validMs });
   }
 
   async #describe(session: ConsoleSession): Promise<Session> {
@@ -143,42 +162,18 @@ export class Logins {
     return {
       user: session.user.name,
       node: name,
-      csrf: session.csrf,
-      resumeKey: this.#persisted && session.isLocal ? session.resumeKey : null,
       expiresAt: session.expiresAt,
       may,
       readOnlyBecause: canChange ? denied : whyReadOnly,
     };
   }
 
-  #unauthenticated(request: IncomingMessage, message: string): ConsoleProblem {
+  #unauthenticated(message: string): ConsoleProblem {
     const { access, linkCommand: command } = this.#node;
-    const canResume = this.#persisted?.has(this.#cookie(request) ?? "");
     const login: LoginInfo = {
       ...{ method: access ? "token" : "link", command },
-      ...(canResume && { challenge: this.#persisted?.challenge }),
+      ...(this.#persisted && { challenge: this.#persisted.challenge }),
     };
     return new ConsoleProblem("unauthenticated", message, { login });
   }
-
-  #cookie(request: IncomingMessage): string | undefined {
-    return readCookie(request.headers, this.#cookieName());
-  }
-
-  #cookieName(): string {
-    return cookieName(this.#node.origins()[0] ?? "http://localhost");
-  }
-
-  #setCookie(response: ServerResponse, id: string | undefined, validMs: number): void {
-    const secure = this.#node.origins()[0]?.startsWith("https:") ?? true;
-    const header = cookieHeader(this.#cookieName(), id, { maxAgeSeconds: Math.ceil(validMs / 1000), secure });
-    response.setHeader("set-cookie", header);
-  }
-}
-
-function expiredPage(command: string): string {
-  const escaped = command.replace(/[<>&"]/g, (character) => `&#${character.charCodeAt(0)};`);
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Link expired</title>
-<h1>This link was used before, or has expired</h1><p>Run <code>${escaped}</code> for a new one.</p></html>
-`;
 }

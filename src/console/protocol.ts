@@ -1,14 +1,12 @@
 /**
- * The protocol between the console page and the node: URLs, cookies, headers and all JSON bodies. The page imports this file, so it has
+ * The protocol between the console page and the node: URLs, headers and all JSON bodies. The page imports this file, so it has
  * no imports and no dependencies on Node.js.
  *
  * | request | response |
  * |---|---|
  * | `GET /console/` | the page (`index.html`); no session needed, it has no data of the node |
  * | `GET /console/assets/<name>-<hash>.<ext>` | a file of the page; immutable |
- * | `GET /console/login?token=…` | one-time link: sets the cookie, 303 to `/console/`; 401 as HTML if the token is used or expired |
- * | `POST /console/api/login` | login by client certificate or `Authorization: Bearer`: sets the cookie, `Session` |
- * | `POST /console/api/resume` | `ResumeRequest` → `Session`: continues a session after a restart of the kubelet, with another cookie |
+ * | `POST /console/api/login` | `LoginRequest` → `Login`: by the token of a link, or by client certificate or `Authorization: Bearer` |
  * | `POST /console/api/logout` | 204, ends the session |
  * | `GET /console/api/session` | `Session`; 401 without a session: the page shows how to log in (`LoginInfo` in the error) |
  * | `GET /console/api/stream` | SSE, see `StreamMessage` |
@@ -25,19 +23,30 @@
  * Names in paths are percent-encoded. Anything else under /console is 404; a known path with another method is 405.
  * If the console is off, every path is 404.
  *
- * Cookie: `kubelet-console-<port>`, HttpOnly, SameSite=Strict, Path=/console, Secure with HTTPS. The page never sees it.
+ * Every request below `/console/api` except `login` has the key of the session in the header `x-console-key`; a WebSocket, whose headers a page
+ * cannot set, offers it as a further subprotocol, `kubelet-console-key.<key>`. There are no cookies: nothing that a browser adds
+ * on its own is sufficient for any request.
  *
- * Writes (every POST) need the header `x-console-csrf` with `Session.csrf` (not `login` and `resume`, which have no session yet), the
- * content type application/json and an `Origin` of the console itself. WebSockets need that `Origin`; browsers send it.
+ * Link: `/console/#login=<token>`. Browsers do not send the fragment; the page removes it from its address and exchanges the token for a session.
+ *
+ * A key is valid for one run of the kubelet. The page keeps it in `localStorage`, for a reload and for other tabs. `Login.resumeKey` remains in the
+ * memory of the page that logged in, as a key that cannot be exported: after a restart of the kubelet it derives the key for the new run,
+ * HMAC-SHA-256 of `LoginInfo.challenge`, a space and the origin of the page, as base64url.
+ *
+ * Writes (every POST) need the content type application/json and an `Origin` of the console itself. WebSockets need that `Origin`; browsers send it.
  *
  * Times are milliseconds since the epoch, durations are milliseconds, CPU is in cores, sizes are bytes, rates are per second.
  * A number that is not known is null. All texts come from users' objects, logs and programs: never HTML.
  */
 
 export const consolePath = "/console";
-export const csrfHeader = "x-console-csrf";
+export const keyHeader = "x-console-key";
+/** Followed by the key. */
+export const keyProtocol = "kubelet-console-key.";
+/** Followed by the token of the link. */
+export const loginFragment = "#login=";
 
-/** The body of each response with a status of 400 or above (except `GET /console/login` and logs, which are text/plain). */
+/** The body of each response with a status of 400 or above (except logs, which are text/plain). */
 export interface ConsoleError {
   readonly error: {
     readonly code: ErrorCode;
@@ -54,7 +63,7 @@ export type ErrorCode =
   | "bad-request" // 400
   | "unauthenticated" // 401: no session, or it expired
   | "forbidden" // 403: the user may not do this
-  | "cross-site" // 403: Origin, Sec-Fetch-Site, Host or the CSRF header do not match
+  | "cross-site" // 403: Origin, Sec-Fetch-Site or Host do not match
   | "not-found" // 404
   | "method" // 405
   | "conflict" // 409: for example the pod comes from a manifest file
@@ -70,24 +79,25 @@ export interface LoginInfo {
   readonly method: "link" | "token";
   /** "kubelet console --node default" */
   readonly command: string;
-  /** The cookie is that of a session before a restart of the kubelet, which can be resumed. */
+  /** New for each run of the kubelet: with it, a page that has a resume key derives the key of its session. */
   readonly challenge?: string;
 }
 
-export interface ResumeRequest {
-  /**
-   * HMAC-SHA-256 with `Session.resumeKey` of `LoginInfo.challenge`, a space and the origin of the page, in hexadecimal. While the kubelet is
-   * down, another process may listen on its port: it gets the cookie, and no proof for the next run.
-   */
-  readonly proof: string;
+export interface LoginRequest {
+  /** That of the link. Absent: by client certificate or bearer token. */
+  readonly token?: string;
+}
+
+export interface Login {
+  readonly key: string;
+  /** Never sent, never stored. Null: the session ends with the kubelet. */
+  readonly resumeKey: string | null;
+  readonly session: Session;
 }
 
 export interface Session {
   readonly user: string;
   readonly node: string;
-  readonly csrf: string;
-  /** For the memory of the page only: never sent, never stored. Null: the session ends with the kubelet. */
-  readonly resumeKey: string | null;
   readonly expiresAt: number;
   /** For this user, on this node. What is false is not shown, or shown as disabled with `why`. */
   readonly may: {
@@ -102,10 +112,10 @@ export interface Session {
 }
 
 /*
- * The stream. Each SSE message has an `event` (the `kind`), an `id` and `data` (the JSON of the message). `EventSource` sends the last
- * id when it reconnects: the server then continues with `changes`, or sends a `snapshot` if it cannot. The page replaces all state with a
+ * The stream. Each SSE message has an `event` (the `kind`), an `id` and `data` (the JSON of the message). After a request with
+ * the last id in the header `last-event-id` the server continues with `changes`, or sends a `snapshot` if it cannot. The page replaces all state with a
  * snapshot. At most 5 messages a second; a slow viewer gets fewer, with the newest state. There is a message every 15 s at least, if
- * only an empty `changes` without an id: a page that received nothing for 40 s shows that it is disconnected. A 401 ends the EventSource: query /console/api/session.
+ * only an empty `changes` without an id: a page that received nothing for 40 s shows that it is disconnected. A page that gets a 401 queries /console/api/session.
  */
 export type StreamMessage = Snapshot | Changes | Bye;
 

@@ -5,7 +5,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Changes, Snapshot } from "../../src/console/protocol.ts";
+import { type Changes, type Login, loginFragment, type Snapshot } from "../../src/console/protocol.ts";
 import { launcherFile } from "../e2e/built.ts";
 import { ClusterAgent } from "./cluster-agent.ts";
 import type { OptionTable, OptionValues } from "./options.ts";
@@ -161,7 +161,7 @@ function line(viewers: number, { share, made, messages, bytes, changes }: Window
 
 interface ConsoleSession {
   readonly origin: string;
-  readonly cookie: string;
+  readonly key: string;
 }
 
 /** By a link of the local API, as `kubelet console` prints it. */
@@ -169,12 +169,14 @@ async function logIn(agent: ClusterAgent): Promise<ConsoleSession> {
   const call = httpRequest({ socketPath: agent.socketPath, method: "POST", path: "/console-link" });
   const [response] = (await once(call.end(), "response")) as [IncomingMessage];
   const { link } = JSON.parse(await text(response)) as { link: string };
-  const [login] = (await once(request(link, { rejectUnauthorized: false }).end(), "response")) as [
-    IncomingMessage,
-  ];
-  login.resume();
-  const [cookie = ""] = login.headers["set-cookie"]?.[0]?.split(";") ?? [];
-  return { origin: new URL(link).origin, cookie };
+  const { origin, hash } = new URL(link);
+  const login = request(`${origin}/console/api/login`, {
+    ...{ method: "POST", rejectUnauthorized: false },
+    headers: { origin, "content-type": "application/json" },
+  }).end(JSON.stringify({ token: hash.slice(loginFragment.length) }));
+  const [reply] = (await once(login, "response")) as [IncomingMessage];
+  const { key } = JSON.parse(await text(reply)) as Login;
+  return { origin, key };
 }
 
 /** A page, as far as the agent can see it. */
@@ -184,9 +186,9 @@ class Viewer {
   changes = 0;
   readonly #response: IncomingMessage;
 
-  static async open({ origin, cookie }: ConsoleSession): Promise<Viewer> {
+  static async open({ origin, key }: ConsoleSession): Promise<Viewer> {
     const call = request(`${origin}/console/api/stream`, {
-      ...{ rejectUnauthorized: false, agent: false, headers: { cookie } },
+      ...{ rejectUnauthorized: false, agent: false, headers: { "x-console-key": key } },
     });
     const [response] = (await once(call.end(), "response")) as [IncomingMessage];
     if (response.statusCode !== 200) throw new Error(`stream: ${response.statusCode}`);

@@ -4,39 +4,47 @@ import { text } from "node:stream/consumers";
 import type {
   Changes,
   ConsoleError,
+  Login,
   PodDetail,
   PodEvent,
   PodSummary,
-  Session,
   Snapshot,
 } from "../../src/console/protocol.ts";
-import { resumeProof } from "../../src/console/sessions/persisted-sessions.ts";
+import { runKey } from "../../src/console/sessions/persisted-sessions.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 
-const cookieOf = (response: Response): string => response.headers.get("set-cookie")?.split(";", 1)[0] ?? "";
+/** As the page exchanges the token in the fragment of a link. */
+export async function useLink(link: string): Promise<Response> {
+  const { origin, hash } = new URL(link);
+  assert.match(hash, /^#login=[\w-]{43}$/);
+  return fetch(`${origin}/console/api/login`, {
+    method: "POST",
+    headers: { origin, "content-type": "application/json" },
+    body: JSON.stringify({ token: hash.slice("#login=".length) }),
+  });
+}
 
 /** The requests of the page to a console, without a browser. */
 export class ConsoleClient {
   readonly origin: string;
-  #cookie: string;
-  #csrf = "";
-  #resumeKey = "";
+  #key: string;
+  readonly #resumeKey: string;
   readonly pods = new Map<string, PodSummary>();
   readonly events: PodEvent[] = [];
   node: Snapshot["node"] | undefined;
   messages = 0;
 
-  private constructor(origin: string, cookie: string) {
+  private constructor(origin: string, { key, resumeKey }: Login) {
     this.origin = origin;
-    this.#cookie = cookie;
+    this.#key = key;
+    this.#resumeKey = resumeKey ?? "";
   }
 
   static async logIn(link: string): Promise<ConsoleClient> {
-    const response = await fetch(link, { redirect: "manual" });
-    assert.equal(response.status, 303, await response.text());
-    const client = new ConsoleClient(new URL(link).origin, cookieOf(response));
-    client.#use(await client.get<Session>("/session"));
-    return client;
+    const response = await useLink(link);
+    const body = await response.text();
+    assert.equal(response.status, 200, body);
+    return new ConsoleClient(new URL(link).origin, JSON.parse(body) as Login);
   }
 
   /** After a restart of the kubelet. */
@@ -44,24 +52,17 @@ export class ConsoleClient {
     const rejected = await fetch(`${this.origin}/console/api/session`, { headers: this.headers });
     assert.equal(rejected.status, 401);
     const { challenge = "" } = ((await rejected.json()) as ConsoleError).error.login ?? {};
-    const response = await fetch(`${this.origin}/console/api/resume`, {
-      method: "POST",
-      headers: { ...this.headers, "content-type": "application/json" },
-      body: JSON.stringify({ proof: resumeProof(this.#resumeKey, challenge, this.origin) }),
-    });
-    const body = await response.text();
-    assert.equal(response.status, 200, body);
-    this.#cookie = cookieOf(response);
-    this.#use(JSON.parse(body) as Session);
-  }
-
-  #use({ csrf, resumeKey }: Session): void {
-    this.#csrf = csrf;
-    this.#resumeKey = resumeKey ?? "";
+    this.#key = runKey(this.#resumeKey, challenge, this.origin);
+    await this.get("/session");
   }
 
   get headers(): Record<string, string> {
-    return { cookie: this.#cookie, origin: this.origin, "x-console-csrf": this.#csrf };
+    return { origin: this.origin, "x-console-key": this.#key };
+  }
+
+  /** The subprotocols of a WebSocket. */
+  get protocols(): string[] {
+    return ["v5.channel.k8s.io", `kubelet-console-key.${this.#key}`];
   }
 
   async get<T>(path: string): Promise<T> {

@@ -5,6 +5,7 @@ import type { TestContext } from "node:test";
 import { type ConsoleOptions, createConsole } from "../../src/console/console.ts";
 import { FakeConsoleNode, fakeConsolePod } from "../../src/console/fake-console-node.ts";
 import { fakePage } from "../../src/console/fake-page.ts";
+import type { Login } from "../../src/console/protocol.ts";
 import { allowAll } from "../../src/kubelet/server/auth/node-access.ts";
 import { AgentServer } from "../../src/kubelet/server/https/server.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
@@ -23,18 +24,21 @@ export type Send = (
   more?: { readonly headers?: Record<string, string>; readonly body?: string },
 ) => Promise<Response>;
 
+export const tokenOf = (link: string): string => link.slice(link.indexOf("#login=") + "#login=".length);
+
 /** The console with a fake node, on the agent's own HTTP server. Paths are sent exactly as given. */
 export async function consoleServer(
   t: TestContext,
   node = new FakeConsoleNode().add(fakeConsolePod()),
-  more: Pick<ConsoleOptions, "sessionsFile"> = {},
+  more: Pick<ConsoleOptions, "sessionsFile"> & { readonly pageDir?: string; readonly port?: number } = {},
 ) {
+  const { port: ownPort = 0, ...options } = more;
   const pageDir = fakePage();
-  const console = createConsole({ node, pageDir, clock: systemClock, logger: silentLogger, ...more });
+  const console = createConsole({ node, pageDir, clock: systemClock, logger: silentLogger, ...options });
   const server = new AgentServer({
     name: "console",
     address: "127.0.0.1",
-    port: 0,
+    port: ownPort,
     routes: [
       {
         method: "*",
@@ -52,15 +56,18 @@ export async function consoleServer(
   });
   const stop = new AbortController();
   await server.start(stop.signal);
-  t.after(async () => {
+  const end = async () => {
     console.stop();
     stop.abort();
     await server.done;
+  };
+  t.after(async () => {
+    await end();
     rmSync(pageDir, { recursive: true });
   });
   const port = server.port ?? 0;
   const origin = `http://127.0.0.1:${port}`;
-  node.ownOrigins = [origin, `http://localhost:${port}`];
+  node.ownOrigins = [origin];
   const open = (method: string, path: string, headers: Record<string, string>): ClientRequest =>
     request({ host: "127.0.0.1", port, method, path, headers, agent: false });
   const send: Send = (method, path, { headers = {}, body } = {}) =>
@@ -79,13 +86,18 @@ export async function consoleServer(
       });
       call.end(body);
     });
-  /** The headers of a page that is logged in. */
-  const logIn = async (): Promise<Record<string, string>> => {
-    const { headers } = await send("GET", console.link());
-    const cookie = String(headers["set-cookie"]?.[0]).split(";", 1)[0] ?? "";
-    const session = await send("GET", "/console/api/session", { headers: { cookie } });
-    const { csrf } = JSON.parse(session.body) as { csrf: string };
-    return { cookie, origin, "x-console-csrf": csrf, "content-type": "application/json" };
+  /** The headers of a page that is logged in: those of requests, and those of WebSockets. */
+  const headersOf = (key: string) => ({
+    ...{ "x-console-key": key, origin, "content-type": "application/json" },
+    "sec-websocket-protocol": `v5.channel.k8s.io, kubelet-console-key.${key}`,
+  });
+  const logIn = async () => {
+    const { body } = await send("POST", "/console/api/login", {
+      headers: { origin, "content-type": "application/json" },
+      body: JSON.stringify({ token: tokenOf(console.link()) }),
+    });
+    const { key } = JSON.parse(body) as Login;
+    return headersOf(key);
   };
-  return { console, node, port, origin, open, send, logIn };
+  return { console, node, port, origin, open, send, headersOf, logIn, end };
 }

@@ -6,12 +6,13 @@ import { request } from "node:https";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
-import type { Session } from "../../src/console/protocol.ts";
+import type { Login } from "../../src/console/protocol.ts";
 import { type TestPair, testAuthority, testPair } from "../../src/kubelet/server/fixtures.ts";
 import { freePort } from "../e2e/agent-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { fakeImages } from "../fake-runtime/fake-runtime.ts";
 import { StandaloneAgent } from "../faults/standalone-agent.ts";
+import { tokenOf } from "./console-server.ts";
 
 const pod = `apiVersion: v1
 kind: Pod
@@ -59,16 +60,16 @@ describe("the console on the port of the kubelet API", () => {
     });
     call.end(o.body && JSON.stringify(o.body));
     const [response] = await once(call, "response");
-    const cookie = String(response.headers["set-cookie"]?.[0] ?? "");
-    return { status: response.statusCode as number, cookie, body: await text(response) };
+    assert.equal(response.headers["set-cookie"], undefined);
+    return { status: response.statusCode as number, body: await text(response) };
   };
 
   const logIn = async () => {
-    const { status, cookie, body } = await send("POST", "/console/api/login", { who: admin, body: {} });
+    const { status, body } = await send("POST", "/console/api/login", { who: admin, body: {} });
     assert.equal(status, 200, body);
-    const session = JSON.parse(body) as Session;
-    const headers = { cookie: cookie.split(";", 1)[0] ?? "", "x-console-csrf": session.csrf };
-    return { cookie, session, headers };
+    const { key, resumeKey, session } = JSON.parse(body) as Login;
+    assert.equal(resumeKey, null);
+    return { session, headers: { "x-console-key": key } };
   };
 
   test("every path is unknown unless the flag is set", async () => {
@@ -93,8 +94,7 @@ describe("the console on the port of the kubelet API", () => {
     await start("--authorization-mode=AlwaysAllow", "--enable-console");
     for (const who of [undefined, stranger])
       assert.equal((await send("POST", "/console/api/login", { ...(who && { who }), body: {} })).status, 401);
-    const { cookie, session, headers } = await logIn();
-    assert.match(cookie, /; Path=\/console; Max-Age=3600; HttpOnly; SameSite=Strict; Secure$/);
+    const { session, headers } = await logIn();
     assert.equal(session.user, "admin");
     assert.deepEqual(session.may, {
       logs: true,
@@ -111,20 +111,19 @@ describe("the console on the port of the kubelet API", () => {
       (await send("GET", "/console/api/images", { headers: { ...headers, host: "evil.example" } })).status,
       403,
     );
-    // The cookie is for the console only.
+    // The key is for the console only.
     assert.equal((await send("GET", "/pods", { headers })).status, 401);
     await agent.end("SIGTERM");
   });
 
   test("no user may read without an authorizer; root may, by link", async () => {
     await start("--authorization-mode=Webhook", "--enable-console");
-    const { status, cookie } = await send("POST", "/console/api/login", { who: admin, body: {} });
-    assert.deepEqual([status, cookie], [403, ""]);
+    assert.equal((await send("POST", "/console/api/login", { who: admin, body: {} })).status, 403);
     const { link } = JSON.parse((await agent.request("POST", "/console-link")).body) as { link: string };
-    assert.ok(link.startsWith(`https://127.0.0.1:${port}/console/login?token=`), link);
-    const opened = await send("GET", link.slice(link.indexOf("/console")));
-    assert.equal(opened.status, 303);
-    const headers = { cookie: opened.cookie.split(";", 1)[0] ?? "" };
+    assert.ok(link.startsWith(`https://127.0.0.1:${port}/console/#login=`), link);
+    const opened = await send("POST", "/console/api/login", { body: { token: tokenOf(link) } });
+    assert.equal(opened.status, 200, opened.body);
+    const headers = { "x-console-key": (JSON.parse(opened.body) as Login).key };
     assert.equal((await send("GET", "/console/api/session", { headers })).status, 200);
     await agent.end("SIGTERM");
   });
@@ -133,7 +132,7 @@ describe("the console on the port of the kubelet API", () => {
     await start("--authorization-mode=AlwaysAllow", "--enable-console", "--enable-manifests-handler");
     const { headers } = await logIn();
     const session = connect(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
-    const stream = session.request({ ":path": "/console/api/stream", cookie: headers.cookie });
+    const stream = session.request({ ":path": "/console/api/stream", ...headers });
     let received = "";
     stream.setEncoding("utf8").on("data", (chunk: string) => {
       received += chunk;

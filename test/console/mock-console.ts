@@ -135,8 +135,6 @@ export class MockConsole {
     return {
       user: "root",
       node: "node-1",
-      csrf: "csrf",
-      resumeKey: null,
       expiresAt,
       may: this.may,
       readOnlyBecause: null,

@@ -147,11 +147,17 @@ describe("the console page", { skip: browserUnavailable }, () => {
     assert.equal(await page.evaluate("window.notReloaded"), true);
   });
 
-  test(long("shows how to log in when there is no session, and continues when there is one"), async () => {
-    mock.loggedIn = false;
-    await open("#/");
-    await page.getByText("kubelet console --node node-1").waitFor();
-    mock.loggedIn = true;
-    await heading("node-1");
-  });
+  test(
+    long("shows how to log in when there is no session, and continues when another tab has one"),
+    async () => {
+      mock.loggedIn = false;
+      await open("#/");
+      await page.getByText("kubelet console --node node-1").waitFor();
+      mock.loggedIn = true;
+      const other = await opened.context.newPage();
+      await other.goto(mock.url);
+      await other.evaluate(`localStorage.setItem("kubelet-console-key", "x")`);
+      await heading("node-1");
+    },
+  );
 });

@@ -7,7 +7,7 @@ import { cli } from "../e2e/cli-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { UpNode } from "../kubectl/up-node.ts";
 import { long } from "../long.ts";
-import { ConsoleClient } from "./console-client.ts";
+import { ConsoleClient, useLink } from "./console-client.ts";
 
 const image = "localhost/kubelet-ts/demo:1";
 const manifest = (name: string, command: string) => `apiVersion: v1
@@ -134,14 +134,13 @@ describe(long("the console of kubelet up"), () => {
 
   test("kubelet console prints a new link, valid once", async () => {
     const { stdout, stderr } = await cli(["console", "--root-dir", up.files.kubelet], { env: process.env });
-    assert.match(stdout, /^http:\/\/127\.0\.0\.1:\d+\/console\/login\?token=\S+\n$/, stderr);
+    assert.match(stdout, /^http:\/\/127\.0\.0\.1:\d+\/console\/#login=\S+\n$/, stderr);
     const link = stdout.trim();
     await ConsoleClient.logIn(link);
-    assert.equal((await fetch(link, { redirect: "manual" })).status, 401);
-    assert.equal((await fetch(up.consoleLink, { redirect: "manual" })).status, 401);
+    for (const used of [link, up.consoleLink]) assert.equal((await useLink(used)).status, 401);
   });
 
-  test("a session is resumed after the kubelet was killed, and its file is for root only", async () => {
+  test("a session continues after the kubelet was killed, and its file is for root only", async () => {
     const file = join(up.files.base, "console-sessions.json");
     assert.equal(statSync(file).mode & 0o777, 0o600);
     await up.kill();
@@ -159,7 +158,7 @@ function exec(client: ConsoleClient, uid: string, command: readonly string[]): P
   const query = command.map((part) => `command=${encodeURIComponent(part)}`).join("&");
   const url = `${client.origin.replace("http", "ws")}/console/api/pods/${uid}/exec/main?${query}&stdout=true`;
   // Node.js's own client accepts headers; its types do not have them.
-  const options = { protocols: "v5.channel.k8s.io", headers: client.headers } as unknown as string;
+  const options = { protocols: client.protocols, headers: { origin: client.origin } } as unknown as string;
   const socket = new WebSocket(url, options);
   socket.binaryType = "arraybuffer";
   let output = "";

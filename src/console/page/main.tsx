@@ -2,9 +2,9 @@ import "uplot/dist/uPlot.min.css";
 import "@xterm/xterm/css/xterm.css";
 import "./style.css";
 import { render } from "preact";
-import { connect, watchVisibility } from "./browser/connection.ts";
+import { start, watchVisibility } from "./browser/connection.ts";
 import { App } from "./views/app.tsx";
 
 watchVisibility();
 render(<App />, document.getElementById("app")!);
-void connect();
+start();

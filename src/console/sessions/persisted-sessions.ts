@@ -1,33 +1,31 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Clock } from "../../lib/base/clock.ts";
 import { messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { epochMs } from "../../lib/base/time.ts";
 import { replaceDurably } from "../../lib/host/durable-file.ts";
-import { newSecret, secretHash } from "./secrets.ts";
+import { newSecret } from "./secrets.ts";
 
 const maxPersisted = 64;
 
-interface PersistedSession {
-  /** The hash of the cookie. */
-  readonly id: string;
-  /** The page has it in memory and never sends it. */
+export interface PersistedSession {
+  /** The page has it in memory only, as a key that cannot be exported, and never sends it. */
   readonly resumeKey: string;
   /** Wall-clock time in milliseconds. */
   readonly expiresAt: number;
 }
 
 /**
- * Sessions that a page may resume after a restart of the agent, in a file that only root can read. The cookie is not sufficient: while the
- * agent is down, another process may listen on its port, and the browser sends the cookie to it. The page proves that it has the session's key,
- * for this run of the agent and this origin, without sending the key.
+ * Sessions that continue after a restart of the agent, in a file that only root can read. Their keys do not: while the agent is down, another
+ * process may listen on its port and receive the key that a page sends. So the page derives a new one from its resume key, for
+ * this run of the agent and this origin.
  */
 export class PersistedSessions {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  /** New for each run: a proof for another run has no value. */
+  /** New for each run: a key that was derived for another run has no value. */
   readonly challenge = newSecret();
   #persisted: readonly PersistedSession[];
   #isClosed = false;
@@ -40,47 +38,33 @@ export class PersistedSessions {
     this.#persisted = readPersisted(o.path);
   }
 
-  has(cookie: string): boolean {
-    return this.#find(cookie) !== undefined;
+  /** Those that have not expired. */
+  valid(): readonly PersistedSession[] {
+    const now = epochMs(this.#clock.wall());
+    return this.#persisted.filter(({ expiresAt }) => now < expiresAt);
   }
 
   /** Resolves when the session is in the file. */
-  async add(cookie: string, { resumeKey, expiresAt }: Omit<PersistedSession, "id">): Promise<void> {
-    const added = { id: secretHash(cookie), resumeKey, expiresAt };
-    this.#persisted = [...this.#valid(), added].slice(-maxPersisted);
+  async add(added: PersistedSession): Promise<void> {
+    this.#persisted = [...this.valid(), added].slice(-maxPersisted);
     await this.#write();
   }
 
-  /** By the hash of the cookie. Resolves when the file is written. */
-  async remove(id: string): Promise<void> {
-    if (this.#isClosed || !this.#persisted.some((persisted) => persisted.id === id))
-      return await this.#written;
-    this.#persisted = this.#valid().filter((persisted) => persisted.id !== id);
+  async remove(resumeKey: string): Promise<void> {
+    const rest = this.valid().filter((persisted) => persisted.resumeKey !== resumeKey);
+    if (this.#isClosed || rest.length === this.#persisted.length) return;
+    this.#persisted = rest;
     await this.#write();
   }
 
-  /** When the session expires, if the proof is right. A session is resumed once: the page gets another cookie. */
-  async resume(cookie: string, proof: string, origin: string): Promise<number | undefined> {
-    const persisted = this.#find(cookie);
-    if (!persisted || !isEqual(proof, resumeProof(persisted.resumeKey, this.challenge, origin)))
-      return undefined;
-    await this.remove(persisted.id);
-    return persisted.expiresAt;
+  /** Resolves when the file has the current sessions. */
+  written(): Promise<void> {
+    return this.#written;
   }
 
-  /** Keeps the file as it is: the sessions end with the agent, and their pages resume them. */
+  /** Keeps the file as it is: the sessions continue with the next run. */
   close(): void {
     this.#isClosed = true;
-  }
-
-  #find(cookie: string): PersistedSession | undefined {
-    const id = secretHash(cookie);
-    return this.#valid().find((persisted) => persisted.id === id);
-  }
-
-  #valid(): PersistedSession[] {
-    const now = epochMs(this.#clock.wall());
-    return this.#persisted.filter(({ expiresAt }) => now < expiresAt);
   }
 
   #write(): Promise<void> {
@@ -96,13 +80,9 @@ export class PersistedSessions {
   }
 }
 
-/** The page computes the same. */
-export function resumeProof(resumeKey: string, challenge: string, origin: string): string {
-  return createHmac("sha256", resumeKey).update(`${challenge} ${origin}`).digest("hex");
-}
-
-function isEqual(a: string, b: string): boolean {
-  return timingSafeEqual(Buffer.from(secretHash(a)), Buffer.from(secretHash(b)));
+/** The key of a session in the run of the agent with this challenge; the page derives the same. */
+export function runKey(resumeKey: string, challenge: string, origin: string): string {
+  return createHmac("sha256", resumeKey).update(`${challenge} ${origin}`).digest("base64url");
 }
 
 /** None if the file does not exist, or is not one of ours. */
@@ -116,11 +96,6 @@ function readPersisted(path: string): PersistedSession[] {
 }
 
 function isPersisted(value: unknown): value is PersistedSession {
-  const { id, resumeKey, expiresAt } = (value ?? {}) as Partial<Record<keyof PersistedSession, unknown>>;
-  return (
-    typeof id === "string" &&
-    typeof resumeKey === "string" &&
-    resumeKey !== "" &&
-    typeof expiresAt === "number"
-  );
+  const { resumeKey, expiresAt } = (value ?? {}) as Partial<Record<keyof PersistedSession, unknown>>;
+  return typeof resumeKey === "string" && resumeKey !== "" && typeof expiresAt === "number";
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock } from "../../lib/base/fake-clock.ts";
-import { cookieHeader, cookieName, readCookie } from "./cookie.ts";
 import { OneTimeTokens } from "./one-time-tokens.ts";
+import { keyOf } from "./session-key.ts";
 import { Sessions } from "./sessions.ts";
 
 const user = { name: "u", groups: [] };
@@ -26,26 +26,26 @@ test("when there are too many tokens, the oldest is dropped", () => {
 test("a session ends at its expiry, by logout, and as the oldest of too many", async () => {
   const clock = new FakeClock();
   const sessions = new Sessions(clock);
-  const create = (validMs = 1000) => sessions.create(user, { isLocal: false, validMs });
-  const [expires, ends] = [create(), create(5000)];
+  const create = (key: string, validMs = 1000) => sessions.create(key, user, { isLocal: false, validMs });
+  const [expires, ends] = [create("expires"), create("ends", 5000)];
   await clock.advance(999);
-  assert.equal(sessions.get(expires.id), expires.session);
+  assert.equal(sessions.get("expires"), expires);
   await clock.advance(1);
-  assert.equal(sessions.get(expires.id), undefined);
-  assert.ok(expires.session.ended.aborted);
-  sessions.end(ends.id);
-  assert.deepEqual([sessions.get(ends.id), ends.session.ended.aborted], [undefined, true]);
-  const oldest = create();
-  for (let i = 0; i < 64; i++) create();
-  assert.equal(sessions.get(oldest.id), undefined);
-  const last = create();
+  assert.equal(sessions.get("expires"), undefined);
+  assert.ok(expires.ended.aborted);
+  sessions.end("ends");
+  assert.deepEqual([sessions.get("ends"), ends.ended.aborted], [undefined, true]);
+  create("oldest");
+  for (let i = 0; i < 64; i++) create(`key-${i}`);
+  assert.equal(sessions.get("oldest"), undefined);
+  const last = create("last");
   sessions.endAll();
-  assert.ok(last.session.ended.aborted);
+  assert.ok(last.ended.aborted);
 });
 
 test("a session ends by itself, with what is open in it", async () => {
   const clock = new FakeClock();
-  const { session } = new Sessions(clock).create(user, { isLocal: true, validMs: 1000 });
+  const session = new Sessions(clock).create("key", user, { isLocal: true, validMs: 1000 });
   await clock.advance(1000);
   assert.ok(session.ended.aborted);
   assert.equal(clock.pending, 0);
@@ -53,29 +53,29 @@ test("a session ends by itself, with what is open in it", async () => {
 
 test("a user who logs in too often ends sessions of their own", () => {
   const sessions = new Sessions(new FakeClock());
-  const root = sessions.create({ name: "root", groups: [] }, { isLocal: true, validMs: 1000 });
-  for (let i = 0; i < 100; i++) sessions.create(user, { isLocal: false, validMs: 1000 });
-  assert.ok(sessions.get(root.id));
+  sessions.create("root", { name: "root", groups: [] }, { isLocal: true, validMs: 1000 });
+  for (let i = 0; i < 100; i++) sessions.create(`key-${i}`, user, { isLocal: false, validMs: 1000 });
+  assert.ok(sessions.get("root"));
 });
 
 test("a jump of the wall clock does not change when a session ends", async () => {
   const clock = new FakeClock();
   const sessions = new Sessions(clock);
-  const { id } = sessions.create(user, { isLocal: true, validMs: 1000 });
+  sessions.create("key", user, { isLocal: true, validMs: 1000 });
   clock.jump(3_600_000);
-  assert.ok(sessions.get(id));
+  assert.ok(sessions.get("key"));
   clock.jump(-86_400_000);
   await clock.advance(1000);
-  assert.equal(sessions.get(id), undefined);
+  assert.equal(sessions.get("key"), undefined);
 });
 
-test("a cookie has the port in its name, and is deleted without a value", () => {
-  assert.equal(cookieName("http://127.0.0.1:10280"), "kubelet-console-10280");
-  assert.equal(cookieName("https://node"), "kubelet-console-443");
-  assert.equal(readCookie({ cookie: "a=1; c=2; ac=3" }, "c"), "2");
-  assert.equal(readCookie({}, "c"), undefined);
-  assert.equal(
-    cookieHeader("c", undefined, { maxAgeSeconds: 9, secure: true }),
-    "c=; Path=/console; Max-Age=0; HttpOnly; SameSite=Strict; Secure",
-  );
-});
+for (const [headers, ofRequest, ofUpgrade] of [
+  [{}, undefined, undefined],
+  [{ cookie: "x-console-key=k; kubelet-console-key=k", authorization: "Bearer k" }, undefined, undefined],
+  [{ "x-console-key": "k" }, "k", undefined],
+  [{ "sec-websocket-protocol": "v5.channel.k8s.io" }, undefined, undefined],
+  [{ "sec-websocket-protocol": "v5.channel.k8s.io, kubelet-console-key.k" }, undefined, "k"],
+] as const)
+  test(`${JSON.stringify(headers)}: the key of a request is ${ofRequest}, of a WebSocket ${ofUpgrade}`, () => {
+    assert.deepEqual([keyOf(headers, false), keyOf(headers, true)], [ofRequest, ofUpgrade]);
+  });

@@ -147,7 +147,7 @@ export class Feed {
       if (!this.#viewers.delete(onMessage) || this.#viewers.size > 0) return;
       this.#cancelWake?.();
       this.#cancelWake = undefined;
-      this.#cancelLinger = this.#o.clock.after(lingerMs, () => this.stop());
+      if (this.#active) this.#cancelLinger = this.#o.clock.after(lingerMs, () => this.stop());
     };
   }
 

@@ -84,7 +84,7 @@ export async function streamTo(o: ViewerOptions): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
   const unsubscribe = feed.subscribe(onMessage);
   try {
-    // The browser reconnects after this time.
+    // A client that reconnects on its own does so after this time.
     write("retry: 1000\n\n");
     send();
     whenAborted(o.stopping, endStopping);

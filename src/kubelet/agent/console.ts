@@ -41,7 +41,8 @@ export function nodeConsole(
   let access: ConsoleAccess | undefined;
   const origins = () =>
     isLoopback
-      ? originsOf("http", ["127.0.0.1", "localhost"], server?.port)
+      ? // Not localhost: another process may listen on the same port of ::1.
+        originsOf("http", ["127.0.0.1"], server?.port)
       : originsOf("https", hostsOf(core, parts.certificate), parts.serverPort());
   const console = options.create(
     consoleNode(core, parts, {

@@ -33,7 +33,7 @@ export interface NodeConsole {
   podRemoved(uid: PodUid): void;
   nodeChanged(): void;
   event(event: ConsoleEvent): void;
-  /** The path of a link that logs in once: "/console/login?token=…". */
+  /** The path of a link that logs in once: "/console/#login=…". */
   link(): string;
   /** Ends all streams and sessions. */
   stop(): void;

@@ -4,17 +4,20 @@ import {
   type ChangeResult,
   type ConsoleError,
   consolePath,
-  csrfHeader,
   type DeleteRequest,
   type ImageList,
+  keyHeader,
+  keyProtocol,
+  type Login,
   type LoginInfo,
+  type LoginRequest,
   type ManifestProblem,
   type PodDetail,
   type PodUsage,
   type PodYaml,
-  type ResumeRequest,
   type Session,
 } from "../../protocol.ts";
+import { forgetKey, keepKeys, sessionKey } from "./session-key.ts";
 
 const api = `${consolePath}/api`;
 
@@ -32,8 +35,6 @@ export class RequestError extends Error {
   }
 }
 
-export const streamUrl = `${api}/stream`;
-
 const podPath = (uid: string): string => `${api}/pods/${encodeURIComponent(uid)}`;
 
 export function logsUrl(uid: string, container: string, query: Readonly<Record<string, string>>): string {
@@ -49,6 +50,9 @@ export function execUrl(uid: string, container: string, command: readonly string
   return new URL(path, location.href.replace(/^http/, "ws")).href;
 }
 
+/** The subprotocols of a terminal; one is the key, which cannot be a header of a WebSocket. */
+export const execProtocols = (): string[] => ["v5.channel.k8s.io", `${keyProtocol}${sessionKey() ?? ""}`];
+
 export const fetchSession = (signal?: AbortSignal) => read<Session>(`${api}/session`, signal);
 export const fetchPod = (uid: string, signal?: AbortSignal) => read<PodDetail>(podPath(uid), signal);
 export const fetchYaml = (uid: string, signal?: AbortSignal) => read<PodYaml>(`${podPath(uid)}/yaml`, signal);
@@ -57,21 +61,38 @@ export const fetchUsage = (uid: string, signal?: AbortSignal) =>
   read<PodUsage>(`${podPath(uid)}/usage`, signal);
 export const fetchImages = (signal?: AbortSignal) => read<ImageList>(`${api}/images`, signal);
 
-export const applyManifest = (csrf: string, request: ApplyRequest) =>
-  write<ApplyResult>(`${api}/apply`, csrf, request);
+export const applyManifest = (request: ApplyRequest) => write<ApplyResult>(`${api}/apply`, request);
 
-export const deletePod = (csrf: string, uid: string, request: DeleteRequest) =>
-  write<ChangeResult>(`${podPath(uid)}/delete`, csrf, request);
+export const deletePod = (uid: string, request: DeleteRequest) =>
+  write<ChangeResult>(`${podPath(uid)}/delete`, request);
 
-export const restartContainer = (csrf: string, uid: string, container: string) =>
-  write<ChangeResult>(`${podPath(uid)}/containers/${encodeURIComponent(container)}/restart`, csrf, {});
+export const restartContainer = (uid: string, container: string) =>
+  write<ChangeResult>(`${podPath(uid)}/containers/${encodeURIComponent(container)}/restart`, {});
+
+/** The stream of server-sent events, as text. */
+export async function* readStream(signal: AbortSignal): AsyncGenerator<string> {
+  const response = await request(`${api}/stream`, { signal });
+  if (!response.ok) return await decode(response);
+  yield* chunksOf(response);
+}
 
 /** The text of a log as it arrives. */
 export async function* readLog(url: string, signal: AbortSignal): AsyncGenerator<string> {
-  const response = await fetch(url, { signal, cache: "no-store" });
+  const response = await request(url, { signal });
   if (!response.ok) throw new RequestError(response.status, await logError(response));
-  if (!response.body) return;
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  yield* chunksOf(response);
+}
+
+/** A link cannot have the key of the session: the whole log is read first. */
+export async function fetchLog(url: string): Promise<Blob> {
+  const response = await request(url);
+  if (!response.ok) throw new RequestError(response.status, await logError(response));
+  return await response.blob();
+}
+
+async function* chunksOf({ body }: Response): AsyncGenerator<string> {
+  if (!body) return;
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
@@ -84,31 +105,36 @@ async function logError(response: Response): Promise<ConsoleError["error"] | und
   return message ? { code: "internal", message } : undefined;
 }
 
-export async function logInWithToken(token: string): Promise<Session> {
-  const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
-  return decode(await fetch(`${api}/login`, { method: "POST", headers, body: "{}" }));
-}
+/** With a token of the kubelet API. */
+export const logInWithToken = (token: string) => logIn({}, { authorization: `Bearer ${token}` });
+export const logInWithLink = (token: string) => logIn({ token });
 
-/** Proves that this page has the key of the session, without sending it. */
-export async function resumeSession(key: string, challenge: string, signal: AbortSignal): Promise<Session> {
-  const encode = (text: string) => new TextEncoder().encode(text);
-  const algorithm = { name: "HMAC", hash: "SHA-256" };
-  const imported = await crypto.subtle.importKey("raw", encode(key), algorithm, false, ["sign"]);
-  const proof = await crypto.subtle.sign("HMAC", imported, encode(`${challenge} ${location.origin}`));
-  const hex = [...new Uint8Array(proof)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  const request: ResumeRequest = { proof: hex };
-  const headers = { "content-type": "application/json" };
-  return decode(
-    await fetch(`${api}/resume`, { method: "POST", headers, body: JSON.stringify(request), signal }),
-  );
+async function logIn(body: LoginRequest, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+  await keepKeys(await post<Login>(fetch, `${api}/login`, body, headers));
 }
 
 const read = async <T>(path: string, signal?: AbortSignal): Promise<T> =>
-  decode(await fetch(path, { signal, cache: "no-store" }));
+  decode(await request(path, signal ? { signal } : {}));
 
-async function write<T>(path: string, csrf: string, body: object): Promise<T> {
-  const headers = { "content-type": "application/json", [csrfHeader]: csrf };
-  return decode(await fetch(path, { method: "POST", headers, body: JSON.stringify(body) }));
+const write = <T>(path: string, body: object): Promise<T> => post(request, path, body);
+
+async function post<T>(
+  send: (path: string, init: RequestInit) => Promise<Response>,
+  path: string,
+  body: object,
+  more: Readonly<Record<string, string>> = {},
+): Promise<T> {
+  const headers = { "content-type": "application/json", ...more };
+  return decode(await send(path, { method: "POST", headers, body: JSON.stringify(body) }));
+}
+
+/** With the key of the session: the browser itself adds nothing that would be one. */
+async function request(path: string, init: RequestInit = {}): Promise<Response> {
+  const key = sessionKey();
+  const headers = { ...init.headers, ...(key !== undefined && { [keyHeader]: key }) };
+  const response = await fetch(path, { ...init, headers, cache: "no-store" });
+  if (response.status === 401 && key !== undefined) forgetKey(key);
+  return response;
 }
 
 async function decode<T>(response: Response): Promise<T> {

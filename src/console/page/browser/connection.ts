@@ -1,7 +1,9 @@
-import type { LoginInfo, Session, StreamMessage } from "../../protocol.ts";
+import { type LoginInfo, loginFragment, type Session, type StreamMessage } from "../../protocol.ts";
 import { emptyModel, reduce } from "../state/model.ts";
+import { ServerEvents } from "../state/server-events.ts";
 import { Store } from "../state/store.ts";
-import { fetchSession, RequestError, resumeSession, streamUrl } from "./api.ts";
+import { fetchSession, logInWithLink, RequestError, readStream } from "./api.ts";
+import { deriveKey, onOtherLogin } from "./session-key.ts";
 
 export type Connection =
   | { readonly state: "connecting" }
@@ -17,61 +19,92 @@ export const connection = new Store<Connection>({ state: "connecting" });
 const silenceMs = 40_000;
 const firstRetryMs = 500;
 const maxRetryMs = 5_000;
-const loginCheckMs = 3_000;
 
-let source: EventSource | undefined;
+/** The open stream. */
+let stream: AbortController | undefined;
 let retryMs = firstRetryMs;
 let silence = 0;
 let retry = 0;
 let queue: { message: StreamMessage; at: number }[] = [];
 let frame = 0;
 
+/** Connects now, and again when the user opens a link in this tab or logs in with another one. */
+export function start(): void {
+  addEventListener("hashchange", () => {
+    if (location.hash.startsWith(loginFragment)) void connect();
+  });
+  onOtherLogin(() => {
+    if (connection.get().state === "logged-out") void connect();
+  });
+  void connect();
+}
+
 /** Connects, and keeps connecting until the session ends. */
 export async function connect(): Promise<void> {
   clearTimeout(retry);
-  source?.close();
+  stream?.abort();
   try {
+    await useLink();
     session.set(await openSession(AbortSignal.timeout(10_000)));
   } catch (error) {
     if (error instanceof RequestError && error.status === 401) {
       session.set(undefined);
       connection.set({ state: "logged-out", login: error.login, message: error.message });
-      // Another tab may open a new link: this page continues with that session.
-      retry = setTimeout(() => void connect(), loginCheckMs);
     } else connectLater("The node does not respond.");
     return;
   }
-  listen();
+  void listen();
 }
 
-/** The session of the cookie, or that of this page before a restart of the kubelet. */
+/** The token of a link is valid once; it does not remain in the address. */
+async function useLink(): Promise<void> {
+  const { hash } = location;
+  if (!hash.startsWith(loginFragment)) return;
+  // A browser that only loads the page in advance must not use up the link.
+  const { prerendering } = document as { readonly prerendering?: boolean };
+  if (prerendering)
+    await new Promise((resolve) => document.addEventListener("prerenderingchange", resolve, { once: true }));
+  try {
+    await logInWithLink(hash.slice(loginFragment.length));
+  } catch (error) {
+    // The node did not respond: the link may be valid.
+    if (!(error instanceof RequestError)) throw error;
+    history.replaceState(null, "", "#/");
+    throw error;
+  }
+  history.replaceState(null, "", "#/");
+}
+
+/** The session of the key, or that of this page before a restart of the kubelet. */
 async function openSession(signal: AbortSignal): Promise<Session> {
   try {
     return await fetchSession(signal);
   } catch (error) {
     const challenge = error instanceof RequestError ? error.login?.challenge : undefined;
-    const key = session.get()?.resumeKey;
-    if (!challenge || !key) throw error;
-    return await resumeSession(key, challenge, signal);
+    if (!challenge || !(await deriveKey(challenge))) throw error;
+    return await fetchSession(signal);
   }
 }
 
-function listen(): void {
-  const opened = new EventSource(streamUrl);
-  source = opened;
+async function listen(): Promise<void> {
+  const opened = new AbortController();
+  stream = opened;
   watchSilence();
-  const receive = (event: MessageEvent<string>) => {
-    if (opened !== source) return;
-    retryMs = firstRetryMs;
-    watchSilence();
-    queue.push({ message: JSON.parse(event.data), at: Date.now() });
-    scheduleFrame();
-  };
-  for (const kind of ["snapshot", "changes", "bye"]) opened.addEventListener(kind, receive);
-  // EventSource would try again itself, but not after a response with an error status, and without checking the session.
-  opened.onerror = () => {
-    if (opened === source) connectLater("The connection to the node was lost.");
-  };
+  const events = new ServerEvents();
+  try {
+    for await (const chunk of readStream(opened.signal)) {
+      if (opened.signal.aborted) return;
+      retryMs = firstRetryMs;
+      watchSilence();
+      for (const data of events.append(chunk)) queue.push({ message: JSON.parse(data), at: Date.now() });
+      scheduleFrame();
+    }
+  } catch {
+    // The next connection checks the session, and reports why it is rejected.
+  }
+  // After its last message, the page does what that message requires.
+  if (opened === stream && !queue.some(({ message }) => message.kind === "bye"))
+    connectLater("The connection to the node was lost.");
 }
 
 function watchSilence(): void {
@@ -80,8 +113,8 @@ function watchSilence(): void {
 }
 
 function connectLater(reason: string): void {
-  source?.close();
-  source = undefined;
+  stream?.abort();
+  stream = undefined;
   clearTimeout(silence);
   const before = connection.get();
   const since = before.state === "reconnecting" ? before.since : Date.now();
@@ -105,8 +138,8 @@ function applyQueue(): void {
   for (const { message, at } of received) next = reduce(next, message, at);
   model.set(next);
   if (next.ended === "session") {
-    source?.close();
-    source = undefined;
+    stream?.abort();
+    stream = undefined;
     void connect();
   } else if (next.ended === "stopping") connectLater("The kubelet is stopping.");
   else connection.set({ state: "live" });

@@ -18,6 +18,7 @@ export interface TerminalSession {
 export function openTerminal(
   parent: HTMLElement,
   url: string,
+  protocols: string[],
   onOpen: () => void,
   onEnd: (end: TerminalEnd) => void,
 ): TerminalSession {
@@ -40,7 +41,7 @@ export function openTerminal(
   openWith(createElement, () => terminal.open(parent));
   fit.fit();
 
-  const socket = new WebSocket(url, "v5.channel.k8s.io");
+  const socket = new WebSocket(url, protocols);
   socket.binaryType = "arraybuffer";
   const encoder = new TextEncoder();
   const send = (channel: number, text: string) => {

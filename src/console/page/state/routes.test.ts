@@ -33,6 +33,7 @@ for (const [hash, view] of [
   ["", "node"],
   ["#", "node"],
   ["#/node", "node"],
+  ["#login=A1-_", "node"],
   ["#/pods/a/%zz", "pod"],
 ] as const)
   test(`"${hash}" is accepted as an address of the ${view} view`, () =>

@@ -1,3 +1,5 @@
+import { loginFragment } from "../../protocol.ts";
+
 export const podTabs = ["overview", "logs", "terminal", "events", "yaml"] as const;
 export type PodTab = (typeof podTabs)[number];
 
@@ -10,6 +12,8 @@ export type Route =
 
 /** The view of a fragment such as "#/pods/default/web/logs". */
 export function parseRoute(hash: string): Route {
+  // A link that logs in opens the node.
+  if (hash.startsWith(loginFragment)) return { view: "node" };
   const [path = "", search = ""] = hash.replace(/^#/, "").split("?", 2);
   const parts = path.split("/").filter(Boolean).map(decode);
   const [view, namespace, name, tab = "overview", ...rest] = parts;

@@ -42,7 +42,7 @@ export function ApplyView() {
   };
   const send = async (dryRun: boolean): Promise<ApplyResult | undefined> => {
     try {
-      const result = await applyManifest(current.csrf, { manifest, dryRun });
+      const result = await applyManifest({ manifest, dryRun });
       setOutcome({ message: "", problems: result.warnings, results: result.results });
       return result;
     } catch (error) {

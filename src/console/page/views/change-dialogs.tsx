@@ -1,6 +1,5 @@
 import type { PodSummary } from "../../protocol.ts";
 import { deletePod, restartContainer } from "../browser/api.ts";
-import { session } from "../browser/connection.ts";
 import { ConfirmDialog } from "../parts/dialog.tsx";
 import { notify } from "../parts/notices.tsx";
 
@@ -11,7 +10,7 @@ export function DeletePodDialog({ pod, onClose }: { pod: PodSummary; onClose: ()
       text="Its containers are stopped, with its grace period, and its volumes of type emptyDir and its logs are removed. This cannot be undone."
       action="Delete pod"
       danger
-      onConfirm={() => report(deletePod(session.get()!.csrf, pod.uid, {}))}
+      onConfirm={() => report(deletePod(pod.uid, {}))}
       onClose={onClose}
     />
   );
@@ -24,7 +23,7 @@ export function RestartContainerDialog(props: { uid: string; container: string; 
       title={`Restart container ${container}?`}
       text="The container is stopped, with the grace period of its pod, and started again as its restart policy allows."
       action="Restart container"
-      onConfirm={() => report(restartContainer(session.get()!.csrf, uid, container))}
+      onConfirm={() => report(restartContainer(uid, container))}
       onClose={onClose}
     />
   );

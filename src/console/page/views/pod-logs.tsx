@@ -1,9 +1,10 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ContainerDetail } from "../../protocol.ts";
-import { logsUrl, readLog } from "../browser/api.ts";
+import { fetchLog, logsUrl, readLog } from "../browser/api.ts";
 import { connection } from "../browser/connection.ts";
 import { LogOutput } from "../browser/log-output.ts";
 import { useStore } from "../parts/hooks.ts";
+import { notify } from "../parts/notices.tsx";
 import { count } from "../state/format.ts";
 import { LogLines } from "../state/log-lines.ts";
 
@@ -41,7 +42,15 @@ export function PodLogs(props: { uid: string; name: string; containers: readonly
       {text}
     </label>
   );
-  const download = { timestamps: String(options.timestamps), previous: String(options.previous) };
+  const download = async () => {
+    const query = { timestamps: String(options.timestamps), previous: String(options.previous) };
+    const file = `${name}-${options.container}${options.previous ? "-previous" : ""}.log`;
+    try {
+      saveAs(file, await fetchLog(logsUrl(uid, options.container, query)));
+    } catch (error) {
+      notify((error as Error).message, true);
+    }
+  };
   return (
     <>
       <div class="toolbar">
@@ -69,13 +78,9 @@ export function PodLogs(props: { uid: string; name: string; containers: readonly
         {toggle("follow", "Follow", options.previous)}
         {toggle("timestamps", "Timestamps")}
         {toggle("previous", "Previous run", !container?.last)}
-        <a
-          class="button end"
-          href={logsUrl(uid, options.container, download)}
-          download={`${name}-${options.container}${options.previous ? "-previous" : ""}.log`}
-        >
+        <button type="button" class="end" onClick={() => void download()}>
           Download
-        </a>
+        </button>
       </div>
       <div
         class="output"
@@ -91,6 +96,15 @@ export function PodLogs(props: { uid: string; name: string; containers: readonly
       </p>
     </>
   );
+}
+
+function saveAs(name: string, content: Blob): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  // The browser has started to save it by then.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 /** Shows the log in the element; returns a line about its state. */

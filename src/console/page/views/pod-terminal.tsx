@@ -1,6 +1,6 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { ContainerDetail } from "../../protocol.ts";
-import { execUrl } from "../browser/api.ts";
+import { execProtocols, execUrl } from "../browser/api.ts";
 import type { TerminalSession } from "../browser/terminal-session.ts";
 
 export function PodTerminal({ uid, containers }: { uid: string; containers: readonly ContainerDetail[] }) {
@@ -31,7 +31,7 @@ export function PodTerminal({ uid, containers }: { uid: string; containers: read
         setStatus(message);
         setOpen(false);
       };
-      session = openTerminal(element.current, url, opened, ended);
+      session = openTerminal(element.current, url, execProtocols(), opened, ended);
       session.focus();
     };
     start().catch(() => setStatus("The terminal cannot be loaded."));
