@@ -6,7 +6,8 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { type Logger, silentLogger } from "../../../lib/base/logger.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
-import { HttpSource } from "./http-source.ts";
+import { HttpSource, keepsHeaders } from "./http-source.ts";
+import { shownUrl } from "./manifest.ts";
 
 const pollMs = 20_000;
 type Respond = (response: ServerResponse, path: string) => void;
@@ -169,6 +170,22 @@ test("a request without a response times out after 10 s", async (t) => {
   assert.deepEqual(s.lines, ["URL: no response within 10 s"]);
 });
 
+test("the body of a redirect is not read, which may have no end", { timeout: 30_000 }, async (t) => {
+  const closed = Promise.withResolvers<void>();
+  const s = await sourceOn(t, (response, path) => {
+    if (path === "/there") return body(pod("a"))(response, path);
+    response.writeHead(302, { location: "/there" });
+    response.on("close", closed.resolve);
+    const more = () => {
+      if (!response.destroyed && response.write("x".repeat(1000))) setImmediate(more);
+    };
+    response.on("drain", more);
+    more();
+  });
+  await closed.promise;
+  assert.deepEqual(s.names(), ["a-n"]);
+});
+
 test("a redirect is followed", async (t) => {
   const s = await sourceOn(t, (response, path) => {
     if (path === "/there") return body(pod("a"))(response, path);
@@ -176,3 +193,25 @@ test("a redirect is followed", async (t) => {
   });
   assert.deepEqual(s.names(), ["a-n"]);
 });
+
+const shown: [url: string, want: string][] = [
+  ["https://example.com:8443/pods", "https://example.com:8443/pods"],
+  ["http://name:secret@example.com/pods", "http://name:xxxxx@example.com/pods"],
+  ["http://name@example.com/pods?token=secret", "http://name@example.com/pods?xxxxx"],
+  ["secret", "the URL of the manifests"],
+];
+for (const [url, want] of shown)
+  test(`problems with ${want} contain no password`, () => assert.equal(shownUrl(url), want));
+
+const redirects: [from: string, to: string, kept: boolean][] = [
+  ["https://a/", "https://a/x", true],
+  ["http://a:80/", "http://a/x", true],
+  ["http://a/", "https://a/", true],
+  ["https://a/", "http://a/", false],
+  ["https://a:1/", "http://a:1/", false],
+  ["https://a/", "https://b/", false],
+  ["https://a/", "https://a:444/", false],
+];
+for (const [from, to, kept] of redirects)
+  test(`headers are ${kept ? "kept" : "dropped"} in a redirect from ${from} to ${to}`, () =>
+    assert.equal(keepsHeaders(new URL(from), new URL(to)), kept));

@@ -4,7 +4,7 @@ import { type Clock, sleep } from "../../../lib/base/clock.ts";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
-import { decodeManifestOrList } from "./manifest.ts";
+import { decodeManifestOrList, shownUrl } from "./manifest.ts";
 import { ProblemLog } from "./problem-log.ts";
 import { maxManifestBytes, type PodSource, type SourceProblem } from "./source.ts";
 
@@ -83,7 +83,7 @@ export class HttpSource implements PodSource {
       }
       this.#report(this.#decoded.problems);
     } catch (error) {
-      if (!signal.aborted) this.#report([{ file: url, message: messageOf(error) }]);
+      if (!signal.aborted) this.#report([{ file: shownUrl(url), message: messageOf(error) }]);
     }
   }
 
@@ -131,10 +131,10 @@ async function get(
   const { statusCode = 0, statusMessage = "" } = response;
   const { location } = response.headers;
   if ([301, 302, 303, 307, 308].includes(statusCode) && location !== undefined && redirects > 0) {
-    response.resume();
+    // Its body may have no end.
+    response.destroy();
     const next = new URL(location, url);
-    // Headers (a token, for example) for one host are not sent to another.
-    return get(next, next.host === url.host ? headers : {}, signal, redirects - 1);
+    return get(next, keepsHeaders(url, next) ? headers : {}, signal, redirects - 1);
   }
   const chunks: Buffer[] = [];
   let length = 0;
@@ -148,4 +148,9 @@ async function get(
   }
   if (statusCode !== 200) throw new KubeletError("HttpStatus", `${statusCode} ${statusMessage}`.trim());
   return Buffer.concat(chunks);
+}
+
+/** Headers (a token, for example) for one host are not sent to another, nor without encryption. */
+export function keepsHeaders(from: URL, to: URL): boolean {
+  return to.host === from.host && (to.protocol === from.protocol || to.protocol === "https:");
 }

@@ -49,12 +49,21 @@ function nameOf(origin: ManifestOrigin): string {
     case "file":
       return origin.path;
     case "http":
-      return origin.url;
+      return shownUrl(origin.url);
     case "applied":
       return origin.name;
     default:
       return origin satisfies never;
   }
+}
+
+/** A URL in logs: without the password and the query, which may be a token. */
+export function shownUrl(text: string): string {
+  const url = URL.parse(text);
+  if (!url) return "the URL of the manifests";
+  if (url.password) url.password = "xxxxx";
+  if (url.search) url.search = "?xxxxx";
+  return url.password || url.search ? url.href : text;
 }
 
 /** The items of a PodList, which do not repeat their kind. */

@@ -607,6 +607,33 @@ describe("exec plugin", { timeout: 30_000 }, () => {
     assert.match((await waits).message, /did not exit within 60 s/);
   });
 
+  it("a process that keeps the output of its plugin open is killed after 60 s, too", async (t) => {
+    const clock = new FakeClock();
+    const server = await whoAmI(t);
+    const dir = await directory(t);
+    const path = join(dir, "plugin.sh");
+    await writeFile(path, `#!/bin/sh\nsleep 1000 &\necho $! > '${dir}/tmp'\nmv '${dir}/tmp' '${dir}/pid'\n`);
+    await chmod(path, 0o755);
+    const { transport } = await connect(t, {
+      dir,
+      cluster: { server: server.url, ...authority },
+      user: { exec: plugin(path) },
+      clock,
+    });
+    const waits = failure(transport.request({ method: "GET", path: "/", timeoutMs: 100_000 }));
+    while (!existsSync(join(dir, "pid"))) await new Promise((resolve) => setImmediate(resolve));
+    await clock.advance(60_000);
+    assert.match((await waits).message, /did not exit within 60 s/);
+    const pid = (await readFile(join(dir, "pid"), "utf8")).trim();
+    const state = () =>
+      readFile(`/proc/${pid}/status`, "utf8").then(
+        (text) => /^State:\s+(\w)/m.exec(text)?.[1],
+        () => undefined,
+      );
+    // A zombie is gone as soon as its parent collects it.
+    while (![undefined, "Z"].includes(await state()));
+  });
+
   const failing: { name: string; exec: object; error: RegExp }[] = [
     {
       name: "the output of a plugin that fails",

@@ -1,3 +1,4 @@
+import type { ChildProcess } from "node:child_process";
 import type { Clock } from "../../base/clock.ts";
 import { errnoOf, KubeletError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -123,25 +124,28 @@ export class ExecAuthenticator implements Authenticator {
         {
           env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: info },
           stdio: [interactive ? "inherit" : "ignore", "pipe", "pipe"],
+          // In its own process group, so that its children are killed with it; only the group in the foreground reads from the terminal.
+          detached: !interactive,
         },
       );
       let output = "";
       let stderr = "";
-      let tooMuch = false;
-      let timedOut = false;
+      const withStderr = (why: string) => (stderr.trim() ? `${why}: ${stderr.trim()}` : why);
+      const stop = (why: string) => {
+        cancel();
+        killProgram(child, !interactive);
+        // Its children may keep the streams open: do not wait for them.
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+        reject(new Error(withStderr(why)));
+      };
       // Typing a password may take a while.
       const cancel = interactive
         ? () => {}
-        : this.#clock.after(timeoutMs, () => {
-            timedOut = true;
-            child.kill("SIGKILL");
-          });
+        : this.#clock.after(timeoutMs, () => stop(`did not exit within ${timeoutMs / 1000} s`));
       child.stdout?.setEncoding("utf8").on("data", (text: string) => {
         output += text;
-        if (output.length <= maxOutput) return;
-        tooMuch = true;
-        output = "";
-        child.kill("SIGKILL");
+        if (output.length > maxOutput) stop(`wrote more than ${maxOutput} bytes`);
       });
       child.stderr?.setEncoding("utf8").on("data", (text: string) => {
         stderr = (stderr + text).slice(-maxStderr);
@@ -153,19 +157,24 @@ export class ExecAuthenticator implements Authenticator {
       });
       child.on("close", (code, signal) => {
         cancel();
-        const stderrText = stderr.trim();
-        const detail = stderrText ? `: ${stderrText}` : "";
-        if (timedOut) reject(new Error(`did not exit within ${timeoutMs / 1000} s${detail}`));
-        else if (tooMuch) reject(new Error(`wrote more than ${maxOutput} bytes`));
-        else if (code !== 0)
-          reject(new Error(`${signal ? `killed by ${signal}` : `failed with exit code ${code}`}${detail}`));
-        else {
-          if (stderrText)
-            this.#logger.info("Credential plugin wrote to stderr", { command, output: stderrText });
-          resolve(output);
-        }
+        if (code !== 0)
+          return reject(
+            new Error(withStderr(signal ? `killed by ${signal}` : `failed with exit code ${code}`)),
+          );
+        if (stderr.trim())
+          this.#logger.info("Credential plugin wrote to stderr", { command, output: stderr.trim() });
+        resolve(output);
       });
     });
+  }
+}
+
+function killProgram(child: ChildProcess, isGroup: boolean): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(isGroup ? -child.pid : child.pid, "SIGKILL");
+  } catch {
+    // It has already exited.
   }
 }
 
