@@ -1,4 +1,5 @@
 import { KubeletError } from "../lib/base/errors.ts";
+import { printableLines } from "../lib/base/terminal-text.ts";
 import { manifestName, podDocuments } from "../lib/model/pod-documents.ts";
 import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
 import { type LocalResponse, localRequest } from "./local-request.ts";
@@ -49,7 +50,7 @@ export async function applyCommand(args: readonly string[], terminal: Terminal):
   for (const pod of pods) {
     const error = await apply(socketPath, pod, terminal);
     if (error === undefined) continue;
-    stderr.write(`${error}\n`);
+    stderr.write(`${printableLines(error)}\n`);
     status = 1;
   }
   return status;
@@ -74,7 +75,7 @@ async function apply(
     const errors = (response.status === 422 ? problems : undefined) ?? [{ message }];
     return errors.map((problem) => atLine(pod, problem)).join("\n");
   }
-  for (const warning of warnings) stderr.write(`${atLine(pod, warning)}\n`);
+  for (const warning of warnings) stderr.write(`${printableLines(atLine(pod, warning))}\n`);
   for (const applied of pods) stdout.write(`${applied.namespace}/${applied.name}: ${result}\n`);
   return undefined;
 }

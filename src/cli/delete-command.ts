@@ -1,4 +1,5 @@
 import { KubeletError } from "../lib/base/errors.ts";
+import { printable } from "../lib/base/terminal-text.ts";
 import { manifestName } from "../lib/model/pod-documents.ts";
 import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
 import { localRequest } from "./local-request.ts";
@@ -50,7 +51,7 @@ export async function deleteCommand(args: readonly string[], terminal: Terminal)
     }
     if (response.status === 404 && options["ignore-not-found"]) continue;
     const why = response.status === 404 ? "no such pod was applied here" : response.bytes.toString().trim();
-    stderr.write(`${ref}: ${why}\n`);
+    stderr.write(`${printable(`${ref}: ${why}`)}\n`);
     status = 1;
   }
   return status;

@@ -1,6 +1,7 @@
 import type { NodeExplanation } from "../kubelet/agent/explain-node.ts";
 import { type Explanations, matchesPod } from "../kubelet/agent/pod-explanations.ts";
 import { KubeletError } from "../lib/base/errors.ts";
+import { terminalJson } from "../lib/base/terminal-text.ts";
 import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
 import { explanationLines } from "./explanation-lines.ts";
 import { localRequest } from "./local-request.ts";
@@ -58,7 +59,7 @@ export async function explainCommand(args: readonly string[], out: NodeJS.Writab
       ? (JSON.parse(bytes.toString()) as Explanations)
       : { node: "", at: new Date().toISOString(), pods: [] };
   const all = { ...known, pods: [...known.pods, ...unscheduled] };
-  if (format === "json") out.write(`${JSON.stringify(all, undefined, 2)}\n`);
+  if (format === "json") out.write(`${terminalJson(all, 2)}\n`);
   else out.write(`${explanationLines(all).join("\n")}\n`);
   return 0;
 }
@@ -69,7 +70,7 @@ async function explainNode(socketPath: string, format: string, out: NodeJS.Writa
   // An older kubelet explains its pods instead.
   if (!explanation?.thresholds)
     throw new KubeletError("TooOld", "the kubelet that runs here cannot explain its node");
-  if (format === "json") out.write(`${JSON.stringify(explanation, undefined, 2)}\n`);
+  if (format === "json") out.write(`${terminalJson(explanation, 2)}\n`);
   else out.write(`${nodeExplanationLines(explanation as NodeExplanation).join("\n")}\n`);
   return 0;
 }

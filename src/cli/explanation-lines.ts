@@ -1,6 +1,6 @@
 import type { Explanations } from "../kubelet/agent/pod-explanations.ts";
+import { printable } from "../lib/base/terminal-text.ts";
 import type { ExplainedStep, PodExplanation } from "../lib/model/pod-explanation.ts";
-import { printable } from "./pod-table.ts";
 
 /** The explanations as text: for each pod its state, what it is blocked on, and a timeline. */
 export function explanationLines({ at, node, pods }: Explanations): string[] {

@@ -1,5 +1,6 @@
 import type { PodRow } from "../kubelet/agent/pod-overview.ts";
-import { podTable, printable } from "./pod-table.ts";
+import { printable } from "../lib/base/terminal-text.ts";
+import { podTable } from "./pod-table.ts";
 
 export interface Screen {
   readonly isTTY?: boolean;

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { isKubeletError, KubeletError, messageOf } from "../lib/base/errors.ts";
 import { readableStack } from "../lib/base/readable-stack.ts";
+import { printableLines } from "../lib/base/terminal-text.ts";
 import { parseFlags } from "../lib/config/flags/parse.ts";
 import { widenThreadPool } from "../lib/host/thread-pool.ts";
 import { rawVersion, version } from "./version.ts";
@@ -96,7 +97,7 @@ main(process.argv.slice(2)).then(
     // System call errors are shown to users as they are; any other error is a bug and shown with its stack.
     const known = isKubeletError(error) || (error as NodeJS.ErrnoException | undefined)?.syscall;
     if (!known) fail(error);
-    process.stderr.write(`kubelet: ${messageOf(error)}\n`);
+    process.stderr.write(`kubelet: ${printableLines(messageOf(error))}\n`);
     process.exit(1);
   },
 );

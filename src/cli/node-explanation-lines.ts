@@ -1,6 +1,6 @@
 import type { ExplainedShutdown, NodeExplanation } from "../kubelet/agent/explain-node.ts";
+import { printable } from "../lib/base/terminal-text.ts";
 import { duration } from "./explanation-lines.ts";
-import { printable } from "./pod-table.ts";
 
 type Threshold = NodeExplanation["thresholds"][number];
 

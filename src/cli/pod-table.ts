@@ -1,4 +1,5 @@
 import type { PodRow } from "../kubelet/agent/pod-overview.ts";
+import { printable } from "../lib/base/terminal-text.ts";
 
 const columns: [title: string, value: (row: PodRow, now: number) => string][] = [
   ["NAMESPACE", (row) => row.namespace],
@@ -48,9 +49,4 @@ export function age(startTime: string, now: number): string {
 
 function rest(amount: number, unit: string): string {
   return amount === 0 ? "" : `${amount}${unit}`;
-}
-
-/** Removes control characters: messages of registries and runtimes must not control the terminal. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}]+/gu, " ");
 }

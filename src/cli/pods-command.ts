@@ -2,6 +2,7 @@ import { request } from "node:http";
 import { createInterface } from "node:readline";
 import type { PodRow } from "../kubelet/agent/pod-overview.ts";
 import { KubeletError, messageOf } from "../lib/base/errors.ts";
+import { terminalJson } from "../lib/base/terminal-text.ts";
 import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";
 import { LiveView } from "./live-view.ts";
 import { parseOptions } from "./options.ts";
@@ -36,7 +37,7 @@ export async function podsCommand(args: readonly string[], out: NodeJS.WriteStre
   const watch = options.w === true;
   const view = new LiveView(out, Date.now);
   await requestPods(socketPath, watch, ({ pods, runtime }) => {
-    if (format === "json") out.write(`${JSON.stringify(pods, undefined, watch ? undefined : 2)}\n`);
+    if (format === "json") out.write(`${terminalJson(pods, watch ? undefined : 2)}\n`);
     else if (watch) view.show(pods, runtime.ok ? [] : [runtime.reason ?? ""]);
     else out.write(`${podTable(pods, Date.now()).join("\n")}\n`);
   });

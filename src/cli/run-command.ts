@@ -8,6 +8,7 @@ import { systemClock } from "../lib/base/clock.ts";
 import { KubeletError } from "../lib/base/errors.ts";
 import { createLogger } from "../lib/base/log-writer.ts";
 import { type Logger, silentLogger } from "../lib/base/logger.ts";
+import { printable } from "../lib/base/terminal-text.ts";
 import { whenAborted } from "../lib/base/when-aborted.ts";
 import { loadConfiguration } from "../lib/config/load.ts";
 import type { Pod } from "../lib/model/pod.ts";
@@ -138,7 +139,7 @@ async function finish(
           )
             continue;
           terminated.set(row.uid, row);
-          out.write(`${result(row)}\n`);
+          out.write(`${printable(result(row))}\n`);
         }
         if (pods.every((pod) => terminated.has(pod.metadata.uid))) resolve();
       };

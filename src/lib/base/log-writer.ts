@@ -1,5 +1,6 @@
 import { callSite } from "./call-site.ts";
 import type { Fields, Logger } from "./logger.ts";
+import { escapeInterpreted } from "./terminal-text.ts";
 
 export type LogFormat = "text" | "json";
 type Severity = "I" | "W" | "E";
@@ -26,7 +27,8 @@ export function createLogger(options: LogWriterOptions, bound: Fields = {}): Log
       options.format === "json"
         ? jsonLine(options, caller, severity, level, message, { ...bound, ...fields })
         : textLine(options, caller, severity, message, { ...bound, ...fields });
-    options.write(`${line}\n`);
+    // Texts of containers, plugins and clients are in it: they must not control the terminal that shows the log.
+    options.write(`${escapeInterpreted(line)}\n`);
   };
   const logger: Logger = {
     info: (message, fields) => log(logger.info, "I", 0, message, fields),
