@@ -75,6 +75,16 @@ describe("one registration", () => {
       log: ["validate p", "register p /csi.sock"],
     },
     {
+      rule: "rejects a type with the name of a property of each object",
+      responses: { info: { type: "constructor" } },
+      error:
+        "RegisterPlugin error -- no handler registered for plugin type: constructor at socket /reg/p.sock",
+      calls: rejected(
+        "RegisterPlugin error -- no handler registered for plugin type: constructor at socket /reg/p.sock",
+      ),
+      log: [],
+    },
+    {
       rule: "rejects a type without a handler",
       responses: { info: { type: "Magic" } },
       error: "RegisterPlugin error -- no handler registered for plugin type: Magic at socket /reg/p.sock",

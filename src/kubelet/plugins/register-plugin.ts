@@ -1,5 +1,6 @@
 import { KubeletError, messageOf } from "../../lib/base/errors.ts";
 import type { OpenPlugin, PluginChannel } from "../../lib/clients/plugin-rpc/plugin-channel.ts";
+import { maxErrorLength, shortened } from "../../lib/clients/plugin-rpc/shortened.ts";
 import { Registration } from "../../lib/gen/pluginregistration/v1/api_pb.js";
 import type { Plugin, PluginHandler, PluginHandlers } from "./plugin-handler.ts";
 
@@ -50,8 +51,11 @@ async function exchange(
   const info = await step(`failed to get plugin info using RPC GetInfo at socket ${socketPath}, err`, () =>
     channel.call(method.getInfo, {}, { timeoutMs: infoTimeoutMs, signal }),
   );
-  const handler = (handlers as Record<string, PluginHandler | undefined>)[info.type];
-  if (!handler) return reject(`no handler registered for plugin type: ${info.type} at socket ${socketPath}`);
+  const handler = Object.hasOwn(handlers, info.type)
+    ? (handlers as Record<string, PluginHandler | undefined>)[info.type]
+    : undefined;
+  const type = shortened(info.type, maxErrorLength);
+  if (!handler) return reject(`no handler registered for plugin type: ${type} at socket ${socketPath}`);
   const plugin: Plugin = {
     name: info.name,
     endpoint: info.endpoint || socketPath,

@@ -5,7 +5,7 @@ import { printableLines, terminalJson } from "./terminal-text.ts";
 
 /** Escape sequences with C0 and C1 characters, DEL, a right-to-left override, and one beyond the basic plane. */
 const hostile = "a\x1b[2J\x9b2J\x7f\u202e\u{e0001}ü\u{1f600}\nb";
-const interpreted = /[\0-\x1f\x7f-\x9f]|[\p{Cf}]/u;
+const interpreted = /[\p{Cc}\p{Cf}]/u;
 
 test("JSON for a terminal has no characters that it interprets, and the same value", () => {
   const json = terminalJson({ hostile });

@@ -32,6 +32,14 @@ describe("the headers of an HTTP probe", () => {
       [header("User-agent", "me"), header("accept", "text/html")],
       { "user-agent": ["me"], accept: ["text/html"] },
     ],
+    [
+      "may have the names of properties",
+      [header("constructor", "a"), header("__proto__", "b")],
+      Object.fromEntries([
+        ...Object.entries({ "user-agent": ["kube-probe/1.36"], accept: ["*/*"], constructor: ["a"] }),
+        ["__proto__", ["b"]],
+      ]),
+    ],
     ["drop the defaults if they are set to empty", [header("User-Agent", ""), header("Accept", "")], {}],
     [
       "keep empty values and repeated names of others",

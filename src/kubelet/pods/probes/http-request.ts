@@ -46,16 +46,18 @@ export function urlOf({ scheme, address, target }: HttpRequest): string {
 const ownHeaders = ["content-length", "transfer-encoding", "trailer"];
 
 function headersOf(get: HttpGet): Record<string, string[]> {
-  const headers: Record<string, string[]> = {};
+  const headers = new Map<string, string[]>();
   for (const { name, value } of get.httpHeaders ?? []) {
     const key = name.toLowerCase();
-    if (!ownHeaders.includes(key)) headers[key] = [...(headers[key] ?? []), value ?? ""];
+    if (!ownHeaders.includes(key)) headers.set(key, [...(headers.get(key) ?? []), value ?? ""]);
   }
-  headers["user-agent"] ??= [userAgent];
-  headers.accept ??= ["*/*"];
-  // An empty value means: do not send it.
-  for (const name of ["user-agent", "accept"]) if (!headers[name]?.[0]) delete headers[name];
-  return headers;
+  for (const [name, value] of Object.entries({ "user-agent": userAgent, accept: "*/*" })) {
+    const [first] = headers.get(name) ?? [value];
+    // An empty value means: do not send it.
+    if (!first) headers.delete(name);
+    else if (!headers.has(name)) headers.set(name, [value]);
+  }
+  return Object.fromEntries(headers);
 }
 
 export type Redirect =

@@ -1,5 +1,6 @@
 import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { PluginChannel } from "../../../lib/clients/plugin-rpc/plugin-channel.ts";
+import { maxErrorLength, shortened } from "../../../lib/clients/plugin-rpc/shortened.ts";
 import type { ClaimDriver, ClaimId } from "./claim-manager.ts";
 import type { PreparedDevice } from "./claim-state.ts";
 import type { DraMetrics } from "./dra-metrics.ts";
@@ -47,8 +48,10 @@ function checkResults(
 ): void {
   for (const [uid, { error }] of Object.entries(results)) {
     const claim = claims.find((one) => one.uid === uid);
-    if (!claim) throw failure(`${method} returned result for unknown claim UID ${uid}`);
-    if (error) throw failure(`${method} failed for ResourceClaim ${claim.name}: ${error}`);
+    if (!claim)
+      throw failure(`${method} returned result for unknown claim UID ${shortened(uid, maxErrorLength)}`);
+    if (error)
+      throw failure(`${method} failed for ResourceClaim ${claim.name}: ${shortened(error, maxErrorLength)}`);
   }
   const missing = claims.length - Object.keys(results).length;
   if (missing > 0) throw failure(`${method} skipped ${missing} ResourceClaims`);

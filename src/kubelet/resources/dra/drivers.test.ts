@@ -137,6 +137,11 @@ describe("the result of a call", () => {
       { u1: ok, u2: { error: "no" } },
       "NodePrepareResources failed for ResourceClaim b: no",
     ],
+    [
+      "a claim failed with a message of a megabyte",
+      { u1: { error: "x".repeat(2 ** 20) }, u2: ok },
+      `NodePrepareResources failed for ResourceClaim a: ${"x".repeat(4093)}...`,
+    ],
     ["a claim is missing", { u1: ok }, "NodePrepareResources skipped 1 ResourceClaims"],
     [
       "a claim was not requested",

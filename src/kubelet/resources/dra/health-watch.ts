@@ -3,6 +3,7 @@ import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { WatchedPluginChannel } from "../../../lib/clients/plugin-rpc/plugin-channel.ts";
 import { rpcCodeOf } from "../../../lib/clients/plugin-rpc/rpc-error.ts";
+import { shortened } from "../../../lib/clients/plugin-rpc/shortened.ts";
 import {
   type DeviceHealth as DeviceHealthMessage,
   DRAResourceHealth,
@@ -58,7 +59,7 @@ function reportedHealth(message: DeviceHealthMessage): ReportedHealth {
     poolName: device?.poolName ?? "",
     deviceName: device?.deviceName ?? "",
     health: healthOf(health),
-    message: shortened(message.message),
+    message: shortened(message.message, maxMessage),
     timeoutMs: seconds > 0 ? seconds * 1000 : defaultTimeoutMs,
   };
 }
@@ -72,8 +73,4 @@ function healthOf(status: HealthStatus): Health {
     default:
       return "Unknown";
   }
-}
-
-function shortened(text: string): string {
-  return text.length <= maxMessage ? text : `${text.slice(0, maxMessage - 3)}...`;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { CriError, type GrpcCode } from "../cri/cri-error.ts";
-import { codeName, rpcCodeOf, toRpcError } from "./rpc-error.ts";
+import { codeName, type RpcError, rpcCodeOf, toRpcError } from "./rpc-error.ts";
 
 describe("a plugin error", () => {
   const names: [GrpcCode, string][] = [
@@ -11,6 +11,11 @@ describe("a plugin error", () => {
     ["OUT_OF_RANGE", "OutOfRange"],
   ];
   for (const [code, name] of names) it(`${code} is called ${name}`, () => assert.equal(codeName(code), name));
+
+  it("has at most 4096 characters of the plugin's message", () => {
+    const error = toRpcError(new CriError("INTERNAL", "NodeStageVolume", "x".repeat(1_000_000)));
+    assert.equal((error as RpcError).details, `${"x".repeat(4093)}...`);
+  });
 
   it("has the message that users know, and its code", () => {
     const error = toRpcError(new CriError("NOT_FOUND", "NodeStageVolume", "no such volume"));

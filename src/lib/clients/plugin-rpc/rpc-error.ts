@@ -1,5 +1,6 @@
 import { KubeletError } from "../../base/errors.ts";
 import { CriError, type GrpcCode } from "../cri/cri-error.ts";
+import { maxErrorLength, shortened } from "./shortened.ts";
 
 /** A call that a plugin rejected or that never reached it. The message has the form of gRPC errors in Go. */
 export class RpcError extends KubeletError {
@@ -34,5 +35,5 @@ export function rpcCodeOf(error: unknown): GrpcCode | undefined {
 export function toRpcError(error: unknown): unknown {
   if (!(error instanceof CriError)) return error;
   const details = error.grpcCode === "DEADLINE_EXCEEDED" ? "context deadline exceeded" : error.message;
-  return new RpcError(error.grpcCode, error.method, details, { cause: error });
+  return new RpcError(error.grpcCode, error.method, shortened(details, maxErrorLength), { cause: error });
 }

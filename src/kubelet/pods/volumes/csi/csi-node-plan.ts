@@ -102,22 +102,23 @@ export function nodePatchFor(node: NodeMeta, driver: string, info: DriverNodeInf
   const ids = nodeIdsOf(node);
   const labels = node.metadata.labels ?? {};
   for (const [key, value] of Object.entries(info.topology)) {
-    const known = labels[key];
+    const known = Object.hasOwn(labels, key) ? labels[key] : undefined;
     if (known === undefined || known === value) continue;
     throw new KubeletError(
       "CsiTopology",
       `detected topology value collision: driver reported "${key}":"${value}" but existing label is "${key}":"${known}"`,
     );
   }
-  const isLabelled = Object.keys(info.topology).every((key) => key in labels);
+  const isLabelled = Object.keys(info.topology).every((key) => Object.hasOwn(labels, key));
   if (ids[driver] === info.nodeId && isLabelled) return undefined;
   const annotations = { [nodeIdKey]: sortedJson({ ...ids, [driver]: info.nodeId }) };
   return { metadata: { annotations, ...(!isLabelled && { labels: info.topology }) } };
 }
 
 export function nodePatchWithout(node: NodeMeta, driver: string): object | undefined {
-  const { [driver]: gone, ...others } = nodeIdsOf(node);
-  if (gone === undefined) return undefined;
+  const ids = nodeIdsOf(node);
+  if (!Object.hasOwn(ids, driver)) return undefined;
+  const { [driver]: _gone, ...others } = ids;
   const value = Object.keys(others).length > 0 ? sortedJson(others) : null;
   return { metadata: { annotations: { [nodeIdKey]: value } } };
 }

@@ -165,6 +165,16 @@ describe("the patch of the node", () => {
     });
     assert.equal(nodePatchFor(meta({ zone: "z" }, '{"d":"id"}'), "d", zoned), undefined);
   });
+  it("is the same for names of properties that each object has", () => {
+    const topology = { constructor: "z" };
+    assert.deepEqual(nodePatchFor(meta({}), "toString", { ...zoned, topology }), {
+      metadata: {
+        annotations: { "csi.volume.kubernetes.io/nodeid": '{"toString":"id"}' },
+        labels: { constructor: "z" },
+      },
+    });
+    assert.equal(nodePatchWithout(meta({}, '{"d":"id"}'), "toString"), undefined);
+  });
   it("fails if the node has another topology", () => {
     assert.throws(() => nodePatchFor(meta({ zone: "other" }), "d", zoned), {
       message:

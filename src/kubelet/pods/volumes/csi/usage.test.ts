@@ -26,6 +26,23 @@ const measured = { availableBytes: 1, capacityBytes: 3, usedBytes: 2 };
 const volumeCondition = { abnormal: true, message: "disk is gone" };
 
 describe("usage of a CSI volume", () => {
+  it("has no negative amounts: clients would not accept the summary of the node", async () => {
+    const usage = [
+      { unit: Unit.BYTES, available: -(2n ** 63n), total: -1n, used: 2n ** 63n - 1n },
+      { unit: Unit.INODES, available: -5n, total: 7n, used: 12n },
+    ];
+    assert.deepEqual(await measure(false, false, { usage } as Response), {
+      ...{ availableBytes: 0, capacityBytes: 0, usedBytes: 2 ** 63 },
+      ...{ inodesFree: 0, inodes: 7, inodesUsed: 12 },
+    });
+  });
+
+  it("has a part of a message that is too long for an event", async () => {
+    const volumeCondition = { abnormal: true, message: "x".repeat(1025) };
+    const found = await measure(true, true, { volumeCondition } as Response);
+    assert.equal(found?.message, `${"x".repeat(1021)}...`);
+  });
+
   for (const [volumeHealth, condition, response, expected] of [
     [true, true, { usage, volumeCondition }, { ...measured, healthy: false, message: "disk is gone" }],
     [true, true, { usage, volumeCondition: { abnormal: false } }, { ...measured, healthy: true }],

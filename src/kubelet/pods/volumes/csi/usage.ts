@@ -1,7 +1,11 @@
+import { shortened } from "../../../../lib/clients/plugin-rpc/shortened.ts";
 import { VolumeUsage_Unit as Unit } from "../../../../lib/gen/csi/v1/csi_pb.js";
 import type { VolumeUsage } from "../volume-plugin.ts";
 import type { CsiDeps } from "./csi-deps.ts";
 import type { VolumeData } from "./volume-data.ts";
+
+/** The message is part of an event. */
+const maxMessage = 1024;
 
 /** Usage of the volume according to the driver; undefined if it does not report it. */
 export async function volumeUsage(
@@ -21,14 +25,24 @@ export async function volumeUsage(
     if (unit === Unit.BYTES)
       usage = {
         ...usage,
-        availableBytes: Number(available),
-        capacityBytes: Number(total),
-        usedBytes: Number(used),
+        availableBytes: amountOf(available),
+        capacityBytes: amountOf(total),
+        usedBytes: amountOf(used),
       };
     else if (unit === Unit.INODES)
-      usage = { ...usage, inodesFree: Number(available), inodes: Number(total), inodesUsed: Number(used) };
+      usage = {
+        ...usage,
+        inodesFree: amountOf(available),
+        inodes: amountOf(total),
+        inodesUsed: amountOf(used),
+      };
   }
   if (!reportsHealth) return usage;
   const { abnormal = false, message = "" } = response.volumeCondition ?? {};
-  return { ...usage, healthy: !abnormal, ...(abnormal && { message }) };
+  return { ...usage, healthy: !abnormal, ...(abnormal && { message: shortened(message, maxMessage) }) };
+}
+
+/** Clients of the summary do not accept negative amounts, not even of one volume. */
+function amountOf(value: bigint): number {
+  return Math.max(0, Number(value));
 }
