@@ -11,8 +11,11 @@ import type { FeatureGates } from "../lib/config/feature-gates.ts";
 import { flagValues } from "../lib/config/flags/flag-values.ts";
 import type { KubeletFlags } from "../lib/config/flags/kubelet-flags.ts";
 import { loadConfiguration } from "../lib/config/load.ts";
+import { messageOf } from "../lib/base/errors.ts";
+import { setOpenFileLimit } from "../lib/host/open-file-limit.ts";
 import { nodeName as nodeNameOf } from "../lib/host/node-info.ts";
 import { serviceManager } from "../lib/host/sd-notify.ts";
+import { lockedBy } from "./lock-contention.ts";
 import { logFaults } from "./faults.ts";
 import { servedConsole } from "./served-console.ts";
 import { untilSignal } from "./signals.ts";
@@ -25,6 +28,7 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
   const logging: LogWriterOptions = {
     format: config.logging.format === "json" ? "json" : "text",
     verbosity: config.logging.verbosity,
+    vmodule: config.logging.vmodule,
     write: (line) => process.stderr.write(line),
     now: () => new Date(),
     pid: process.pid,
@@ -34,6 +38,10 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
   for (const warning of warnings) logger.warn(warning);
   if (flags.localObjects !== "" && flags.kubeconfig !== "") throw conflictingObjectSources();
   if (flags.enableManifestsHandler) checkManifestsHandler(config);
+  const lock = await lockedBy(flags, { logger, clock: systemClock });
+  await setOpenFileLimit(config.maxOpenFiles).catch((error: unknown) =>
+    logger.error("Failed to set rlimit on max file handles", { err: messageOf(error) }),
+  );
   const credentialProviders = await configuredProviders(flags, gates);
   // Registered before anything is started, so that an early signal is not lost.
   const signalled = untilSignal(["SIGTERM", "SIGINT"]);
@@ -78,13 +86,15 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     },
     maxParallelStarts: flags.maxParallelStarts,
     certDir: config.enableServer || config.serverTLSBootstrap ? flags.certDir : undefined,
-    server: config.enableServer
-      ? {
-          ...{ version, flags: flagValues(args) },
-          manifests: flags.enableManifestsHandler,
-          heapSnapshots: flags.enableHeapSnapshots,
-        }
-      : undefined,
+    server:
+      config.enableServer || config.readOnlyPort > 0
+        ? {
+            ...{ version, flags: flagValues(args) },
+            manifests: flags.enableManifestsHandler,
+            heapSnapshots: flags.enableHeapSnapshots,
+          }
+        : undefined,
+    identityFiles: { machineId: flags.machineIDFile, bootId: flags.bootIDFile },
     ...(flags.enableConsole &&
       config.enableServer && {
         console: await servedConsole({
@@ -109,8 +119,14 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     return 0;
   }
   const stopTidying = tidyMemory(systemClock, logger);
-  const reason = await Promise.race([signalled.then(() => undefined), certificateUnavailable.promise]);
-  if (reason === undefined) logger.info("Stopping kubelet, pods keep running", { signal: await signalled });
+  const reason = await Promise.race([
+    signalled.then(() => undefined),
+    lock.contention.then(() => undefined),
+    certificateUnavailable.promise,
+  ]);
+  if (lock.isContended()) logger.info("Stopping kubelet on lock file contention, pods keep running");
+  else if (reason === undefined)
+    logger.info("Stopping kubelet, pods keep running", { signal: await signalled });
   else logger.error("Stopping kubelet, pods keep running", { reason });
   stopTidying();
   await agent.stop();

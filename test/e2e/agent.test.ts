@@ -6,7 +6,7 @@ import { after, afterEach, before, beforeEach, describe, test } from "node:test"
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";
 import { containerIdOf, podsOf } from "./agent-pods.ts";
-import { AgentProcess } from "./agent-process.ts";
+import { AgentProcess, freePort } from "./agent-process.ts";
 import { cli } from "./cli-process.ts";
 import { logLines } from "./log-lines.ts";
 import { manifest, writeManifest } from "./manifests.ts";
@@ -47,6 +47,18 @@ describeOnContainerd("the agent", (version) => {
     });
     assert.match(verbose?.body ?? "", /healthz check passed\n$/);
     assert.equal((await agent.health("/healthz/nonsense"))?.status, 404);
+  });
+
+  // parity: field enableServer, field readOnlyPort, flag enable-server, flag read-only-port
+  test("with enableServer: false the read-only port is served, if it is set", async () => {
+    const port = await freePort();
+    agent.start([`--read-only-port=${port}`, "--address=127.0.0.1"]);
+    await healthy();
+    await waitFor(async () => {
+      const response = await fetch(`http://127.0.0.1:${port}/healthz`);
+      assert.deepEqual([response.status, await response.text()], [200, "ok"]);
+    });
+    assert.doesNotMatch(agent.log(), /kubelet-api/);
   });
 
   for (const [signal, exitCode] of [

@@ -5,6 +5,7 @@ import type { KubeletFlags } from "../../lib/config/flags/kubelet-flags.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
 import type { KernelLog } from "../../lib/host/kernel-log.ts";
 import type { ServiceManager } from "../../lib/host/sd-notify.ts";
+import type { IdentityFiles } from "../../lib/host/system-identity.ts";
 import type { ConsoleNode, NodeConsole } from "../../lib/model/console-node.ts";
 import type { PodSource, SourceProblem } from "../pipeline/sources/source.ts";
 import type { ContainerGcPolicy } from "../pods/garbage/container-plan.ts";
@@ -82,6 +83,8 @@ export interface AgentOptions {
   metrics?: Metrics;
   /** Passed in likewise; otherwise created as configured. */
   tracing?: Tracing | undefined;
+  /** Where the IDs of machine and boot are; the usual files unless set. */
+  identityFiles?: IdentityFiles;
   /** Where sysfs is mounted, for CPUs and NUMA nodes; /sys unless set. */
   sysDir?: string;
   /** Replaces the system bus and the configuration directory of logind. */

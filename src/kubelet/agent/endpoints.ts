@@ -75,11 +75,10 @@ export async function agentEndpoints(
   });
   const server =
     o.server &&
-    certificate &&
     (await kubeletServer(core, {
       ...{ explain, statuses, stats, streams, probeMetrics, console },
       version: o.server.version,
-      certificate,
+      certificate: config.enableServer ? certificate : undefined,
       checks: () => checks,
       slis,
       manifests: o.server.manifests ? manifests.routes : [],

@@ -26,7 +26,8 @@ import { effectiveTlsFiles, type ServingCertificate } from "./serving-certificat
 
 export interface ServerParts {
   readonly version: string;
-  readonly certificate: ServingCertificate;
+  /** Undefined without `enableServer`: only the read-only port is served. */
+  readonly certificate: ServingCertificate | undefined;
   readonly statuses: StatusManager;
   readonly explain: DebugOptions["blocked"];
   readonly stats: Stats;
@@ -77,15 +78,17 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
   const common = { address: config.address, clock, logger, metrics };
   const { certificate } = parts;
   const { tracer } = core.tracing ?? {};
-  const server = new AgentServer({
-    ...common,
-    name: "kubelet-api",
-    port: config.port,
-    routes: [...all, ...(console ? [console] : [])],
-    access,
-    ...(tracer && { tracing: { tracer, trustsCallers: true } }),
-    tls: { settings: config, certificate, ...(ca && { clientCa: ca }) },
-  });
+  const server =
+    certificate &&
+    new AgentServer({
+      ...common,
+      name: "kubelet-api",
+      port: config.port,
+      routes: [...all, ...(console ? [console] : [])],
+      access,
+      ...(tracer && { tracing: { tracer, trustsCallers: true } }),
+      tls: { settings: config, certificate, ...(ca && { clientCa: ca }) },
+    });
   const readOnly =
     config.readOnlyPort > 0
       ? new AgentServer({
@@ -99,8 +102,8 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
         })
       : undefined;
   return {
-    components: [...(ca ? [ca] : []), server, ...(readOnly ? [readOnly] : [])],
-    port: () => server.port ?? config.port,
+    components: [...(server ? [...(ca ? [ca] : []), server] : []), ...(readOnly ? [readOnly] : [])],
+    port: () => server?.port ?? config.port,
   };
 }
 

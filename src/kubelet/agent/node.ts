@@ -13,7 +13,11 @@ import { readLogicalCpus } from "../../lib/host/machine-topology.ts";
 import { countRanges, nodeAddresses, nodeName, readMachineInfo } from "../../lib/host/node-info.ts";
 import { readNumaNodes, withoutNuma } from "../../lib/host/numa-nodes.ts";
 import { readBootTime } from "../../lib/host/process-limits.ts";
-import { readSystemIdentity, type SystemIdentity } from "../../lib/host/system-identity.ts";
+import {
+  defaultIdentityFiles,
+  readSystemIdentity,
+  type SystemIdentity,
+} from "../../lib/host/system-identity.ts";
 import { readThermalThrottlePaths } from "../../lib/host/thermal-throttle.ts";
 import type { MachineTopology } from "../../lib/model/topology.ts";
 import { excessReservations, planCapacity } from "../node/capacity.ts";
@@ -98,7 +102,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
     name: nodeName(o.hostnameOverride),
     cpus: machine.cpus,
     configuration,
-    identity: await readSystemIdentity(),
+    identity: await readSystemIdentity(o.identityFiles ?? defaultIdentityFiles),
     layout,
     capacity,
     reserved: reservationsOf(size.reservations, capacity),

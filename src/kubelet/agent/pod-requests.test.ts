@@ -309,7 +309,10 @@ test("environment variables come from files in an emptyDir only", async (t) => {
     code,
     message: /^couldn't parse env file: .* at line 1: value must/,
   });
-  await assert.rejects(start("A", "none"), { code, message: /^couldn't parse env file: ENOENT/ });
+  await assert.rejects(start("A", "none"), {
+    code,
+    message: /^couldn't parse env file: open none: no such file/,
+  });
   const noVolume = 'cannot find the volume "host" referenced by FileKeyRef';
   await assert.rejects(start("A", "passwd", "host"), { code, message: noVolume });
 });

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createLogger, type LogFormat } from "./log-writer.ts";
+import { createLogger, type LogFormat, type LogWriterOptions } from "./log-writer.ts";
 import type { Fields, Logger } from "./logger.ts";
 
-function setUp(format: LogFormat, verbosity = 2) {
+function setUp(format: LogFormat, verbosity = 2, vmodule: LogWriterOptions["vmodule"] = []) {
   const lines: string[] = [];
   const log = createLogger({
     format,
     verbosity,
+    vmodule,
     write: (line) => lines.push(line),
     now: () => new Date(2026, 10, 15, 5, 8, 1, 123),
     pid: 42,
@@ -110,3 +111,27 @@ test("lines name file and line of their call, even for a logger with bound field
   const named = lines.map((line) => Number(/\.ts:(\d+)\]/.exec(line)?.[1]) - here);
   assert.deepEqual(named, [1, 2, 3]);
 });
+
+const modules: [patterns: string, want: string[]][] = [
+  ["", ["1"]],
+  ["log-writer.test=3", ["1", "3"]],
+  ["log-*=9", ["1", "3", "9"]],
+  ["log-?riter[.]test=3", ["1", "3"]],
+  ["other=9", ["1"]],
+  ["log-writer=9", ["1"]],
+  ["log-*=3,log-writer.test=9", ["1", "3"]],
+];
+// parity: field logging.vmodule, flag vmodule
+for (const [patterns, want] of modules)
+  test(`with verbosity 2 and vmodule ${JSON.stringify(patterns)}, this file logs levels ${want}`, () => {
+    const vmodule = patterns.split(",").flatMap((item) => {
+      const [filePattern = "", verbosity] = item.split("=");
+      return filePattern === "" ? [] : [{ filePattern, verbosity: Number(verbosity) }];
+    });
+    const { log, lines } = setUp("text", 2, vmodule);
+    for (const level of [1, 3, 9]) log.debug(level, String(level));
+    assert.deepEqual(
+      lines.map((line) => /"(\d)"$/.exec(line.trimEnd())?.[1]),
+      want,
+    );
+  });

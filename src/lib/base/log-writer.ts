@@ -1,3 +1,4 @@
+import { matchesGlob } from "node:path";
 import { callSite } from "./call-site.ts";
 import type { Fields, Logger } from "./logger.ts";
 import { escapeInterpreted } from "./terminal-text.ts";
@@ -8,6 +9,8 @@ type Severity = "I" | "W" | "E";
 export interface LogWriterOptions {
   format: LogFormat;
   verbosity: number;
+  /** Verbosities of the files whose names match a pattern (*, ?, […]), without folder and extension. The first match counts. */
+  vmodule?: readonly { readonly filePattern: string; readonly verbosity: number }[];
   write: (line: string) => void;
   now: () => Date;
   pid: number;
@@ -35,11 +38,29 @@ export function createLogger(options: LogWriterOptions, bound: Fields = {}): Log
     warn: (message, fields) => log(logger.warn, "W", 0, message, fields),
     error: (message, fields) => log(logger.error, "E", 0, message, fields),
     debug: (level, message, fields) => {
-      if (level <= options.verbosity) log(logger.debug, "I", level, message, fields);
+      const isEnabled =
+        level <= options.verbosity ||
+        (options.vmodule?.length && level <= moduleVerbosity(options.vmodule, callSite(logger.debug)));
+      if (isEnabled) log(logger.debug, "I", level, message, fields);
     },
     with: (fields) => createLogger(options, { ...bound, ...fields }),
   };
   return logger;
+}
+
+/** Verbosities of files seen before: patterns are matched once for each file. */
+const moduleVerbosities = new WeakMap<object, Map<string, number>>();
+
+function moduleVerbosity(vmodule: NonNullable<LogWriterOptions["vmodule"]>, caller: string): number {
+  const known = moduleVerbosities.get(vmodule) ?? new Map<string, number>();
+  moduleVerbosities.set(vmodule, known);
+  const file = caller.slice(caller.lastIndexOf("/") + 1).replace(/\.\w+:\d+$/, "");
+  let verbosity = known.get(file);
+  if (verbosity === undefined) {
+    verbosity = vmodule.find(({ filePattern }) => matchesGlob(file, filePattern))?.verbosity ?? 0;
+    known.set(file, verbosity);
+  }
+  return verbosity;
 }
 
 function textLine(

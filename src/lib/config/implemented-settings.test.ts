@@ -28,10 +28,10 @@ test("a flag is implemented exactly if its configuration field is", () => {
 test("a single line names all settings without effect, each once", () => {
   assert.equal(
     notImplemented(
-      ["config", "kube-api-content-type", "vmodule", "kube-api-content-type"],
-      ["staticPodPath", "logging.flushFrequency", "contentType", "contentType"],
+      ["config", "kube-api-content-type", "qos-reserved", "kube-api-content-type"],
+      ["staticPodPath", "qosReserved", "contentType", "contentType"],
     ),
-    "accepted but not implemented yet: --kube-api-content-type, --vmodule, config logging.flushFrequency, config contentType",
+    "accepted but not implemented yet: --kube-api-content-type, --qos-reserved, config qosReserved, config contentType",
   );
 });
 

@@ -376,13 +376,13 @@ test("a bad command line is a usage error", async () => {
 
 test("a single warning names all settings that are accepted without effect", async (t) => {
   const { args } = await load(t, {
-    file: "maxOpenFiles: 5\ncontainerLogMaxWorkers: 2\nsyncFrequency: 10s\n",
-    dropIns: { "a.conf": "maxOpenFiles: 6\nstaticPodPath: /x\niptablesDropBit: 14\n" },
-    flags: ["--max-open-files=7", "--housekeeping_interval=5s", "-v=2"],
+    file: "contentType: x/y\ncontainerLogMaxWorkers: 2\nsyncFrequency: 10s\n",
+    dropIns: { "a.conf": "contentType: a/b\nstaticPodPath: /x\niptablesDropBit: 14\n" },
+    flags: ["--kube-api-content-type=c/d", "--housekeeping_interval=5s", "-v=2"],
   });
   const { warnings } = await loadConfiguration({ args });
   assert.deepEqual(warnings, [
-    "accepted but not implemented yet: --max-open-files, --housekeeping-interval, config maxOpenFiles, config iptablesDropBit",
+    "accepted but not implemented yet: --kube-api-content-type, --housekeeping-interval, config contentType, config iptablesDropBit",
   ]);
 });
 

@@ -1,3 +1,4 @@
+import { closeSync } from "node:fs";
 import { getSystemErrorMap } from "node:util";
 import { KubeletError } from "../base/errors.ts";
 
@@ -20,6 +21,10 @@ export interface Libc {
   eventfd(): number;
   /** Takes an exclusive lock without waiting; false if another process has one. */
   flock(fd: number): boolean;
+  /** Sets the soft and the hard limit of open files. */
+  limitOpenFiles(files: number): void;
+  /** A descriptor of inotify, which can be read without waiting when a process opens the file, or it is deleted. */
+  watchOpens(path: string): number;
   /** Moves the position of an open file to its end. */
   seekToEnd(fd: number): void;
   /** Unmaps pages of a private mapping: changes of them are lost, those of a file are read from it again when they are used. */
@@ -53,6 +58,9 @@ const sysOpenat2 = 437;
 const sysQuotactlFd = 443;
 
 const adviceDontNeed = 4; // MADV_DONTNEED
+const openFiles = 7; // RLIMIT_NOFILE
+const inotifyFlags = 0o2000000 | 0o4000; // IN_CLOEXEC | IN_NONBLOCK
+const openOrDelete = 0x20 | 0x400; // IN_OPEN | IN_DELETE_SELF
 const seekEnd = 2; // SEEK_END
 const lockExclusive = 2; // LOCK_EX
 const lockNonBlocking = 4; // LOCK_NB
@@ -93,6 +101,9 @@ async function load(): Promise<Libc> {
   const eventfd = library.func("int eventfd(unsigned int initial, int flags)");
   const flock = library.func("int flock(int fd, int operation)");
   const madvise = library.func("int madvise(uintptr_t address, size_t length, int advice)");
+  const setrlimit = library.func("int setrlimit(int resource, const void *limit)");
+  const inotifyInit = library.func("int inotify_init1(int flags)");
+  const inotifyAdd = library.func("int inotify_add_watch(int fd, const char *path, unsigned int mask)");
   const lseek = library.func("long lseek(int fd, long offset, int whence)");
 
   let running = 0;
@@ -155,6 +166,20 @@ async function load(): Promise<Libc> {
       const errno = koffi.errno();
       if (errno === koffi.os.errno.EAGAIN) return false;
       throw systemError(errno, "flock");
+    },
+    limitOpenFiles(files) {
+      const limit = Buffer.alloc(16); // struct rlimit
+      limit.writeBigUInt64LE(BigInt(files), 0);
+      limit.writeBigUInt64LE(BigInt(files), 8);
+      if (setrlimit(openFiles, limit) < 0) throw systemError(koffi.errno(), "setrlimit");
+    },
+    watchOpens(path) {
+      const fd: number = inotifyInit(inotifyFlags);
+      if (fd < 0) throw systemError(koffi.errno(), "inotify_init");
+      if (inotifyAdd(fd, path, openOrDelete) >= 0) return fd;
+      const errno = koffi.errno();
+      closeSync(fd);
+      throw systemError(errno, `watch ${path}`);
     },
     seekToEnd(fd) {
       if (Number(lseek(fd, 0, seekEnd)) < 0) throw systemError(koffi.errno(), "lseek");

@@ -3,16 +3,25 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
-import { archOf, osImageOf, readSystemIdentity } from "./system-identity.ts";
+import {
+  archOf,
+  defaultIdentityFiles,
+  type IdentityFiles,
+  osImageOf,
+  readSystemIdentity,
+} from "./system-identity.ts";
 
-async function identityOf(files: Record<string, string>) {
+async function identityOf(files: Record<string, string>, named: Partial<IdentityFiles> = {}) {
   const root = await mkdtemp(join(tmpdir(), "identity-"));
   try {
     for (const [path, text] of Object.entries(files)) {
       await mkdir(dirname(join(root, path)), { recursive: true });
       await writeFile(join(root, path), text);
     }
-    const { machineId, systemUuid, bootId, osImage } = await readSystemIdentity(root);
+    const { machineId, systemUuid, bootId, osImage } = await readSystemIdentity(
+      { ...defaultIdentityFiles, ...named },
+      root,
+    );
     return { machineId, systemUuid, bootId, osImage };
   } finally {
     await rm(root, { recursive: true });
@@ -37,9 +46,15 @@ describe("the identity of the machine", () => {
     assert.equal((await identityOf(files)).systemUuid, "vm-1");
   });
 
-  it("an empty machine-id is ignored", async () => {
-    const files = { "etc/machine-id": "\n", "var/lib/dbus/machine-id": "d1\n" };
-    assert.equal((await identityOf(files)).machineId, "d1");
+  // parity: flag machine-id-file, flag boot-id-file
+  it("the IDs of machine and boot are those of the first named files that exist, even if these are empty", async () => {
+    const files = { "a/id": "\n", "b/id": "b\n", boot: "x\n", "etc/machine-id": "m1\n" };
+    const ids = async (machineId: string, bootId: string) => {
+      const identity = await identityOf(files, { machineId, bootId });
+      return [identity.machineId, identity.bootId];
+    };
+    assert.deepEqual(await ids("/none,/b/id,/a/id", "/boot"), ["b", "x"]);
+    assert.deepEqual(await ids("/a/id,/b/id", "/none"), ["", ""]);
   });
 
   it("missing files are not an error", async () => {
@@ -60,7 +75,7 @@ describe("the identity of the machine", () => {
   });
 
   it("the identity of this machine can be read", async () => {
-    const { bootId, kernelVersion } = await readSystemIdentity();
+    const { bootId, kernelVersion } = await readSystemIdentity(defaultIdentityFiles);
     assert.match(bootId, /^[0-9a-f-]{36}$/);
     assert.match(kernelVersion, /^\d+\./);
   });

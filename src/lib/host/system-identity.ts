@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { release } from "node:os";
 import { join } from "node:path";
+import { defaultFlags } from "../config/flags/kubelet-flags.ts";
 
 /** The identity of this machine and its operating system. */
 export interface SystemIdentity {
@@ -16,26 +17,42 @@ export interface SystemIdentity {
   arch: string;
 }
 
-const machineIdFiles = ["etc/machine-id", "var/lib/dbus/machine-id"];
 const systemUuidFiles = [
   "sys/class/dmi/id/product_uuid",
   "proc/device-tree/system-id",
   "proc/device-tree/vm,uuid",
   "etc/machine-id",
 ];
-const bootIdFiles = ["proc/sys/kernel/random/boot_id"];
 const osReleaseFiles = ["etc/os-release", "usr/lib/os-release"];
 
-export async function readSystemIdentity(root = "/"): Promise<SystemIdentity> {
+/** Comma-separated paths, as the flags of the same names have them. */
+export interface IdentityFiles {
+  readonly machineId: string;
+  readonly bootId: string;
+}
+
+const { machineIDFile, bootIDFile } = defaultFlags();
+export const defaultIdentityFiles: IdentityFiles = { machineId: machineIDFile, bootId: bootIDFile };
+
+export async function readSystemIdentity(files: IdentityFiles, root = "/"): Promise<SystemIdentity> {
   return {
-    machineId: await firstOf(root, machineIdFiles),
+    machineId: await firstExisting(root, files.machineId),
     systemUuid: await firstOf(root, systemUuidFiles),
-    bootId: await firstOf(root, bootIdFiles),
+    bootId: await firstExisting(root, files.bootId),
     kernelVersion: release(),
     osImage: osImageOf(await firstOf(root, osReleaseFiles)),
     os: "linux",
     arch: archOf(process.arch),
   };
+}
+
+/** The text of the first file that can be read, even if it is empty. */
+async function firstExisting(root: string, paths: string): Promise<string> {
+  for (const path of paths.split(",")) {
+    const text = await readFile(join(root, path), "utf8").catch(() => undefined);
+    if (text !== undefined) return text.trim();
+  }
+  return "";
 }
 
 /** The text of the first non-empty file. Strings of the device tree end with a NUL. */

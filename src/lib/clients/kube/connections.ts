@@ -30,6 +30,8 @@ const maxOpenings = 20;
 export class Connections {
   readonly #cluster: ClusterAccess;
   readonly #proxy: URL | undefined;
+  /** HTTP/2 can be disabled by the environment, as in all Kubernetes clients in Go. */
+  readonly #protocols: Dialed["protocol"][];
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #certificateAuthority: PemFiles<string> | undefined;
@@ -53,6 +55,7 @@ export class Connections {
   }) {
     this.#cluster = options.cluster;
     this.#proxy = proxyFor(options.cluster.server, options.cluster.proxyUrl, options.env);
+    this.#protocols = options.env.DISABLE_HTTP2 ? ["http/1.1"] : ["h2", "http/1.1"];
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#onRenewed = options.onRenewed;
@@ -149,7 +152,7 @@ export class Connections {
       insecure: insecureSkipTlsVerify,
       serverName: tlsServerName,
     };
-    return dial(server, this.#proxy, credentials, signal);
+    return dial(server, this.#proxy, credentials, this.#protocols, signal);
   }
 
   async #withDialTimeout<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {

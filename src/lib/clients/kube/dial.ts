@@ -27,6 +27,7 @@ export async function dial(
   server: URL,
   proxy: URL | undefined,
   identity: TlsIdentity,
+  protocols: Dialed["protocol"][],
   signal: AbortSignal,
 ): Promise<Dialed> {
   const port = portOf(server);
@@ -34,7 +35,7 @@ export async function dial(
     ? await tunnel(proxy, `${server.hostname}:${port}`, signal)
     : await open(hostOf(server), port, signal);
   if (server.protocol !== "https:") return { socket, protocol: "http/1.1" };
-  const secure = await secured(socket, hostOf(server), identity, ["h2", "http/1.1"], signal);
+  const secure = await secured(socket, hostOf(server), identity, protocols, signal);
   return { socket: secure, protocol: secure.alpnProtocol === "h2" ? "h2" : "http/1.1" };
 }
 

@@ -52,6 +52,14 @@ async function text(stream: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
+it("HTTP/2 is not offered if DISABLE_HTTP2 is set", async (t) => {
+  const server = await serve(t, "h2", (_request, response) => json(response, 200, {}));
+  const get = (env: Record<string, string>) =>
+    client(t, server, { env }).request({ method: "GET", path: "/one" });
+  assert.deepEqual(await get({ DISABLE_HTTP2: "" }), {});
+  await assert.rejects(get({ DISABLE_HTTP2: "true" }), /no application protocol/);
+});
+
 for (const protocol of ["h2", "https", "http"] as const) {
   describe(`over ${protocol}`, { timeout: 30_000 }, () => {
     it("sends method, path, query, headers and body, and returns the JSON", async (t) => {

@@ -27,6 +27,8 @@ export interface KubeletFlags {
   experimentalMounterPath: string;
   experimentalAllocatableIgnoreEviction: boolean;
   housekeepingInterval: Milliseconds;
+  machineIDFile: string;
+  bootIDFile: string;
   /** kubelet-ts only: how many sandboxes and containers are created in parallel; 0: depends on the CPUs. */
   maxParallelStarts: number;
   /** kubelet-ts only: serves /manifests on the kubelet API. */
@@ -67,6 +69,8 @@ export function defaultFlags(): KubeletFlags {
     experimentalMounterPath: "",
     experimentalAllocatableIgnoreEviction: false,
     housekeepingInterval: 10_000,
+    machineIDFile: "/etc/machine-id,/var/lib/dbus/machine-id",
+    bootIDFile: "/proc/sys/kernel/random/boot_id",
     maxParallelStarts: 0,
     enableManifestsHandler: false,
     enableConsole: false,

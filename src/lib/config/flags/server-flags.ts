@@ -1,4 +1,4 @@
-import { type FlagGroup, field, flagOnly, unused } from "./spec.ts";
+import { cadvisorFlag, type FlagGroup, field, flagOnly, unused } from "./spec.ts";
 
 /** Flags about the server and statistics. */
 export const serverFlags: readonly FlagGroup[] = [
@@ -108,7 +108,7 @@ export const serverFlags: readonly FlagGroup[] = [
         "enable-heap-snapshots",
         "bool",
         "enableHeapSnapshots",
-        "serve heap snapshots, which contain Secrets, at /debug/pprof/snapshot to authorized clients (kubelet-ts only)",
+        "serve heap snapshots, with Secrets in them, to authorized clients (kubelet-ts only)",
       ),
       field(
         "contention-profiling",
@@ -128,7 +128,11 @@ export const serverFlags: readonly FlagGroup[] = [
         "interval of container housekeeping (collection of stats)",
       ),
       unused("application-metrics-count-limit", "int64", "100"),
-      unused("boot-id-file", "string", "/proc/sys/kernel/random/boot_id"),
+      cadvisorFlag(
+        "boot-id-file",
+        "bootIDFile",
+        "files with the boot ID, comma-separated: the first that exists",
+      ),
       unused("container-hints", "string", "/etc/cadvisor/container_hints.json"),
       unused("containerd", "string", "/run/containerd/containerd.sock"),
       unused("containerd-namespace", "string", "k8s.io"),
@@ -137,7 +141,11 @@ export const serverFlags: readonly FlagGroup[] = [
       unused("event-storage-event-limit", "string", "default=0"),
       unused("global-housekeeping-interval", "duration", "1m0s"),
       unused("log-cadvisor-usage", "bool", "false"),
-      unused("machine-id-file", "string", "/etc/machine-id,/var/lib/dbus/machine-id"),
+      cadvisorFlag(
+        "machine-id-file",
+        "machineIDFile",
+        "files with the machine ID, comma-separated: the first that exists",
+      ),
       unused("storage-driver-buffer-duration", "duration", "1m0s"),
       unused("storage-driver-db", "string", "cadvisor"),
       unused("storage-driver-host", "string", "localhost:8086"),

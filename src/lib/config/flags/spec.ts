@@ -47,6 +47,10 @@ export function flagOnly(name: string, type: FlagType, key: keyof KubeletFlags, 
 export function deprecated(flag: FlagSpec, text: string): FlagSpec {
   return { ...flag, deprecated: text };
 }
+/** A flag of cAdvisor that has an effect. */
+export function cadvisorFlag(name: string, key: keyof KubeletFlags, help: string): FlagSpec {
+  return deprecated(flagOnly(name, "string", key, help), fromCadvisor);
+}
 export function unused(name: string, type: FlagType, fallback: string): FlagSpec {
   const help = "no effect, accepted for compatibility with old command lines";
   return { name, type, target: { in: "nowhere", default: fallback }, help, deprecated: fromCadvisor };
