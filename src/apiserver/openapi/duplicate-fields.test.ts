@@ -16,9 +16,6 @@ const rows: [string, string, string[]][] = [
   ["strings that look like fields", '{"a":["b","b"],"c":"b"}', []],
   ["lists of lists", '[[{"a":1}],[{"a":1,"a":2}]]', ["[1][0].a"]],
   ["broken text", '{"a": 1, "a": ', ["a"]],
-  ["YAML", "a: 1\nspec:\n  containers:\n  - name: x\n    name: y\n", ["spec.containers[0].name"]],
-  ["YAML flow", "a: {b: 1, b: 2}\na: 3", ["a.b", "a"]],
-  ["YAML without duplicates", "a: &x {b: 1}\nc: *x\n", []],
   ["empty text", "", []],
 ];
 
@@ -28,4 +25,9 @@ for (const [rule, text, expected] of rows)
 test("deep nesting does not overflow the stack", () => {
   const depth = 50_000;
   assert.deepEqual(duplicateFields(`${"[".repeat(depth)}${"]".repeat(depth)}`), []);
+});
+
+test("at most 100 duplicates are reported", () => {
+  const text = JSON.stringify(Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`k${i}`, 1])));
+  assert.equal(duplicateFields(`[${text.slice(0, -1)},${text.slice(1)}]`).length, 100);
 });

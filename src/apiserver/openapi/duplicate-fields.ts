@@ -1,9 +1,5 @@
-import { isAlias, isMap, isScalar, isSeq, type Node, parseDocument } from "yaml";
-
-/** Paths of duplicate fields in JSON or YAML text: "spec.containers[0].name". */
-export function duplicateFields(text: string): string[] {
-  return [...(/^\s*[{[]/.test(text) ? inJson(text) : inYaml(text))];
-}
+/** Further duplicate fields are not reported. */
+const maxDuplicates = 100;
 
 interface Level {
   readonly path: string;
@@ -14,9 +10,10 @@ interface Level {
   next: string;
 }
 
-const token = /\s*(?:("(?:[^"\\]|\\.)*")(\s*:)?|([{}[\],])|[^\s{}[\],":]+)/sy;
+const token = /\s*(?:("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|([{}[\],])|[^\s{}[\],":]+)/sy;
 
-function inJson(text: string): Set<string> {
+/** Paths of duplicate fields in JSON text: "spec.containers[0].name". */
+export function duplicateFields(text: string): string[] {
   const found = new Set<string>();
   const levels: Level[] = [];
   token.lastIndex = 0;
@@ -26,7 +23,7 @@ function inJson(text: string): Set<string> {
     if (string !== undefined && colon !== undefined && level?.keys) {
       const key = keyOf(string);
       level.next = level.path === "" ? key : `${level.path}.${key}`;
-      if (level.keys.has(key)) found.add(level.next);
+      if (level.keys.has(key) && found.size < maxDuplicates) found.add(level.next);
       level.keys.add(key);
     } else if (sign === "{" || sign === "[") {
       const path = level?.next ?? "";
@@ -34,7 +31,7 @@ function inJson(text: string): Set<string> {
     } else if (sign === "}" || sign === "]") levels.pop();
     else if (sign === "," && level && !level.keys) level.next = `${level.path}[${++level.index}]`;
   }
-  return found;
+  return [...found];
 }
 
 function keyOf(quoted: string): string {
@@ -43,23 +40,4 @@ function keyOf(quoted: string): string {
   } catch {
     return quoted.slice(1, -1);
   }
-}
-
-function inYaml(text: string): Set<string> {
-  const found = new Set<string>();
-  const visit = (node: Node | null, path: string): void => {
-    if (isSeq<Node>(node)) for (const [index, item] of node.items.entries()) visit(item, `${path}[${index}]`);
-    if (!isMap<Node, Node>(node)) return;
-    const keys = new Set<string>();
-    for (const { key, value } of node.items) {
-      if (isAlias(key) || !isScalar(key)) continue;
-      const name = String(key.value);
-      const below = path === "" ? name : `${path}.${name}`;
-      if (keys.has(name)) found.add(below);
-      keys.add(name);
-      visit(value, below);
-    }
-  };
-  visit(parseDocument(text, { uniqueKeys: false }).contents, "");
-  return found;
 }

@@ -126,6 +126,47 @@ test("a patch that is not a list is a bad request, and one that is too long is t
   });
 });
 
+describe("a patch is bounded", () => {
+  test("values that are copied may have 3 MiB in total", () => {
+    const double = Array.from({ length: 25 }, (_, i) => ({ op: "copy", from: "/a", path: `/a/${i}` }));
+    assert.throws(() => jsonPatch({ a: { x: "0123456789" } }, double), {
+      code: "Invalid",
+      message:
+        /^Unable to complete the copy, the accumulated size increase of copy is \d+, exceeding the limit 3145728$/,
+    });
+    const original = { a: "x".repeat(1 << 20) };
+    const copy = (count: number): Json[] =>
+      Array.from({ length: count }, (_, i) => ({ op: "copy", from: "/a", path: `/b${i}` }));
+    assert.equal(Object.keys(jsonPatch(original, copy(2))).length, 3);
+    assert.throws(() => jsonPatch(original, copy(3)), { code: "Invalid" });
+  });
+
+  const tooLong = {
+    code: "RequestEntityTooLarge",
+    message: "the operations of the JSON patch take too long",
+  };
+  const times = (count: number, operation: JsonObject): Json[] => Array(count).fill(operation);
+  const list = (): JsonObject => ({ a: Array(1_000_000).fill(0) });
+  const fields = (): JsonObject => ({
+    a: Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`k${i}`, 0])),
+  });
+  const rows: [rule: string, original: () => JsonObject, operation: JsonObject][] = [
+    ["inserting at the start of a long list", list, { op: "add", path: "/a/0", value: 1 }],
+    ["removing from the start of a long list", list, { op: "remove", path: "/a/1" }],
+    ["moving within a long list", list, { op: "move", from: "/a/1", path: "/a/2" }],
+  ];
+  for (const [rule, original, operation] of rows)
+    test(`${rule} is possible some times, and rejected thousands of times`, () => {
+      jsonPatch(original(), times(50, operation));
+      assert.throws(() => jsonPatch(original(), times(10_000, operation)), tooLong);
+    });
+  test("comparing objects with many fields is possible some times, and rejected a thousand times", () => {
+    const same: JsonObject = { op: "test", path: "/a", value: fields().a! };
+    jsonPatch(fields(), times(2, same));
+    assert.throws(() => jsonPatch(fields(), times(1000, same)), tooLong);
+  });
+});
+
 /** The same operations on a flat list of leaves: a document is the set of its paths. */
 type Leaves = Map<string, Json>;
 

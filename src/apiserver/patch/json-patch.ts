@@ -3,6 +3,36 @@ import { cloneJson, isObject, type Json, type JsonObject, jsonEqual, setValue } 
 import { PatchError } from "./patch-error.ts";
 
 const maxOperations = 10_000;
+/** The size of all values that operations copy, as JSON. */
+const maxCopiedBytes = 3 * 1024 * 1024;
+/**
+ * Items of the lists and objects that operations shift or count: without a limit, a patch of the allowed size would take minutes. One
+ * operation on a list as large as a request can contain takes about a million.
+ */
+const maxWork = 200_000_000;
+
+/** Listing a field takes longer than moving an item. */
+const fieldWork = 50;
+
+/** The limits of a whole patch. */
+class Budget {
+  #copied = 0;
+  #work = 0;
+
+  copy(value: Json): void {
+    this.#copied += Buffer.byteLength(JSON.stringify(value));
+    if (this.#copied > maxCopiedBytes)
+      throw patchError(
+        `Unable to complete the copy, the accumulated size increase of copy is ${this.#copied}, exceeding the limit ${maxCopiedBytes}`,
+      );
+  }
+
+  work(items: number): void {
+    this.#work += items;
+    if (this.#work > maxWork)
+      throw new PatchError("RequestEntityTooLarge", "the operations of the JSON patch take too long");
+  }
+}
 
 /**
  * JSON Patch (RFC 6902) as Kubernetes implements it: "replace" of a missing key sets it, negative indices count from
@@ -15,52 +45,53 @@ export function jsonPatch(original: JsonObject, patch: Json): JsonObject {
       "RequestEntityTooLarge",
       `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`,
     );
+  const budget = new Budget();
   let document: Json = cloneJson(original);
   for (const operation of patch) {
     if (!isObject(operation))
       throw new PatchError("BadRequest", "error decoding patch: every operation must be an object");
-    document = apply(document, operation);
+    document = apply(document, operation, budget);
   }
   if (!isObject(document)) throw patchError("the patched document is not an object");
   return document;
 }
 
-function apply(document: Json, operation: JsonObject): Json {
+function apply(document: Json, operation: JsonObject, budget: Budget): Json {
   const op = operation.op;
   if (typeof op !== "string") throw patchError("Unexpected kind: unknown");
   switch (op) {
     case "add":
-      return add(document, operation);
+      return add(document, operation, budget);
     case "remove":
-      return remove(document, operation);
+      return remove(document, operation, budget);
     case "replace":
       return replace(document, operation);
     case "move":
-      return move(document, operation);
+      return move(document, operation, budget);
     case "copy":
-      return copy(document, operation);
+      return copy(document, operation, budget);
     case "test":
-      return test(document, operation);
+      return test(document, operation, budget);
     default:
       throw patchError(`Unexpected kind: ${op}`);
   }
 }
 
-function add(document: Json, operation: JsonObject): Json {
+function add(document: Json, operation: JsonObject, budget: Budget): Json {
   const path = pathOf(operation, "add");
   const target = find(document, path);
   if (!target)
     throw patchError(`add operation does not apply: doc is missing path: "${path}": missing value`);
-  attempt(`error in add for path: '${path}'`, () => insert(target, givenValue(operation)));
+  attempt(`error in add for path: '${path}'`, () => insert(target, givenValue(operation), budget));
   return document;
 }
 
-function remove(document: Json, operation: JsonObject): Json {
+function remove(document: Json, operation: JsonObject, budget: Budget): Json {
   const path = pathOf(operation, "remove");
   const target = find(document, path);
   if (!target)
     throw patchError(`remove operation does not apply: doc is missing path: "${path}": missing value`);
-  attempt(`error in remove for path: '${path}'`, () => removeAt(target));
+  attempt(`error in remove for path: '${path}'`, () => removeAt(target, budget));
   return document;
 }
 
@@ -86,14 +117,14 @@ function replace(document: Json, operation: JsonObject): Json {
   return document;
 }
 
-function move(document: Json, operation: JsonObject): Json {
+function move(document: Json, operation: JsonObject, budget: Budget): Json {
   const from = fromOf(operation, "move");
   const source = find(document, from);
   if (!source)
     throw patchError(`move operation does not apply: doc is missing from path: ${from}: missing value`);
   const value = attempt(`error in move for path: '${source.key}'`, () => {
     const found = valueAt(source);
-    removeAt(source);
+    removeAt(source, budget);
     return found ?? null;
   });
   const path = pathOf(operation, "move");
@@ -102,11 +133,11 @@ function move(document: Json, operation: JsonObject): Json {
     throw patchError(
       `move operation does not apply: doc is missing destination path: ${path}: missing value`,
     );
-  attempt(`error in move for path: '${path}'`, () => insert(target, value));
+  attempt(`error in move for path: '${path}'`, () => insert(target, value, budget));
   return document;
 }
 
-function copy(document: Json, operation: JsonObject): Json {
+function copy(document: Json, operation: JsonObject, budget: Budget): Json {
   const from = fromOf(operation, "copy");
   const source = find(document, from);
   if (!source)
@@ -118,11 +149,12 @@ function copy(document: Json, operation: JsonObject): Json {
     throw patchError(
       `copy operation does not apply: doc is missing destination path: ${path}: missing value`,
     );
-  attempt("error while adding value during copy", () => insert(target, cloneJson(value)));
+  budget.copy(value);
+  attempt("error while adding value during copy", () => insert(target, cloneJson(value), budget));
   return document;
 }
 
-function test(document: Json, operation: JsonObject): Json {
+function test(document: Json, operation: JsonObject, budget: Budget): Json {
   const path = pathOf(operation, "test");
   let found: Json | undefined = document;
   if (path !== "") {
@@ -130,7 +162,7 @@ function test(document: Json, operation: JsonObject): Json {
     if (!target) throw patchError(`test operation does not apply: is missing path: ${path}: missing value`);
     found = attempt(`error in test for path: '${path}'`, () => valueAt(target));
   }
-  if (!jsonEqual(found ?? null, givenValue(operation)))
+  if (!jsonEqual(found ?? null, givenValue(operation), (fields) => budget.work(fields * fieldWork)))
     throw patchError(`testing value ${path} failed: test failed`);
   return document;
 }
@@ -165,19 +197,24 @@ function valueAt({ container, key }: Target): Json | undefined {
   return container[indexWithin(key, container.length, container.length - 1)];
 }
 
-function insert({ container, key }: Target, value: Json): void {
+function insert({ container, key }: Target, value: Json, budget: Budget): void {
   if (!Array.isArray(container)) setValue(container, key, value);
   else if (key === "-") container.push(value);
   else {
     if (!integer.test(key))
       throw new Error(`value was not a proper array index: '${key}': ${noInteger(key)}`);
-    container.splice(indexWithin(key, container.length + 1, container.length), 0, value);
+    const index = indexWithin(key, container.length + 1, container.length);
+    budget.work(container.length - index);
+    container.splice(index, 0, value);
   }
 }
 
-function removeAt({ container, key }: Target): void {
-  if (Array.isArray(container)) container.splice(indexWithin(key, container.length, container.length - 1), 1);
-  else {
+function removeAt({ container, key }: Target, budget: Budget): void {
+  if (Array.isArray(container)) {
+    const index = indexWithin(key, container.length, container.length - 1);
+    budget.work(container.length - index);
+    container.splice(index, 1);
+  } else {
     if (!Object.hasOwn(container, key))
       throw new Error(`Unable to remove nonexistent key: ${key}: missing value`);
     delete container[key];
@@ -224,6 +261,7 @@ function attempt<T>(withPrefix: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
+    if (error instanceof PatchError) throw error;
     throw patchError(`${withPrefix}: ${messageOf(error)}`);
   }
 }

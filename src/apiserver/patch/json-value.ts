@@ -18,19 +18,25 @@ export function cloneJson<T extends Json>(value: T): T {
   return out as T;
 }
 
-export function jsonEqual(left: Json | undefined, right: Json | undefined): boolean {
+/** `onFields` receives the number of fields that were listed. */
+export function jsonEqual(
+  left: Json | undefined,
+  right: Json | undefined,
+  onFields?: (fields: number) => void,
+): boolean {
   if (left === right) return true;
   if (Array.isArray(left))
     return (
       Array.isArray(right) &&
       left.length === right.length &&
-      left.every((item, i) => jsonEqual(item, right[i]))
+      left.every((item, i) => jsonEqual(item, right[i], onFields))
     );
   if (!isObject(left) || !isObject(right)) return false;
-  const keys = Object.keys(left);
+  const [keys, others] = [Object.keys(left), Object.keys(right)];
+  onFields?.(keys.length + others.length);
   return (
-    keys.length === Object.keys(right).length &&
-    keys.every((key) => Object.hasOwn(right, key) && jsonEqual(left[key], right[key]))
+    keys.length === others.length &&
+    keys.every((key) => Object.hasOwn(right, key) && jsonEqual(left[key], right[key], onFields))
   );
 }
 

@@ -24,25 +24,28 @@ function mergeKeyed(
   key: string,
   mergeItems: MergeItems,
 ): JsonObject[] {
-  let list = [...original];
+  const removed = new Set<Json>();
   let replaced = false;
   const changes: JsonObject[] = [];
   for (const item of patch) {
     const directive = Object.hasOwn(item, "$patch") ? item.$patch : undefined;
     if (directive === undefined) changes.push(item);
     else if (directive === "replace") replaced = true;
-    else if (directive === "delete") {
-      const removed = keyOf(item, key);
-      list = list.filter((other) => other[key] !== removed);
-    } else if (directive === "merge") throw badRequest("merging lists cannot yet be specified in the patch");
+    else if (directive === "delete") removed.add(keyOf(item, key));
+    else if (directive === "merge") throw badRequest("merging lists cannot yet be specified in the patch");
     else throw badRequest(`unknown patch type: ${shownValue(directive!)} in map: ${shownValue(item)}`);
   }
   if (replaced) return withoutDirectives(changes) as JsonObject[];
+  const list = original.filter((item) => !removed.has(item[key]!));
+  const positions = indexOf(list.map((item) => item[key]!));
   for (const change of changes) {
     const wanted = keyOf(change, key);
-    const at = list.findIndex((other) => other[key] === wanted);
-    if (at < 0) list.push(withoutDirectives(change) as JsonObject);
-    else list[at] = mergeItems(list[at]!, change);
+    const at = positions.get(wanted);
+    if (at !== undefined) list[at] = mergeItems(list[at]!, change);
+    else {
+      positions.set(wanted, list.length);
+      list.push(withoutDirectives(change) as JsonObject);
+    }
   }
   return ordered(list, changes, original, key) as JsonObject[];
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { assertGrowth } from "../../../test/growth.ts";
 import { cloneJson, isObject, type Json, type JsonObject, jsonEqual, ownValue } from "./json-value.ts";
 import type { Rule } from "./rule.ts";
 import { fieldRule, schemaFor } from "./schema.ts";
@@ -353,4 +354,47 @@ test("the diff of two pods, sent as a patch, turns one into the other", () => {
     }),
     { numRuns: 500 },
   );
+});
+
+describe("the time of a patch is proportional to its size", () => {
+  const named = (size: number, from = 0, more: JsonObject = {}) =>
+    Array.from({ length: size }, (_, i) => ({ name: `c${i + from}`, ...more }));
+  const names = (size: number) => Array.from({ length: size }, (_, i) => `f${i}`);
+  const fields = (size: number): JsonObject => Object.fromEntries(names(size).map((name) => [name, 0]));
+  const rows: [rule: string, original: (size: number) => JsonObject, patch: (size: number) => JsonObject][] =
+    [
+      ["items are added", () => ({ containers: [{ name: "x" }] }), (size) => ({ containers: named(size) })],
+      [
+        "items are changed",
+        (size) => ({ containers: named(size) }),
+        (size) => ({ containers: named(size, 0, { image: "1" }) }),
+      ],
+      [
+        "items are deleted",
+        (size) => ({ containers: named(size) }),
+        (size) => ({ containers: named(size, 0, { $patch: "delete" }) }),
+      ],
+      [
+        "fields are retained",
+        (size) => fields(size),
+        (size) => ({ $retainKeys: names(size), ...fields(size) }),
+      ],
+      [
+        "values are removed",
+        (size) => ({ values: names(size) }),
+        (size) => ({ "$deleteFromPrimitiveList/values": names(size).map((name) => `no-${name}`) }),
+      ],
+      [
+        "items are ordered",
+        (size) => ({ containers: named(size) }),
+        (size) => ({ "$setElementOrder/containers": named(size).toReversed() }),
+      ],
+    ];
+  for (const [rule, original, patch] of rows)
+    test(rule, () =>
+      assertGrowth(1, 100, (size) => {
+        const [object, change] = [{ spec: original(size) }, { spec: patch(size) }];
+        return () => strategicMergePatch(object, change, pod);
+      }),
+    );
 });

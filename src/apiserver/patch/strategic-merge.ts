@@ -72,12 +72,13 @@ function retained(original: JsonObject, patch: JsonObject): JsonObject {
   const keep = ownValue(patch, "$retainKeys");
   if (keep === undefined) return { ...original };
   if (!Array.isArray(keep)) throw badRequest("invalid patch format of retainKeys");
+  const kept = new Set(keep);
   for (const [key, value] of Object.entries(patch)) {
     if (value === null || key === "$retainKeys") continue;
     if (key.startsWith(removalPrefix) || key.startsWith(orderPrefix)) continue;
-    if (!keep.includes(key)) throw badRequest("invalid patch format of retainKeys");
+    if (!kept.has(key)) throw badRequest("invalid patch format of retainKeys");
   }
-  return Object.fromEntries(Object.entries(original).filter(([key]) => keep.includes(key)));
+  return Object.fromEntries(Object.entries(original).filter(([key]) => kept.has(key)));
 }
 
 /** `$setElementOrder/x` and the patch of x in one step: the order applies to the merged list. */
@@ -122,12 +123,13 @@ function itemKey(item: Json, key: string): Json {
 function removeValues(out: JsonObject, field: string, values: Json): void {
   const original = ownValue(out, field);
   if (!Array.isArray(values)) throw badRequest("invalid patch format of primitive list");
-  if (Array.isArray(original))
-    setValue(
-      out,
-      field,
-      original.filter((item) => !values.includes(item)),
-    );
+  if (!Array.isArray(original)) return;
+  const removed = new Set(values);
+  setValue(
+    out,
+    field,
+    original.filter((item) => !removed.has(item)),
+  );
 }
 
 function fieldOf(key: string, prefix: string, message: string): string {

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from "node:http";
-import { parseDocument } from "yaml";
+import { isMap, isScalar, isSeq, LineCounter, type ParsedNode, parseDocument } from "yaml";
 import type { Clock } from "../../lib/base/clock.ts";
+import { messageOf } from "../../lib/base/errors.ts";
+import { checkAliases } from "../../lib/base/yaml-aliases.ts";
 import type { GroupVersionKind } from "../definition.ts";
 import { decodeProtobuf } from "../protobuf/protobuf.ts";
 import { StatusError } from "../status-error.ts";
@@ -66,6 +68,9 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits): Pr
   });
 }
 
+/** Further duplicate keys are not reported. */
+const maxDuplicates = 100;
+
 export type BodyEncoding = "json" | "yaml" | "protobuf";
 
 export interface ParsedBody {
@@ -78,7 +83,10 @@ export interface ParsedBody {
 export function parseBody(body: Buffer, encoding: BodyEncoding, expected?: GroupVersionKind): ParsedBody {
   switch (encoding) {
     case "json":
-      return { value: parseJson(body.toString("utf8")), duplicates: [] };
+      return {
+        value: parseJson(body.toString("utf8"), "couldn't get version/kind; json parse error"),
+        duplicates: [],
+      };
     case "yaml":
       return parseYaml(body.toString("utf8"));
     case "protobuf":
@@ -90,35 +98,74 @@ export function parseBody(body: Buffer, encoding: BodyEncoding, expected?: Group
 
 /** JSON is also YAML, but parsing it as JSON is far faster. */
 export function parseYaml(text: string): ParsedBody {
-  if (/^\s*\{/.test(text)) {
-    try {
-      return { value: JSON.parse(text), duplicates: [] };
-    } catch {
-      // YAML in flow style starts like this, too.
-    }
-  }
-  const document = parseDocument(text, { uniqueKeys: true });
-  const twice = document.errors.filter((error) => error.code === "DUPLICATE_KEY");
-  const syntaxError = document.errors.find((error) => error.code !== "DUPLICATE_KEY");
-  if (syntaxError) throw badRequest(`error converting YAML to JSON: yaml: ${firstLine(syntaxError.message)}`);
-  let value: unknown;
   try {
-    value = document.toJS({ maxAliasCount: 100 });
+    const value = jsonValue(text) ?? yamlValue(text);
+    checkDepth(value.value);
+    return value;
   } catch (error) {
-    throw badRequest(`error converting YAML to JSON: yaml: ${firstLine(String(error))}`);
+    const firstMessage = firstLine(messageOf(error));
+    // The parser reports an overflow of the stack as an error of the text.
+    const overflow = error instanceof RangeError || /call stack/.test(firstMessage);
+    const message = overflow ? "exceeded max depth" : firstMessage;
+    throw badRequest(`error converting YAML to JSON: yaml: ${message}`);
   }
-  const duplicates = twice.map(({ linePos, pos }) => {
-    const key = /^["']?([^"':\s]+)/.exec(text.slice(pos[0]))?.[1] ?? "";
-    return `line ${linePos?.[0].line ?? 0}: key ${JSON.stringify(key)} already set in map`;
-  });
-  return { value, duplicates };
 }
 
-function parseJson(text: string): unknown {
+/** Undefined if it is not JSON: YAML in flow style starts like this, too. */
+function jsonValue(text: string): ParsedBody | undefined {
+  if (!/^\s*\{/.test(text)) return undefined;
   try {
-    return JSON.parse(text);
+    return { value: JSON.parse(text), duplicates: [] };
+  } catch {
+    return undefined;
+  }
+}
+
+function yamlValue(text: string): ParsedBody {
+  const lines = new LineCounter();
+  // The parser's check of unique keys is quadratic.
+  const document = parseDocument(text, { uniqueKeys: false, lineCounter: lines });
+  const [syntaxError] = document.errors;
+  if (syntaxError) throw syntaxError;
+  checkAliases(document);
+  const duplicates: string[] = [];
+  const visit = (node: unknown): void => {
+    if (isSeq(node)) node.items.forEach(visit);
+    if (!isMap<ParsedNode, ParsedNode | null>(node)) return;
+    const keys = new Set<unknown>();
+    for (const { key, value } of node.items) {
+      const name = isScalar(key) ? key.value : key;
+      if (keys.has(name) && duplicates.length < maxDuplicates)
+        duplicates.push(
+          `line ${lines.linePos(key.range[0]).line}: key ${JSON.stringify(String(name))} already set in map`,
+        );
+      keys.add(name);
+      visit(value);
+    }
+  };
+  visit(document.contents);
+  return { value: document.toJS({ maxAliasCount: 100 }), duplicates };
+}
+
+/** Objects of the API are not nested deeply, and functions that walk them recurse. */
+const maxDepth = 500;
+
+function checkDepth(value: unknown): void {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > maxDepth) throw new Error("exceeded max depth");
+    level = level.flatMap((item) => (item !== null && typeof item === "object" ? Object.values(item) : []));
+  }
+}
+
+/** Throws a bad request whose message begins with `what` if it is not JSON, or is nested too deeply. */
+export function parseJson(text: string, what: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    checkDepth(value);
+    return value;
   } catch (error) {
-    throw badRequest(`couldn't get version/kind; json parse error: ${(error as Error).message}`);
+    throw badRequest(`${what}: ${messageOf(error)}`);
   }
 }
 

@@ -5,7 +5,7 @@ import { isObject, type Json, type JsonObject, shownValue } from "../patch/json-
 import { mergePatch } from "../patch/merge-patch.ts";
 import { strategicMergePatch } from "../patch/strategic-merge.ts";
 import { StatusError } from "../status-error.ts";
-import { parseYaml } from "./body.ts";
+import { parseJson, parseYaml } from "./body.ts";
 import type { Served } from "./catalog.ts";
 import { ignoredByMain } from "./create.ts";
 import { asDraft, checkType } from "./decode.ts";
@@ -55,7 +55,7 @@ function typeOf(contentType: string | undefined): (typeof patchTypes)[keyof type
 
 function patcher(request: PatchRequest, type: "json" | "merge" | "strategic"): Update["mutate"] {
   const { served, text, fields, query } = request;
-  const patch = parsePatch(text);
+  const patch = parseJson(text, "error decoding patch") as Json;
   const twice = query.fieldValidation === "Ignore" || !fields ? [] : fields.duplicates(text);
   const warn = once(request.warn);
   return (oldObject) => {
@@ -142,14 +142,6 @@ function checkApplied({ served, fields }: PatchRequest, applied: JsonObject, met
   }
   if (report.decodingError !== undefined)
     throw new StatusError(500, "", `failed to create typed patch object (${what}): ${report.decodingError}`);
-}
-
-function parsePatch(text: string): Json {
-  try {
-    return JSON.parse(text) as Json;
-  } catch (error) {
-    throw badRequest(`error decoding patch: ${(error as Error).message}`);
-  }
 }
 
 function kindOf({ group, version, definition }: Served): GroupVersionKind {

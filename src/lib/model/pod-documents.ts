@@ -1,4 +1,5 @@
 import { type Document, LineCounter, parseAllDocuments } from "yaml";
+import { checkAliases } from "../base/yaml-aliases.ts";
 import { messageOf } from "../base/errors.ts";
 import { dnsLabel, dnsSubdomain } from "./validation/names.ts";
 
@@ -76,6 +77,7 @@ function read(document: Document.Parsed): { value: unknown } | { message: string
   const [error] = document.errors;
   if (error) return { message: error.message.split("\n", 1)[0] ?? "" };
   try {
+    checkAliases(document);
     return { value: document.toJS({ maxAliasCount: maxAliases }) };
   } catch (thrown) {
     return { message: messageOf(thrown) };

@@ -8,6 +8,7 @@ import {
   type Node,
   parseAllDocuments,
 } from "yaml";
+import { checkAliases } from "../../../lib/base/yaml-aliases.ts";
 import { messageOf } from "../../../lib/base/errors.ts";
 import { maxManifestBytes } from "./source.ts";
 import { kubernetesTags } from "./yaml-schema.ts";
@@ -102,6 +103,7 @@ function parseYaml(text: string): Parsed {
   }
   const repeated = repeatedKey(document.contents, "");
   if (repeated) return fail(`duplicate key "${repeated.key}"`, positionAt(repeated.offset), repeated.path);
+  checkAliases(document);
   const value: unknown = document.toJS({ maxAliasCount: maxAliases });
   return { value, positionOf: (path) => positionOf(document, path, positionAt) };
 }

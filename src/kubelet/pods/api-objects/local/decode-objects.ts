@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments } from "yaml";
+import { checkAliases } from "../../../../lib/base/yaml-aliases.ts";
 import { isObject } from "../../../../lib/base/json-value.ts";
 import { configMapKey, dnsLabel, dnsSubdomain } from "../../../../lib/model/validation/names.ts";
 import type { ApiObject } from "../api-object.ts";
@@ -98,6 +99,7 @@ class ObjectReader {
     }
     let value: unknown;
     try {
+      checkAliases(this.#document);
       value = this.#document.toJS({ maxAliasCount: maxAliases });
     } catch {
       this.#addProblem([], "has too many aliases, or an undefined one");
