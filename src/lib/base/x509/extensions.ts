@@ -1,5 +1,5 @@
 import { boolean, octetString, sequence, TAG } from "./der.ts";
-import { type DerReader, malformed, readBoolean } from "./der-reader.ts";
+import { DerReader, malformed, readBoolean } from "./der-reader.ts";
 import { OID, type Oid, readOid, writeOid } from "./oids.ts";
 
 export interface Extension {
@@ -42,6 +42,19 @@ const known: ReadonlySet<Oid> = new Set([
   OID.crlDistributionPoints,
   OID.certificatePolicies,
 ]);
+
+/** Extensions whose content is not used. Their outermost type is checked, as in the reference and in openssl. */
+const unused: readonly Oid[] = [OID.authorityKeyId, OID.crlDistributionPoints, OID.certificatePolicies];
+
+export function checkUnused(extensions: ReadonlyMap<Oid, Extension>): void {
+  for (const id of unused) {
+    const value = extensions.get(id)?.value;
+    if (value === undefined) continue;
+    const reader = new DerReader(value, "extension");
+    reader.sequence();
+    reader.end();
+  }
+}
 
 export function unknownCritical(extensions: ReadonlyMap<Oid, Extension>): boolean {
   return [...extensions.values()].some(({ id, critical }) => critical && !known.has(id));

@@ -1,5 +1,5 @@
 import { element, TAG } from "./der.ts";
-import type { Element } from "./der-reader.ts";
+import { type Element, malformed } from "./der-reader.ts";
 
 /** An object identifier as the hex digits of its DER content: enough to compare and write it. */
 export type Oid = string;
@@ -19,7 +19,13 @@ function base128(arc: number): number[] {
 
 export const writeOid = (id: Oid): Buffer => element(TAG.oid, Buffer.from(id, "hex"));
 
-export const readOid = (element: Element): Oid => element.content.toString("hex");
+/** Each number is in base 128, in as few digits as possible: otherwise two encodings would be the same identifier. */
+export function readOid({ content }: Element): Oid {
+  const isMalformed = content.some((byte, i) => byte === 0x80 && (i === 0 || (content[i - 1] ?? 0) < 0x80));
+  if (content.length === 0 || isMalformed || (content.at(-1) ?? 0) >= 0x80)
+    throw malformed("malformed object identifier");
+  return content.toString("hex");
+}
 
 export const OID = {
   commonName: oid("2.5.4.3"),

@@ -2,8 +2,8 @@ import type { KeyObject } from "node:crypto";
 import { type AlternativeNames, NO_NAMES, readAlternativeNames } from "./alternative-names.ts";
 import { readBasicConstraints } from "./basic-constraints.ts";
 import { contextTag, TAG } from "./der.ts";
-import { DerReader, readTime } from "./der-reader.ts";
-import { type Extension, readExtensions, unknownCritical } from "./extensions.ts";
+import { DerReader, malformed, readTime } from "./der-reader.ts";
+import { checkUnused, type Extension, readExtensions, unknownCritical } from "./extensions.ts";
 import { readPublicKey } from "./keys.ts";
 import { type NameConstraints, readNameConstraints } from "./name-constraints.ts";
 import { type DistinguishedName, readName } from "./names.ts";
@@ -59,7 +59,8 @@ export function readCertificate(block: PemBlock): CertificateParts {
 
   body.optional(contextTag(0, true));
   const serial = body.expect(TAG.integer).content;
-  body.expect(TAG.sequence);
+  if (!body.expect(TAG.sequence).whole.equals(signature.algorithmDer))
+    throw malformed("malformed certificate: its signature has another algorithm than it names");
   const issuer = readName(body.sequence());
   const validity = body.sequence();
   const notBefore = readTime(validity.next());
@@ -72,6 +73,7 @@ export function readCertificate(block: PemBlock): CertificateParts {
     ? readExtensions(body.into(contextTag(3, true)).sequence())
     : new Map<Oid, Extension>();
   body.end();
+  checkUnused(extensions);
 
   const names = extensionValue(extensions, OID.subjectAltName, readAlternativeNames) ?? NO_NAMES;
   const basic = extensionValue(extensions, OID.basicConstraints, readBasicConstraints);

@@ -1,7 +1,7 @@
 import { type KeyObject, sign, verify } from "node:crypto";
 import { KubeletError } from "../errors.ts";
 import { bitString, element, sequence, TAG } from "./der.ts";
-import { type DerReader, readBytesOfBits } from "./der-reader.ts";
+import { DerReader, readBytesOfBits } from "./der-reader.ts";
 import { OID, type Oid, readOid, writeOid } from "./oids.ts";
 
 interface Algorithm {
@@ -41,12 +41,15 @@ export function signed(body: Buffer, key: KeyObject): Buffer {
 
 export interface Signature {
   readonly algorithm: Oid;
+  /** The algorithm with its parameters, as encoded. */
+  readonly algorithmDer: Buffer;
   readonly bytes: Buffer;
 }
 
 export function readSignature(reader: DerReader): Signature {
-  const algorithm = readOid(reader.sequence().expect(TAG.oid));
-  return { algorithm, bytes: readBytesOfBits(reader.expect(TAG.bitString)) };
+  const { whole, content } = reader.expect(TAG.sequence);
+  const algorithm = readOid(new DerReader(content, "signature algorithm").expect(TAG.oid));
+  return { algorithm, algorithmDer: whole, bytes: readBytesOfBits(reader.expect(TAG.bitString)) };
 }
 
 const WEAK: ReadonlySet<Oid> = new Set([

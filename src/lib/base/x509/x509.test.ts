@@ -10,6 +10,8 @@ import {
   makeRequest,
   parseCertificates,
   parseRequest,
+  pem,
+  pemBlocks,
   privateKeyPem,
   signCertificate,
 } from "./x509.ts";
@@ -193,4 +195,31 @@ test("an invalid name or address cannot be requested", () => {
   for (const names of [{ ipAddresses: ["1.2.3"] }, { ipAddresses: ["fe80::1%eth0"] }, { dnsNames: ["ü"] }]) {
     assert.throws(() => makeRequest({ subject: node, ...names, key }), { code: "BadRequest" });
   }
+});
+
+describe("a certificate", () => {
+  const certificate = authority("P-256").certificate;
+  const der = pemBlocks(certificate)[0]!.der;
+  /** The certificate with these bytes (as hex digits) replaced with others of the same length: the first such bytes, or the last. */
+  const changed = (from: string, to: string, last = false) => {
+    const at = last ? der.lastIndexOf(from, undefined, "hex") : der.indexOf(from, 0, "hex");
+    assert.ok(at >= 0, `no ${from}`);
+    const bytes = Buffer.from(der);
+    Buffer.from(to, "hex").copy(bytes, at);
+    return pem("CERTIFICATE", bytes);
+  };
+  for (const [rule, text] of [
+    [
+      "whose signature has another algorithm than it names",
+      changed("2a8648ce3d040302", "2a8648ce3d040303", true),
+    ],
+    ["with an object identifier whose last number is incomplete", changed("0603551d0e", "0603551d8e")],
+    ["with an object identifier that is not the shortest", changed("0603551d0e", "060355801d")],
+    [
+      "with an authority key identifier that is not a sequence",
+      changed("0603551d23041830", "0603551d23041831"),
+    ],
+  ] as const)
+    test(`${rule} is rejected`, () =>
+      assert.throws(() => parseCertificates(text), { name: "KubeletError", code: "BadRequest" }));
 });
