@@ -94,6 +94,18 @@ describe("a value that does not fit its type is rejected before it is sent", () 
     });
 });
 
+describe("a value that a peer must not send is rejected", () => {
+  for (const [rule, signature, hex] of [
+    ["a string with NUL", "s", "03000000 610062 00"],
+    ["a path that does not begin with a slash", "o", "01000000 61 00"],
+    ["a path that ends with a slash", "o", "03000000 2f612f 00"],
+  ] as const)
+    it(rule, () => {
+      const bytes = Buffer.from(hex.replaceAll(" ", ""), "hex");
+      assert.throws(() => new DBusReader(bytes, true).values(signature), { code: "InvalidDBusData" });
+    });
+});
+
 describe("a message", () => {
   it("a message of an unknown kind is ignored", () => {
     const bytes = encodeMessage({ kind: "signal", serial: 1, signature: "", body: [] });

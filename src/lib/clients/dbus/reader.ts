@@ -1,6 +1,6 @@
 import { KubeletError } from "../../base/errors.ts";
 import { alignmentOf, type DBusType, parseSignature } from "./signature.ts";
-import type { DBusValue } from "./value.ts";
+import { type DBusValue, isObjectPath } from "./value.ts";
 
 const maxDepth = 64;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -44,8 +44,12 @@ export class DBusReader {
         return { signature, value: this.#value(one, depth + 1) };
       }
       case "s":
-      case "o":
         return this.#text(this.#uint32());
+      case "o": {
+        const path = this.#text(this.#uint32());
+        if (!isObjectPath(path)) throw invalid(`${JSON.stringify(path)} is not an object path`);
+        return path;
+      }
       case "g":
         return this.#signature();
       case "b": {
@@ -106,8 +110,10 @@ export class DBusReader {
   #text(length: number): string {
     const start = this.#take(length);
     if (this.#buffer[this.#take(1)] !== 0) throw invalid("a string does not end with NUL");
+    const bytes = this.#buffer.subarray(start, start + length);
+    if (bytes.includes(0)) throw invalid("a string contains NUL");
     try {
-      return utf8.decode(this.#buffer.subarray(start, start + length));
+      return utf8.decode(bytes);
     } catch (error) {
       throw invalid("a string is not UTF-8", error);
     }

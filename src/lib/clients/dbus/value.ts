@@ -10,3 +10,7 @@ export interface Variant {
   readonly signature: string;
   readonly value: DBusValue;
 }
+
+export function isObjectPath(text: string): boolean {
+  return /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/.test(text);
+}

@@ -1,6 +1,6 @@
 import { KubeletError } from "../../base/errors.ts";
 import { alignmentOf, type BasicCode, type DBusType, parseSignature } from "./signature.ts";
-import type { DBusValue, Variant } from "./value.ts";
+import { type DBusValue, isObjectPath, type Variant } from "./value.ts";
 
 const maxArrayBytes = 64 << 20;
 /** The maximum nesting of containers, variants included. */
@@ -163,10 +163,6 @@ const ranges = {
   u: [4, 0, 0xffffffff],
   h: [4, 0, 0xffffffff],
 } as const;
-
-function isObjectPath(text: string): boolean {
-  return /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/.test(text);
-}
 
 function describe(value: DBusValue): string {
   return typeof value === "string" ? JSON.stringify(value) : String(value);
