@@ -15,6 +15,11 @@ test("the kernel's routes are read, without the default route", () => {
   ]);
 });
 
+test("a line that is not a route is ignored", () => {
+  const odd = `${procNetRoute}eth1\tx\t0\t1\t0\t0\t0\t00FFFFFF\neth1\t000200C0\t0\t1\t0\t0\t0\tFF\n`;
+  assert.deepEqual(parseRoutes(odd), parseRoutes(procNetRoute));
+});
+
 test("a name always gives the same subnet, names give different ones", () => {
   assert.match(pickSubnet("a", []), /^10\.\d+\.\d+\.0\/24$/);
   assert.equal(pickSubnet("a", []), pickSubnet("a", []));

@@ -39,7 +39,7 @@ export function parseRoutes(procNetRoute: string): Ipv4Range[] {
     .split("\n")
     .slice(1)
     .map((line) => line.trim().split(/\s+/))
-    .filter((fields) => fields.length >= 8)
+    .filter((fields) => fields.length >= 8 && isHex(fields[1]) && isHex(fields[7]))
     .map((fields) => ({ address: swapped(fields[1]!), bits: bitCount(swapped(fields[7]!)) }))
     .filter((range) => range.bits > 0);
 }
@@ -54,6 +54,8 @@ function overlaps(a: Ipv4Range, b: Ipv4Range): boolean {
   const mask = bits === 0 ? 0 : (-1 << (32 - bits)) >>> 0;
   return (a.address & mask) >>> 0 === (b.address & mask) >>> 0;
 }
+
+const isHex = (text: string | undefined) => text !== undefined && /^[0-9A-Fa-f]{8}$/.test(text);
 
 /** The kernel prints addresses as a (little-endian) machine integer. */
 function swapped(hex: string): number {

@@ -24,8 +24,7 @@ export class InterfaceFiles {
 
   async number(name: string): Promise<number | undefined> {
     const value = (await this.text(name))?.trim();
-    const number = value === undefined || value === "" ? Number.NaN : Number(value);
-    return Number.isNaN(number) ? undefined : number;
+    return value !== undefined && /^-?\d+$/.test(value) ? Number(value) : undefined;
   }
 
   /** A flat-keyed file: one "key value" pair per line. */

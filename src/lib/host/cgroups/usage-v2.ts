@@ -101,7 +101,7 @@ async function cpuOf(files: InterfaceFiles, all: boolean): Promise<CpuCounters |
     burstPeriods: stat.get("nr_bursts") ?? 0,
     burstNs: ns("burst_usec"),
     shares: weight === undefined ? 0 : Number(weightToShares(BigInt(weight))),
-    periodUs: Number(period ?? 100_000),
+    periodUs: limitOf(period) ?? 100_000,
     ...(quotaUs !== undefined && { quotaUs }),
   };
 }
