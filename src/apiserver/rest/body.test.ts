@@ -17,6 +17,12 @@ describe("a body in YAML", () => {
     ]);
   });
 
+  test("with a map as a key prints no warning", (t) => {
+    const warn = t.mock.method(process, "emitWarning", () => {});
+    parse("? {a: b}\n: c\n");
+    assert.equal(warn.mock.callCount(), 0);
+  });
+
   test("names at most 100 duplicate keys", () =>
     assert.equal(parse("a: 1\n".repeat(1000)).duplicates.length, 100));
 

@@ -124,7 +124,7 @@ function jsonValue(text: string): ParsedBody | undefined {
 function yamlValue(text: string): ParsedBody {
   const lines = new LineCounter();
   // The parser's check of unique keys is quadratic.
-  const document = parseDocument(text, { uniqueKeys: false, lineCounter: lines });
+  const document = parseDocument(text, { uniqueKeys: false, lineCounter: lines, logLevel: "error" });
   const [syntaxError] = document.errors;
   if (syntaxError) throw syntaxError;
   checkAliases(document);
