@@ -107,7 +107,7 @@ function endOfWatch(status: {
   const details = (status.details ?? undefined) as StatusDetails | undefined;
   const seconds = details?.retryAfterSeconds;
   return new KubeApiError({
-    status: typeof status.code === "number" ? status.code : 500,
+    status: Number.isInteger(status.code) ? (status.code as number) : 500,
     reason: typeof status.reason === "string" ? status.reason : "",
     message: typeof status.message === "string" ? status.message : "the server ended the watch",
     details,
