@@ -13,6 +13,7 @@ import type { NodeFiles } from "./node-files.ts";
 import type { OciImage } from "./oci-image.ts";
 import type { Binaries } from "./requirements.ts";
 import { type RunOptions, run } from "./run.ts";
+import { linux } from "../lib/base/linux.ts";
 
 export interface PrivateContainerdOptions {
   readonly files: NodeFiles;
@@ -25,8 +26,6 @@ export interface PrivateContainerdOptions {
 }
 
 export type ContainerdExit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
-
-const overlayMagic = 0x794c7630;
 
 /** A private containerd. Containers survive stop(): their shims reconnect at the next start(). */
 export class PrivateContainerd {
@@ -175,7 +174,7 @@ export class PrivateContainerd {
   /** An overlay cannot be the upper directory of another one, as in a container without a volume. */
   async #snapshotter(): Promise<"overlayfs" | "native"> {
     const { type } = await statfs(this.#options.files.containerd.root);
-    return type === overlayMagic ? "native" : "overlayfs";
+    return type === linux.OVERLAYFS_SUPER_MAGIC ? "native" : "overlayfs";
   }
 
   /** The directory of this containerd comes first in PATH, for its shim; CNI plugins find iptables in PATH. */

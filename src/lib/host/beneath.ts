@@ -2,7 +2,8 @@ import { closeSync, constants, fchmod, fstat } from "node:fs";
 import { open } from "node:fs/promises";
 import { promisify } from "node:util";
 import { errnoOf, KubeletError } from "../base/errors.ts";
-import { libc, openFlags, resolveFlags } from "./libc.ts";
+import { libc } from "./libc.ts";
+import { linux } from "../base/linux.ts";
 
 // In the thread pool: a network filesystem may be slow, and must not block the agent.
 const statOf = promisify(fstat);
@@ -22,11 +23,11 @@ export interface OpenedFile {
 
 /** How often to retry when the kernel reports a concurrent rename (EAGAIN). */
 const maxTries = 128;
-const beneath = resolveFlags.beneath | resolveFlags.noMagicLinks;
+const beneath = linux.RESOLVE_BENEATH | linux.RESOLVE_NO_MAGICLINKS;
 
 /** O_PATH: enough for a mount, and opening a pipe or device has no side effect. */
 export async function openRoot(dir: string): Promise<OpenedFile> {
-  const handle = await open(dir, openFlags.path | openFlags.closeOnExec);
+  const handle = await open(dir, linux.O_PATH | linux.O_CLOEXEC);
   // The handle owns the descriptor and closes it; only its number is needed here.
   const stat = await handle.stat();
   return {
@@ -45,17 +46,19 @@ export async function openRoot(dir: string): Promise<OpenedFile> {
  * lead out of the root, even if one is created in the meantime.
  */
 export async function openBeneath(root: OpenedFile, path: string): Promise<OpenedFile> {
-  const asDir = openFlags.path | openFlags.directory; // accessed first: that also triggers automounts
+  const asDir = linux.O_PATH | constants.O_DIRECTORY; // accessed first: that also triggers automounts
   const fd = await openAt(root.fd, path, asDir).catch((error) => {
     if (errnoOf(error) !== "ENOTDIR") throw error;
-    return openAt(root.fd, path, openFlags.path);
+    return openAt(root.fd, path, linux.O_PATH);
   });
   return opened(fd);
 }
 
 /** The same with the root as that of a chroot: links that lead out of it, and "..", stay inside. */
 export async function openInRoot(root: OpenedFile, path: string): Promise<OpenedFile> {
-  return opened(await openAt(root.fd, path, openFlags.path, resolveFlags.inRoot | resolveFlags.noMagicLinks));
+  return opened(
+    await openAt(root.fd, path, linux.O_PATH, linux.RESOLVE_IN_ROOT | linux.RESOLVE_NO_MAGICLINKS),
+  );
 }
 
 async function openAt(dirFd: number, path: string, flags: number, resolve = beneath): Promise<number> {
@@ -112,8 +115,8 @@ async function makeDir(parent: OpenedFile, name: string, mode: number): Promise<
   await makeDirAt(parent.fd, name, mode & 0o777).catch((error) => {
     if (errnoOf(error) !== "EEXIST") throw error;
   });
-  const flags = constants.O_RDONLY | openFlags.directory | openFlags.noFollow;
-  const fd = await openAt(parent.fd, name, flags, beneath | resolveFlags.noSymlinks);
+  const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+  const fd = await openAt(parent.fd, name, flags, beneath | linux.RESOLVE_NO_SYMLINKS);
   // Not by mkdir, which applies the umask.
   await setMode(fd, mode & 0o7777).catch((error) => {
     closeSync(fd);

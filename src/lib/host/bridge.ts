@@ -9,17 +9,13 @@ import {
   errnoOfReply,
   type NetlinkRequest,
 } from "./netlink.ts";
+import { linux } from "../base/linux.ts";
 
 export interface Bridge {
   readonly name: string;
   /** "10.64.0.1/24"; the kernel lists them in this order. */
   readonly addresses: readonly string[];
 }
-
-const afNetlink = 16;
-const sockRaw = 3;
-const closeOnExec = 0o2000000;
-const dontWait = 0x40;
 
 /** Creates a bridge that is up and has these addresses. The name must be free. */
 export async function makeBridge({ name, addresses }: Bridge): Promise<void> {
@@ -70,7 +66,10 @@ async function openNetlink() {
     if (result < 0) throw systemError(koffi.errno(), operation);
     return result;
   };
-  const fd = checked(socket(afNetlink, sockRaw | closeOnExec, 0), "open a netlink socket");
+  const fd = checked(
+    socket(linux.AF_NETLINK, linux.SOCK_RAW | linux.SOCK_CLOEXEC, 0),
+    "open a netlink socket",
+  );
   let sequence = 0;
   return {
     request(request: NetlinkRequest, operation: string): void {
@@ -78,7 +77,7 @@ async function openNetlink() {
       checked(Number(send(fd, message, message.length, 0)), operation);
       const reply = Buffer.alloc(8192);
       // The kernel has processed the request and responded before send returns.
-      const length = checked(Number(receive(fd, reply, reply.length, dontWait)), operation);
+      const length = checked(Number(receive(fd, reply, reply.length, linux.MSG_DONTWAIT)), operation);
       const errno = errnoOfReply(reply.subarray(0, length));
       if (errno === undefined) throw new KubeletError("Netlink", `${operation}: unexpected netlink reply`);
       if (errno !== 0) throw systemError(errno, operation);

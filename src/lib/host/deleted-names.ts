@@ -2,14 +2,10 @@ import { closeSync, readSync } from "node:fs";
 import koffi from "koffi";
 import { errnoOf } from "../base/errors.ts";
 import { systemError } from "./libc.ts";
+import { layout, linux } from "../base/linux.ts";
 
-const nonBlocking = 0o4000; // IN_NONBLOCK
-const closeOnExec = 0o2000000; // IN_CLOEXEC
-const deleted = 0x200; // IN_DELETE
-const onlyDirs = 0x1000000; // IN_ONLYDIR
-const watchEnded = 0x8000; // IN_IGNORED
-/** struct inotify_event: watch, mask, cookie, length of the name that follows. */
-const headBytes = 16;
+/** The name follows. */
+const headBytes = layout["sizeof(struct inotify_event)"];
 const bufferBytes = 64 * 1024;
 
 interface Calls {
@@ -39,9 +35,9 @@ export class DeletedNames {
 
   constructor(dir: string) {
     calls ??= inotify();
-    const fd = calls.init(nonBlocking | closeOnExec);
+    const fd = calls.init(linux.IN_NONBLOCK | linux.IN_CLOEXEC);
     if (fd < 0) throw systemError(koffi.errno(), "inotify_init1");
-    if (calls.add(fd, dir, deleted | onlyDirs) < 0) {
+    if (calls.add(fd, dir, linux.IN_DELETE | linux.IN_ONLYDIR) < 0) {
       const error = systemError(koffi.errno(), `watch ${dir}`);
       closeSync(fd);
       throw error;
@@ -75,11 +71,11 @@ export class DeletedNames {
       const length = this.#read(buffer);
       if (length === 0) return;
       for (let at = 0; at < length; ) {
-        const mask = buffer.readUInt32LE(at + 4);
+        const mask = buffer.readUInt32LE(at + layout["offsetof(struct inotify_event, mask)"]);
         const from = at + headBytes;
-        at = from + buffer.readUInt32LE(at + 12);
-        if (mask & watchEnded) this.#isGone = true;
-        if ((mask & deleted) === 0) continue;
+        at = from + buffer.readUInt32LE(at + layout["offsetof(struct inotify_event, len)"]);
+        if (mask & linux.IN_IGNORED) this.#isGone = true;
+        if ((mask & linux.IN_DELETE) === 0) continue;
         const end = buffer.indexOf(0, from);
         this.#names.add(buffer.toString("utf8", from, end === -1 ? at : Math.min(end, at)));
       }

@@ -1,6 +1,7 @@
 import { closeSync } from "node:fs";
 import { getSystemErrorMap } from "node:util";
 import { KubeletError } from "../base/errors.ts";
+import { layout, linux } from "../base/linux.ts";
 
 /**
  * The C library of this process, for system calls that Node.js has no function for. An `async` call runs in the
@@ -44,26 +45,6 @@ export interface OpenHow {
   readonly mode?: number;
   readonly resolve: number;
 }
-
-export const openFlags = {
-  path: 0o10000000,
-  directory: 0o200000,
-  noFollow: 0o400000,
-  closeOnExec: 0o2000000,
-};
-export const resolveFlags = { noXdev: 1, noMagicLinks: 2, noSymlinks: 4, beneath: 8, inRoot: 16 };
-
-/** The same number on all architectures. */
-const sysOpenat2 = 437;
-const sysQuotactlFd = 443;
-
-const adviceDontNeed = 4; // MADV_DONTNEED
-const openFiles = 7; // RLIMIT_NOFILE
-const inotifyFlags = 0o2000000 | 0o4000; // IN_CLOEXEC | IN_NONBLOCK
-const openOrDelete = 0x20 | 0x400; // IN_OPEN | IN_DELETE_SELF
-const seekEnd = 2; // SEEK_END
-const lockExclusive = 2; // LOCK_EX
-const lockNonBlocking = 4; // LOCK_NB
 
 let loaded: Promise<Libc> | undefined;
 
@@ -134,12 +115,12 @@ async function load(): Promise<Libc> {
       await run(umount2, `unmount ${path}`, path, flags);
     },
     openAt(dirFd, path, { flags, mode = 0, resolve }) {
-      const how = Buffer.alloc(24); // struct open_how
-      how.writeBigUInt64LE(BigInt(flags | openFlags.closeOnExec), 0);
-      how.writeBigUInt64LE(BigInt(mode), 8);
-      how.writeBigUInt64LE(BigInt(resolve), 16);
+      const how = Buffer.alloc(layout["sizeof(struct open_how)"]);
+      how.writeBigUInt64LE(BigInt(flags | linux.O_CLOEXEC), 0);
+      how.writeBigUInt64LE(BigInt(mode), layout["offsetof(struct open_how, mode)"]);
+      how.writeBigUInt64LE(BigInt(resolve), layout["offsetof(struct open_how, resolve)"]);
       const name = Buffer.concat([Buffer.from(path), Buffer.alloc(1)]); // Buffer.from() accepts both
-      return run(openat2, `open ${path}`, sysOpenat2, dirFd, name, how, how.length);
+      return run(openat2, `open ${path}`, linux.__NR_openat2, dirFd, name, how, how.length);
     },
     async makeDirAt(dirFd, name, mode) {
       await run(mkdirat, `mkdir ${name}`, dirFd, name, mode);
@@ -154,38 +135,38 @@ async function load(): Promise<Libc> {
         throw systemError(koffi.errno(), `ioctl 0x${request.toString(16)}`);
     },
     async quotactl(fd, command, id, argument) {
-      await run(quotactl, "quotactl", sysQuotactlFd, fd, command, id, argument);
+      await run(quotactl, "quotactl", linux.__NR_quotactl_fd, fd, command, id, argument);
     },
     eventfd() {
-      const fd: number = eventfd(0, openFlags.closeOnExec);
+      const fd: number = eventfd(0, linux.EFD_CLOEXEC);
       if (fd < 0) throw systemError(koffi.errno(), "eventfd");
       return fd;
     },
     flock(fd) {
-      if (flock(fd, lockExclusive | lockNonBlocking) === 0) return true;
+      if (flock(fd, linux.LOCK_EX | linux.LOCK_NB) === 0) return true;
       const errno = koffi.errno();
       if (errno === koffi.os.errno.EAGAIN) return false;
       throw systemError(errno, "flock");
     },
     limitOpenFiles(files) {
-      const limit = Buffer.alloc(16); // struct rlimit
+      const limit = Buffer.alloc(layout["sizeof(struct rlimit)"]);
       limit.writeBigUInt64LE(BigInt(files), 0);
-      limit.writeBigUInt64LE(BigInt(files), 8);
-      if (setrlimit(openFiles, limit) < 0) throw systemError(koffi.errno(), "setrlimit");
+      limit.writeBigUInt64LE(BigInt(files), layout["offsetof(struct rlimit, rlim_max)"]);
+      if (setrlimit(linux.RLIMIT_NOFILE, limit) < 0) throw systemError(koffi.errno(), "setrlimit");
     },
     watchOpens(path) {
-      const fd: number = inotifyInit(inotifyFlags);
+      const fd: number = inotifyInit(linux.IN_CLOEXEC | linux.IN_NONBLOCK);
       if (fd < 0) throw systemError(koffi.errno(), "inotify_init");
-      if (inotifyAdd(fd, path, openOrDelete) >= 0) return fd;
+      if (inotifyAdd(fd, path, linux.IN_OPEN | linux.IN_DELETE_SELF) >= 0) return fd;
       const errno = koffi.errno();
       closeSync(fd);
       throw systemError(errno, `watch ${path}`);
     },
     seekToEnd(fd) {
-      if (Number(lseek(fd, 0, seekEnd)) < 0) throw systemError(koffi.errno(), "lseek");
+      if (Number(lseek(fd, 0, linux.SEEK_END)) < 0) throw systemError(koffi.errno(), "lseek");
     },
     releasePages(address, length) {
-      if (madvise(address, length, adviceDontNeed) < 0) throw systemError(koffi.errno(), "madvise");
+      if (madvise(address, length, linux.MADV_DONTNEED) < 0) throw systemError(koffi.errno(), "madvise");
     },
   };
 }

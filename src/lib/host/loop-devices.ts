@@ -1,10 +1,8 @@
 import { closeSync, openSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { errnoOf, KubeletError } from "../base/errors.ts";
 import { libc } from "./libc.ts";
+import { linux } from "../base/linux.ts";
 
-const loopSetFd = 0x4c00;
-const loopClearFd = 0x4c01;
-const loopControlGetFree = 0x4c82;
 const maxTries = 16;
 
 /** The loop device of this file or device, if there is one. */
@@ -35,10 +33,10 @@ export async function attachLoopDevice(path: string): Promise<string> {
   const file = openSync(path, "r+");
   try {
     for (let tries = 0; tries < maxTries; tries++) {
-      const device = `/dev/loop${ioctl(control, loopControlGetFree, 0)}`;
+      const device = `/dev/loop${ioctl(control, linux.LOOP_CTL_GET_FREE, 0)}`;
       const loop = openSync(device, "r+");
       try {
-        ioctl(loop, loopSetFd, file);
+        ioctl(loop, linux.LOOP_SET_FD, file);
         return device;
       } catch (error) {
         if (errnoOf(error) !== "EBUSY") throw error; // another process got it in between
@@ -60,7 +58,7 @@ export async function detachLoopDevice(path: string): Promise<void> {
   const { ioctl } = await libc();
   const loop = openSync(device, "r");
   try {
-    ioctl(loop, loopClearFd, 0);
+    ioctl(loop, linux.LOOP_CLR_FD, 0);
   } catch (error) {
     if (errnoOf(error) !== "ENXIO") throw error;
   } finally {

@@ -3,6 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { errnoOf, KubeletError } from "../base/errors.ts";
 import { libc } from "./libc.ts";
 import { type MountPoint, readMountAt, readMounts } from "./mount-table.ts";
+import { linux } from "../base/linux.ts";
 
 export interface TmpfsOptions {
   /** Bytes; default: the kernel's (half of the memory). */
@@ -34,45 +35,28 @@ export interface BindOptions {
   readonly options?: readonly string[];
 }
 
-const flag = {
-  readOnly: 1,
-  noSuid: 2,
-  noDev: 4,
-  noExec: 8,
-  synchronous: 16,
-  remount: 32,
-  dirSync: 128,
-  noAtime: 1024,
-  noDirAtime: 2048,
-  bind: 4096,
-  recursive: 16384,
-  shared: 1 << 20,
-  relAtime: 1 << 21,
-  strictAtime: 1 << 24,
-};
-
 /** Options that are mount flags; [set, clear]. All others are for the filesystem. */
 const flagOf: Record<string, readonly [number, number]> = {
   defaults: [0, 0],
-  ro: [flag.readOnly, 0],
-  rw: [0, flag.readOnly],
-  nosuid: [flag.noSuid, 0],
-  suid: [0, flag.noSuid],
-  nodev: [flag.noDev, 0],
-  dev: [0, flag.noDev],
-  noexec: [flag.noExec, 0],
-  exec: [0, flag.noExec],
-  sync: [flag.synchronous, 0],
-  async: [0, flag.synchronous],
-  dirsync: [flag.dirSync, 0],
-  noatime: [flag.noAtime, 0],
-  atime: [0, flag.noAtime],
-  nodiratime: [flag.noDirAtime, 0],
-  relatime: [flag.relAtime, 0],
-  strictatime: [flag.strictAtime, 0],
-  remount: [flag.remount, 0],
-  bind: [flag.bind, 0],
-  rbind: [flag.bind | flag.recursive, 0],
+  ro: [linux.MS_RDONLY, 0],
+  rw: [0, linux.MS_RDONLY],
+  nosuid: [linux.MS_NOSUID, 0],
+  suid: [0, linux.MS_NOSUID],
+  nodev: [linux.MS_NODEV, 0],
+  dev: [0, linux.MS_NODEV],
+  noexec: [linux.MS_NOEXEC, 0],
+  exec: [0, linux.MS_NOEXEC],
+  sync: [linux.MS_SYNCHRONOUS, 0],
+  async: [0, linux.MS_SYNCHRONOUS],
+  dirsync: [linux.MS_DIRSYNC, 0],
+  noatime: [linux.MS_NOATIME, 0],
+  atime: [0, linux.MS_NOATIME],
+  nodiratime: [linux.MS_NODIRATIME, 0],
+  relatime: [linux.MS_RELATIME, 0],
+  strictatime: [linux.MS_STRICTATIME, 0],
+  remount: [linux.MS_REMOUNT, 0],
+  bind: [linux.MS_BIND, 0],
+  rbind: [linux.MS_BIND | linux.MS_REC, 0],
 };
 
 /** Splits options of mount(8): flags for the kernel, and the rest for the filesystem. */
@@ -87,8 +71,6 @@ export function mountFlags(options: readonly string[]): { flags: number; data: s
   return { flags, data: data.join(",") };
 }
 
-const umountNoFollow = 8;
-const mntDetach = 2;
 /** How many stacked mounts are unmounted at most. */
 const maxStackedMounts = 64;
 
@@ -116,15 +98,15 @@ export const hostMounts: Mounts = {
 
   async bind(source, target, { readOnly = false, recursive = false, options = [] } = {}) {
     const { mount } = await libc();
-    const bind = flag.bind | (recursive ? flag.recursive : 0);
+    const bind = linux.MS_BIND | (recursive ? linux.MS_REC : 0);
     await mount({ source, target, fsType: "", flags: bind, data: "" });
     const { flags } = mountFlags(readOnly ? [...options, "ro"] : options);
     if (flags === 0) return;
     try {
       // The kernel ignores all other flags of the first call.
-      await mount({ source, target, fsType: "", flags: flag.remount | flag.bind | flags, data: "" });
+      await mount({ source, target, fsType: "", flags: linux.MS_REMOUNT | linux.MS_BIND | flags, data: "" });
     } catch (error) {
-      await (await libc()).unmount(target, umountNoFollow | mntDetach);
+      await (await libc()).unmount(target, linux.UMOUNT_NOFOLLOW | linux.MNT_DETACH);
       throw error;
     }
   },
@@ -133,7 +115,7 @@ export const hostMounts: Mounts = {
     const { unmount } = await libc();
     for (let i = 0; i < maxStackedMounts; i++) {
       if (!(await hostMounts.isMountPoint(dir))) return;
-      await unmount(dir, umountNoFollow).catch((error) => {
+      await unmount(dir, linux.UMOUNT_NOFOLLOW).catch((error) => {
         // EINVAL: it was unmounted in the meantime.
         if (errnoOf(error) !== "EINVAL" && errnoOf(error) !== "ENOENT") throw error;
       });
@@ -181,8 +163,8 @@ export async function makeMountsShared(dir: string): Promise<() => Promise<void>
   const { mount } = await libc();
   const isOurs = longest?.path !== real;
   if (isOurs)
-    await mount({ source: real, target: real, fsType: "", flags: flag.bind | flag.recursive, data: "" });
-  await mount({ source: "", target: real, fsType: "", flags: flag.shared | flag.recursive, data: "" });
+    await mount({ source: real, target: real, fsType: "", flags: linux.MS_BIND | linux.MS_REC, data: "" });
+  await mount({ source: "", target: real, fsType: "", flags: linux.MS_SHARED | linux.MS_REC, data: "" });
   return async () => {
     if (isOurs) await hostMounts.unmount(real).catch(() => {});
   };

@@ -2,7 +2,8 @@ import { closeSync, constants, fstat, open, readFileSync, type Stats } from "nod
 import { promisify } from "node:util";
 import { errnoOf, KubeletError } from "../base/errors.ts";
 import { maxPathLength, namesIn, type RawPath, rawJoin } from "./entries.ts";
-import { libc, resolveFlags } from "./libc.ts";
+import { libc } from "./libc.ts";
+import { linux } from "../base/linux.ts";
 
 const openFd = promisify(open);
 const statOf = promisify(fstat);
@@ -81,7 +82,8 @@ export class OpenDir {
   }
 
   async #enterDeep(path: RawPath, crossMounts: boolean): Promise<OpenDir> {
-    const resolve = resolveFlags.beneath | resolveFlags.noSymlinks | (crossMounts ? 0 : resolveFlags.noXdev);
+    const resolve =
+      linux.RESOLVE_BENEATH | linux.RESOLVE_NO_SYMLINKS | (crossMounts ? 0 : linux.RESOLVE_NO_XDEV);
     const { openAt } = await libc();
     try {
       return new OpenDir(await openAt(this.#fd, path, { flags: asDir | O_NOFOLLOW, resolve }));

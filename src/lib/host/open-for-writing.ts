@@ -1,10 +1,6 @@
+import { constants } from "node:os";
 import koffi from "koffi";
-
-const setSignal = 10; // F_SETSIG
-const setLease = 1024; // F_SETLEASE
-const readLease = 0; // F_RDLCK
-const noLease = 2; // F_UNLCK
-const urgent = 23; // SIGURG
+import { linux } from "../base/linux.ts";
 
 type Fcntl = (fd: number, command: number, argument: number) => number;
 let fcntl: Fcntl | undefined;
@@ -17,8 +13,9 @@ export function isOpenForWriting(fd: number): boolean | undefined {
   fcntl ??= koffi.load(null).func("int fcntl(int fd, int command, int argument)") as Fcntl;
   // A writer between the two calls makes the kernel send a signal: one that is ignored by default, since
   // the default SIGIO would kill the process.
-  if (fcntl(fd, setSignal, urgent) !== 0) return undefined;
-  if (fcntl(fd, setLease, readLease) !== 0) return koffi.errno() === koffi.os.errno.EAGAIN ? true : undefined;
-  fcntl(fd, setLease, noLease);
+  if (fcntl(fd, linux.F_SETSIG, constants.signals.SIGURG) !== 0) return undefined;
+  if (fcntl(fd, linux.F_SETLEASE, linux.F_RDLCK) !== 0)
+    return koffi.errno() === koffi.os.errno.EAGAIN ? true : undefined;
+  fcntl(fd, linux.F_SETLEASE, linux.F_UNLCK);
   return false;
 }

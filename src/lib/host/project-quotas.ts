@@ -2,6 +2,7 @@ import { constants, type FileHandle, open } from "node:fs/promises";
 import { errnoOf } from "../base/errors.ts";
 import type { DiskUsage } from "./disk-usage.ts";
 import { libc } from "./libc.ts";
+import { layout, linux } from "../base/linux.ts";
 
 /** Project quotas of the filesystem with a directory: the kernel counts the usage of a tree while it is being written. */
 export interface ProjectQuotas {
@@ -15,34 +16,24 @@ export interface ProjectQuotas {
   usageOf(dir: string, project: number): Promise<DiskUsage>;
 }
 
-const getAttributes = 0x801c581f; // FS_IOC_FSGETXATTR
-const setAttributes = 0x401c5820; // FS_IOC_FSSETXATTR
-const attributeBytes = 28; // struct fsxattr
-const flagsAt = 0;
-const projectAt = 12;
-const inheritsProject = 0x200; // FS_XFLAG_PROJINHERIT
-
-/** A command for project quotas: QCMD(command, PRJQUOTA). */
-const quotaCommand = (command: number) => ((command << 8) | 2) >>> 0;
-const getState = quotaCommand(0x5805); // Q_XGETQSTAT
-const stateBytes = 80; // struct fs_quota_stat
-const stateFlagsAt = 2;
-const isCountingProjects = 1 << 4; // FS_QUOTA_PDQ_ACCT
-const getQuota = quotaCommand(0x800007); // Q_GETQUOTA
-const quotaBytes = 72; // struct if_dqblk
-const spaceAt = 16;
-const inodesAt = 40;
+/** A command for project quotas, as QCMD in C. */
+const quotaCommand = (command: number) => ((command << 8) | linux.PRJQUOTA) >>> 0;
+const projectAt = layout["offsetof(struct fsxattr, fsx_projid)"];
+const flagsAt = layout["offsetof(struct fsxattr, fsx_xflags)"];
 
 export const projectQuotas: ProjectQuotas = {
   isCounting: (dir) =>
     withDir(dir, async ({ fd }) => {
-      const state = Buffer.alloc(stateBytes);
+      const state = Buffer.alloc(layout["sizeof(struct fs_quota_stat)"]);
       try {
-        await (await libc()).quotactl(fd, getState, 0, state);
+        await (await libc()).quotactl(fd, quotaCommand(linux.Q_XGETQSTAT), 0, state);
       } catch {
         return false; // no quotas on this filesystem, in this kernel, or for this process
       }
-      return (state.readUInt16LE(stateFlagsAt) & isCountingProjects) !== 0;
+      return (
+        (state.readUInt16LE(layout["offsetof(struct fs_quota_stat, qs_flags)"]) & linux.FS_QUOTA_PDQ_ACCT) !==
+        0
+      );
     }),
   projectOf: (dir) => withDir(dir, async (handle) => (await attributesOf(handle)).readUInt32LE(projectAt)),
   setProject: (dir, project) =>
@@ -50,31 +41,31 @@ export const projectQuotas: ProjectQuotas = {
       const attributes = await attributesOf(handle);
       const flags = attributes.readUInt32LE(flagsAt);
       attributes.writeUInt32LE(
-        (project === 0 ? flags & ~inheritsProject : flags | inheritsProject) >>> 0,
+        (project === 0 ? flags & ~linux.FS_XFLAG_PROJINHERIT : flags | linux.FS_XFLAG_PROJINHERIT) >>> 0,
         flagsAt,
       );
       attributes.writeUInt32LE(project, projectAt);
-      (await libc()).ioctlBuffer(handle.fd, setAttributes, attributes);
+      (await libc()).ioctlBuffer(handle.fd, linux.FS_IOC_FSSETXATTR, attributes);
     }),
   usageOf: (dir, project) =>
     withDir(dir, async ({ fd }) => {
-      const quota = Buffer.alloc(quotaBytes);
+      const quota = Buffer.alloc(layout["sizeof(struct if_dqblk)"]);
       try {
-        await (await libc()).quotactl(fd, getQuota, project, quota);
+        await (await libc()).quotactl(fd, quotaCommand(linux.Q_GETQUOTA), project, quota);
       } catch (error) {
         if (errnoOf(error) === "ENOENT") return { bytes: 0, inodes: 0 }; // XFS: a project without files
         throw error;
       }
       return {
-        bytes: Number(quota.readBigUInt64LE(spaceAt)),
-        inodes: Number(quota.readBigUInt64LE(inodesAt)),
+        bytes: Number(quota.readBigUInt64LE(layout["offsetof(struct if_dqblk, dqb_curspace)"])),
+        inodes: Number(quota.readBigUInt64LE(layout["offsetof(struct if_dqblk, dqb_curinodes)"])),
       };
     }),
 };
 
 async function attributesOf({ fd }: FileHandle): Promise<Buffer> {
-  const attributes = Buffer.alloc(attributeBytes);
-  (await libc()).ioctlBuffer(fd, getAttributes, attributes);
+  const attributes = Buffer.alloc(layout["sizeof(struct fsxattr)"]);
+  (await libc()).ioctlBuffer(fd, linux.FS_IOC_FSGETXATTR, attributes);
   return attributes;
 }
 

@@ -1,13 +1,12 @@
 import koffi from "koffi";
 import { KubeletError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
+import { layout, linux } from "../base/linux.ts";
 
-const familyUnix = 1;
-const typeDatagram = 2;
 const minWatchdogMs = 1000;
-const closeOnExec = 0o2000000;
-/** struct sockaddr_un: two bytes of family, 108 of path. */
-const maxPathLength = 107;
+/** The path ends with a NUL. */
+const maxPathLength =
+  layout["sizeof(struct sockaddr_un)"] - layout["offsetof(struct sockaddr_un, sun_path)"] - 1;
 
 type SendDatagram = (path: string, message: string) => void;
 
@@ -23,11 +22,11 @@ function datagramSender(): SendDatagram {
     const name = Buffer.from(path);
     if (name.length > maxPathLength) throw new Error(`socket path is too long: ${path}`);
     if (name[0] === 0x40) name[0] = 0; // "@x" is the abstract socket "\0x"
-    const family = Buffer.alloc(2);
-    family.writeUInt16LE(familyUnix);
+    const family = Buffer.alloc(layout["offsetof(struct sockaddr_un, sun_path)"]);
+    family.writeUInt16LE(linux.AF_UNIX);
     const to = Buffer.concat([family, name]);
     const data = Buffer.from(message);
-    const fd = socket(familyUnix, typeDatagram | closeOnExec, 0) as number;
+    const fd = socket(linux.AF_UNIX, linux.SOCK_DGRAM | linux.SOCK_CLOEXEC, 0) as number;
     if (fd < 0) throw new Error("socket() failed");
     try {
       if ((sendto(fd, data, data.length, 0, to, to.length) as number) < 0)

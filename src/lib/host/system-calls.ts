@@ -1,13 +1,11 @@
 import { KubeletError } from "../base/errors.ts";
+import { linux } from "../base/linux.ts";
 
 /** System calls that Node.js has no function for. Loaded at first use: most commands never need them. */
 export interface SystemCalls {
   /** Lazy: the mount leaves the tree immediately, and the filesystem when it is no longer in use. */
   unmount(path: string, lazy: boolean): void;
 }
-
-const mntDetach = 2;
-const umountNoFollow = 8;
 
 let loaded: Promise<SystemCalls> | undefined;
 
@@ -27,7 +25,7 @@ async function load(): Promise<SystemCalls> {
   };
   return {
     unmount(path, lazy) {
-      check(umount2(path, umountNoFollow | (lazy ? mntDetach : 0)), `umount ${path}`);
+      check(umount2(path, linux.UMOUNT_NOFOLLOW | (lazy ? linux.MNT_DETACH : 0)), `umount ${path}`);
     },
   };
 }

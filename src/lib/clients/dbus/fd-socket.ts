@@ -1,18 +1,14 @@
 import { getSystemErrorMap } from "node:util";
 import { KubeletError } from "../../base/errors.ts";
+import { layout, linux } from "../../base/linux.ts";
 
-const afUnix = 1; // AF_UNIX
-const streamCloexecNonBlocking = 1 | 0o2000000 | 0o4000;
-/** struct sockaddr_un: two bytes of family, 108 of path. */
-const maxPathLength = 107;
-const noSignal = 0x4000; // MSG_NOSIGNAL
-const closeOnExec = 0x40000000; // MSG_CMSG_CLOEXEC
+/** The path ends with a NUL. */
+const maxPathLength =
+  layout["sizeof(struct sockaddr_un)"] - layout["offsetof(struct sockaddr_un, sun_path)"] - 1;
 const maxBytes = 65_536;
-/** struct cmsghdr, before the descriptors: length, level, type. */
-const controlHeader = 16;
+/** Comes before the descriptors. */
+const controlHeader = layout["sizeof(struct cmsghdr)"];
 const maxFds = 16;
-const solSocket = 1; // SOL_SOCKET
-const scmRights = 1; // SCM_RIGHTS
 
 export interface Received {
   readonly bytes: Buffer;
@@ -48,11 +44,11 @@ export async function openFdSocket(path: string): Promise<FdSocket> {
   const wouldBlock = () => koffi.errno() === koffi.os.errno.EAGAIN;
 
   const fd = libc.func("int socket(int domain, int type, int protocol)")(
-    ...[afUnix, streamCloexecNonBlocking, 0],
+    ...[linux.AF_UNIX, linux.SOCK_STREAM | linux.SOCK_CLOEXEC | linux.SOCK_NONBLOCK, 0],
   ) as number;
   if (fd < 0) throw fail("socket");
-  const family = Buffer.alloc(2);
-  family.writeUInt16LE(afUnix);
+  const family = Buffer.alloc(layout["offsetof(struct sockaddr_un, sun_path)"]);
+  family.writeUInt16LE(linux.AF_UNIX);
   const address = Buffer.concat([family, name, Buffer.alloc(1)]);
   if ((connect(fd, address, address.length) as number) < 0) {
     const error = fail("connect");
@@ -62,7 +58,7 @@ export async function openFdSocket(path: string): Promise<FdSocket> {
   let isOpen = true;
   return {
     send(bytes) {
-      const sent = Number(sendTo(fd, bytes, bytes.length, noSignal));
+      const sent = Number(sendTo(fd, bytes, bytes.length, linux.MSG_NOSIGNAL));
       if (sent >= 0) return sent;
       if (wouldBlock()) return 0;
       throw fail("send");
@@ -70,20 +66,23 @@ export async function openFdSocket(path: string): Promise<FdSocket> {
     receive() {
       const data = Buffer.alloc(maxBytes);
       const control = Buffer.alloc(controlHeader + 4 * maxFds);
-      const vector = Buffer.alloc(16); // struct iovec
+      const vector = Buffer.alloc(layout["sizeof(struct iovec)"]);
       vector.writeBigUInt64LE(addressOf(data), 0);
-      vector.writeBigUInt64LE(BigInt(data.length), 8);
-      const message = Buffer.alloc(56); // struct msghdr
-      message.writeBigUInt64LE(addressOf(vector), 16);
-      message.writeBigUInt64LE(1n, 24);
-      message.writeBigUInt64LE(addressOf(control), 32);
-      message.writeBigUInt64LE(BigInt(control.length), 40);
-      const size = Number(recvmsg(fd, message, closeOnExec));
+      vector.writeBigUInt64LE(BigInt(data.length), layout["offsetof(struct iovec, iov_len)"]);
+      const message = Buffer.alloc(layout["sizeof(struct msghdr)"]);
+      message.writeBigUInt64LE(addressOf(vector), layout["offsetof(struct msghdr, msg_iov)"]);
+      message.writeBigUInt64LE(1n, layout["offsetof(struct msghdr, msg_iovlen)"]);
+      message.writeBigUInt64LE(addressOf(control), layout["offsetof(struct msghdr, msg_control)"]);
+      message.writeBigUInt64LE(BigInt(control.length), layout["offsetof(struct msghdr, msg_controllen)"]);
+      const size = Number(recvmsg(fd, message, linux.MSG_CMSG_CLOEXEC));
       if (size < 0) {
         if (wouldBlock()) return undefined;
         throw fail("recvmsg");
       }
-      const used = control.subarray(0, Number(message.readBigUInt64LE(40)));
+      const used = control.subarray(
+        0,
+        Number(message.readBigUInt64LE(layout["offsetof(struct msghdr, msg_controllen)"])),
+      );
       return { bytes: data.subarray(0, size), fds: descriptorsIn(used) };
     },
     close() {
@@ -97,7 +96,11 @@ export async function openFdSocket(path: string): Promise<FdSocket> {
 function descriptorsIn(control: Buffer): number[] {
   if (control.length < controlHeader) return [];
   const end = Math.min(Number(control.readBigUInt64LE(0)), control.length);
-  if (control.readInt32LE(8) !== solSocket || control.readInt32LE(12) !== scmRights) return [];
+  if (
+    control.readInt32LE(layout["offsetof(struct cmsghdr, cmsg_level)"]) !== linux.SOL_SOCKET ||
+    control.readInt32LE(layout["offsetof(struct cmsghdr, cmsg_type)"]) !== linux.SCM_RIGHTS
+  )
+    return [];
   const fds: number[] = [];
   for (let at = controlHeader; at + 4 <= end; at += 4) fds.push(control.readInt32LE(at));
   return fds;

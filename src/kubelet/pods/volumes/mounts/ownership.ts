@@ -8,6 +8,7 @@ import type { RawPath } from "../../../../lib/host/entries.ts";
 import { isReplaced, OpenDir, visitDirs } from "../../../../lib/host/open-dir.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../../lib/model/pod-events.ts";
+import { linux } from "../../../../lib/base/linux.ts";
 
 export interface OwnershipRequest {
   readonly pod: Pod;
@@ -29,7 +30,7 @@ const firstReportMs = 30_000;
 const nextReportMs = 60_000;
 /** How many files of a directory are changed in parallel. A volume that hangs blocks as many threads. */
 const concurrency = 4;
-const pathOnly = 0o10000000 | constants.O_NOFOLLOW; // O_PATH: does not open the file itself
+const pathOnly = linux.O_PATH | constants.O_NOFOLLOW; // does not open the file itself
 
 /** The permissions that the group needs: directories also need x and setgid. */
 export function groupMode(isDirectory: boolean, readOnly: boolean): number {
