@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { crc32 } from "node:zlib";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import { decodeCheckpoint, encodeCheckpoint } from "./checkpoint.ts";
 import { ClaimFile } from "./claim-file.ts";
@@ -56,7 +57,27 @@ test("an empty checkpoint of the reference kubelet, without a list, is accepted"
   assert.deepEqual(decodeCheckpoint(empty), []);
 });
 
+/** With a valid checksum. */
+function file(claims: unknown): string {
+  const Data = JSON.stringify({ ClaimInfoStateList: claims });
+  return JSON.stringify({ Data, Checksum: crc32(Data) });
+}
+const stored = { ClaimUID: "u", ClaimName: "n", Namespace: "ns", PodUIDs: {}, DriverState: {} };
+const withDevice = (device: object) => ({ ...stored, DriverState: { d: { Devices: [device] } } });
+const device = { PoolName: "p", DeviceName: "d", ShareID: null, RequestNames: null, CDIDeviceIDs: ["c"] };
+
+test("a claim with values of the right types is read", () => {
+  assert.equal(decodeCheckpoint(file([stored, withDevice(device)])).length, 2);
+});
+
 for (const [what, text] of [
+  ["a claim that is no object", file([null])],
+  ["a claim without a name", file([{ ...stored, ClaimName: undefined }])],
+  ["a list of claims that is none", file({ length: 1 })],
+  ["a driver that is no object", file([{ ...stored, DriverState: { d: null } }])],
+  ["drivers that are a text", file([{ ...stored, DriverState: "d" }])],
+  ["requests that are a number", file([withDevice({ ...device, RequestNames: 5 })])],
+  ["a CDI device that is no text", file([withDevice({ ...device, CDIDeviceIDs: [{}] })])],
   ["a wrong checksum", JSON.stringify({ Data: data, Checksum: 1 })],
   ["no checkpoint", "[]"],
   ["a truncated file", encodeCheckpoint([claim]).slice(0, 100)],

@@ -1,5 +1,6 @@
 import { crc32 } from "node:zlib";
 import { KubeletError } from "../../../lib/base/errors.ts";
+import { isObject } from "../../../lib/base/json-value.ts";
 import { apiJson } from "../../../lib/model/container-hash.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import type { ClaimState, PreparedDevice } from "./claim-state.ts";
@@ -33,8 +34,10 @@ export function encodeCheckpoint(claims: Iterable<ClaimState>): string {
 export function decodeCheckpoint(text: string): ClaimState[] {
   const { Data, Checksum } = parsed(text) as { Data?: unknown; Checksum?: unknown };
   if (typeof Data !== "string" || crc32(Data) !== Checksum) throw corrupted();
-  const { ClaimInfoStateList } = parsed(Data) as { ClaimInfoStateList?: StoredClaim[] | null };
-  return (ClaimInfoStateList ?? []).map(claimOf);
+  const { ClaimInfoStateList: claims } = parsed(Data) as { ClaimInfoStateList?: unknown };
+  if (claims == null) return [];
+  if (!Array.isArray(claims) || !claims.every(isStoredClaim)) throw corrupted();
+  return claims.map(claimOf);
 }
 
 function storedClaim({ uid, name, namespace, pods, drivers }: ClaimState): StoredClaim {
@@ -93,6 +96,31 @@ function deviceOf({
     requestNames: RequestNames ?? [],
     cdiDeviceIds: CDIDeviceIDs ?? [],
   };
+}
+
+/** The checksum proves only that the file is as it was written. */
+function isStoredClaim(value: unknown): value is StoredClaim {
+  if (!isObject(value)) return false;
+  const { ClaimUID, ClaimName, Namespace, PodUIDs, DriverState } = value;
+  const drivers = DriverState == null ? [] : isObject(DriverState) ? Object.values(DriverState) : [undefined];
+  return (
+    [ClaimUID, ClaimName, Namespace].every((text) => typeof text === "string") &&
+    (PodUIDs == null || isObject(PodUIDs)) &&
+    drivers.every((driver) => isObject(driver) && isListOf(driver.Devices, isStoredDevice))
+  );
+}
+
+function isStoredDevice(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { PoolName, DeviceName, ShareID, RequestNames, CDIDeviceIDs } = value;
+  return (
+    [PoolName, DeviceName, ShareID ?? ""].every((text) => typeof text === "string") &&
+    [RequestNames, CDIDeviceIDs].every((list) => isListOf(list, (text) => typeof text === "string"))
+  );
+}
+
+function isListOf(value: unknown, isItem: (item: unknown) => boolean): boolean {
+  return value == null || (Array.isArray(value) && value.every(isItem));
 }
 
 /** Go writes an empty list of a protobuf message as null. */
