@@ -60,6 +60,12 @@ const maxCalls = 64;
 /** The garbage collector frees a buffer that no code refers to, even while the call reads it. */
 function keepAlive(_buffers: readonly unknown[]): void {}
 
+/** The C library would read the text up to it: another path, or another filesystem. */
+function rejectNul(operation: string, text: string | Uint8Array): void {
+  if (typeof text === "string" ? text.includes("\0") : text.includes(0))
+    throw new KubeletError("EINVAL", `${JSON.stringify(operation)}: contains a NUL character`);
+}
+
 type Async = { async(...args: unknown[]): void };
 
 async function load(): Promise<Libc> {
@@ -90,6 +96,7 @@ async function load(): Promise<Libc> {
   let running = 0;
   const waiting: (() => void)[] = [];
   const run = async (f: unknown, operation: string, ...args: unknown[]) => {
+    for (const arg of args) if (typeof arg === "string") rejectNul(operation, arg);
     if (running === maxCalls) await new Promise<void>((resolve) => waiting.push(resolve));
     else running++;
     const call = new Promise<number>((resolve, reject) => {
@@ -114,7 +121,8 @@ async function load(): Promise<Libc> {
     async unmount(path, flags) {
       await run(umount2, `unmount ${path}`, path, flags);
     },
-    openAt(dirFd, path, { flags, mode = 0, resolve }) {
+    async openAt(dirFd, path, { flags, mode = 0, resolve }) {
+      rejectNul(`open ${path}`, path);
       const how = Buffer.alloc(layout["sizeof(struct open_how)"]);
       how.writeBigUInt64LE(BigInt(flags | linux.O_CLOEXEC), 0);
       how.writeBigUInt64LE(BigInt(mode), layout["offsetof(struct open_how, mode)"]);

@@ -91,6 +91,21 @@ describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, (
     });
   });
 
+  test("a text with a NUL character is not read up to it", async () => {
+    const at = await directory("nul");
+    const einval = { code: "EINVAL", message: /contains a NUL character$/ };
+    await assert.rejects(hostMounts.mount("tmpfs", at, "tmpfs\0ext4"), einval);
+    await assert.rejects(hostMounts.mount("tmpfs", at, "tmpfs", ["size=1m\0,x"]), einval);
+    await assert.rejects(hostMounts.bind(`${dir}\0/nul`, at), einval);
+    assert.equal(await hostMounts.isMountPoint(at), false);
+    const root = await openRoot(dir);
+    try {
+      await assert.rejects(openBeneath(root, "nul\0/other"), einval);
+    } finally {
+      root.close();
+    }
+  });
+
   test("mount propagation of a directory is made shared, once", async () => {
     const at = await directory("shared");
     await makeMountsShared(at);
