@@ -221,6 +221,15 @@ describe("validation of new objects", () => {
     ],
     [
       "persistentvolumes",
+      "with an iSCSI source names its target",
+      { spec: { ...volume, hostPath: undefined, iscsi: { targetPortal: "192.0.2.1", iqn: "x", lun: 256 } } },
+      [
+        'spec.iscsi.iqn: Invalid value: "x": must be valid format',
+        "spec.iscsi.lun: Invalid value: 256: must be between 0 and 255, inclusive",
+      ],
+    ],
+    [
+      "persistentvolumes",
       "has a size",
       { spec: { ...volume, capacity: {} } },
       ["spec.capacity: Required value", 'spec.capacity: Unsupported value: {}: supported values: "storage"'],

@@ -1,3 +1,4 @@
+import { checkIscsi } from "../../lib/model/validation/iscsi.ts";
 import { core } from "../../lib/schema/types/core/core.ts";
 import type { Unstructured } from "../definition.ts";
 import { checkDriverName } from "./csi-nodes.ts";
@@ -61,12 +62,12 @@ export const persistentVolumes = defineKind({
     draft.status = { phase: "Pending", ...draft.status };
   },
   prepareCreate: (draft) => addFinalizer(draft, volumeProtection),
-  check({ spec }, problems) {
+  check({ metadata, spec }, problems) {
     if (!spec.accessModes?.length) problems.required("spec.accessModes");
     checkAccessModes(spec.accessModes ?? [], "spec.accessModes", problems);
     checkCapacity(spec.capacity, problems);
     problems.oneOf("spec.persistentVolumeReclaimPolicy", spec.persistentVolumeReclaimPolicy, reclaimPolicies);
-    checkSource(spec, problems);
+    checkSource(metadata.name ?? "", spec, problems);
     checkStorageClass(spec.storageClassName, problems);
     problems.oneOf("spec.volumeMode", spec.volumeMode, volumeModes);
   },
@@ -98,7 +99,7 @@ function checkCapacity(capacity: Record<string, string> | undefined, problems: F
     checkPositive(`spec.capacity[${name}]`, amount, problems);
 }
 
-function checkSource(spec: Unstructured, problems: FieldProblems): void {
+function checkSource(name: string, spec: Unstructured, problems: FieldProblems): void {
   const present = sources.filter((name) => spec[name]);
   if (present.length === 0) problems.required("spec", "must specify a volume type");
   for (const extra of present.slice(1))
@@ -116,6 +117,11 @@ function checkSource(spec: Unstructured, problems: FieldProblems): void {
     if (!spec.nfs.path) problems.required("spec.nfs.path");
     else if (!spec.nfs.path.startsWith("/"))
       problems.invalid("spec.nfs.path", spec.nfs.path, "must be an absolute path");
+  }
+  if (spec.iscsi) {
+    if (!spec.iscsi.targetPortal) problems.required("spec.iscsi.targetPortal");
+    if (!spec.iscsi.iqn) problems.required("spec.iscsi.iqn");
+    checkIscsi(spec.iscsi, { name, at: "spec", isPod: false }, problems);
   }
   if (spec.local) {
     if (!spec.local.path) problems.required("spec.local.path");

@@ -583,6 +583,60 @@ table("volumes and mounts", [
     "spec.volumes[0].nfs.path: Required value",
   ],
   [
+    "an NFS path is absolute",
+    mount({}, { nfs: { server: "s", path: "p" } }),
+    'spec.volumes[0].nfs.path: Invalid value: "p": must be an absolute path',
+  ],
+  ...(
+    [
+      [
+        "the name of an iSCSI target begins with iqn, eui or naa",
+        { iqn: "x" },
+        'iscsi.iqn: Invalid value: "x": must be valid format starting with iqn, eui, or naa',
+      ],
+      [
+        "the name of an iSCSI target has a date",
+        { iqn: "iqn.x:y" },
+        'iscsi.iqn: Invalid value: "iqn.x:y": must be valid format',
+      ],
+      [
+        "an eui name has 16 characters",
+        { iqn: "eui.1" },
+        'iscsi.iqn: Invalid value: "eui.1": must be valid format',
+      ],
+      [
+        "an naa name has 32 characters",
+        { iqn: "naa.1" },
+        'iscsi.iqn: Invalid value: "naa.1": must be valid format',
+      ],
+      [
+        "a LUN is at least 0",
+        { lun: -1 },
+        "iscsi.lun: Invalid value: -1: must be between 0 and 255, inclusive",
+      ],
+      [
+        "a LUN is at most 255",
+        { lun: 256 },
+        "iscsi.lun: Invalid value: 256: must be between 0 and 255, inclusive",
+      ],
+      ["CHAP needs a secret", { chapAuthSession: true }, "iscsi.secretRef: Required value"],
+      [
+        "an initiator has a valid name",
+        { initiatorName: "-x" },
+        'iscsi.initiatorname: Invalid value: "-x": must be valid format starting with iqn, eui, or naa',
+      ],
+      [
+        "the name of the interface of an initiator is short",
+        { initiatorName: "eui.0123456789abcdef", targetPortal: "x".repeat(64) },
+        'name: Invalid value: "v": Total length of <volume name>',
+      ],
+    ] as [string, object, string][]
+  ).map(([what, more, message]): [string, Loose, string] => [
+    what,
+    mount({}, { iscsi: { targetPortal: "192.0.2.1", iqn: "iqn.2001-04.com.example:disk", lun: 0, ...more } }),
+    `spec.volumes[0].${message}`,
+  ]),
+  [
     "block devices need a PVC",
     pod({
       spec: { volumes: [{ name: "v" }] },

@@ -2,6 +2,7 @@ import { core } from "../../schema/types/core/core.ts";
 import type { PodSpec, Volume } from "../pod.ts";
 import { parseQuantity } from "../quantity.ts";
 import { checkFieldRef, checkResourceFieldRef, volumeFields } from "./env.ts";
+import { checkIscsi } from "./iscsi.ts";
 import { descendingPath, dnsLabel, fileMode, noBacksteps, volumeFilePath } from "./names.ts";
 import type { Problems } from "./problem.ts";
 import { oneOf } from "./security.ts";
@@ -75,6 +76,7 @@ function checkSource(volume: Volume, at: string, problems: Problems): void {
   }
   if (nfs?.path && !nfs.path.startsWith("/"))
     problems.invalid(`${path}.path`, nfs.path, "must be an absolute path");
+  if (volume.iscsi) checkIscsi(volume.iscsi, { name: volume.name ?? "", at, isPod: true }, problems);
   if (volume.gitRepo?.directory)
     problems.check(`${path}.directory`, volume.gitRepo.directory, descendingPath(volume.gitRepo.directory));
   if (image?.pullPolicy) oneOf(image.pullPolicy, core.values("PullPolicy"), `${path}.pullPolicy`, problems);
