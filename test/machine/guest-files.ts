@@ -1,3 +1,7 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { repoDir } from "../e2e/agent-process.ts";
+
 /** /etc/containerd/config.toml for containerd 1.6. */
 export function containerdToml(options: { systemdCgroup: boolean; pauseImage: string }): string {
   return `version = 2
@@ -26,6 +30,12 @@ export const networkConflist = JSON.stringify({
   ],
 });
 
+/** The hardening of the packaged unit: everything that the agent does in a guest has to work with it. */
+function hardening(): string {
+  const unit = readFileSync(join(repoDir, "packaging/kubelet.service"), "utf8");
+  return unit.slice(unit.indexOf("# Hardening"), unit.indexOf("[Install]"));
+}
+
 /** /etc/systemd/system/kubelet.service. */
 export function kubeletUnit(
   paths: { project: string; config: string; root: string },
@@ -43,5 +53,5 @@ KillMode=process
 Restart=no
 TimeoutStartSec=180
 TimeoutStopSec=60
-`;
+${hardening()}`;
 }

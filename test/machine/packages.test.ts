@@ -134,6 +134,33 @@ describeOnMachine("the Debian package in a minimal Debian", () => {
     await runs();
   });
 
+  test("is restricted as far as a kubelet can be, and mounts what all processes see", async () => {
+    const pid = (await mainPid()).trim();
+    const status = await machine.sh(`cat /proc/${pid}/status`);
+    assert.match(status, /^NoNewPrivs:\t1$/m);
+    assert.match(status, /^Seccomp:\t2$/m);
+    const capabilities = BigInt(`0x${/^CapBnd:\t(\w+)$/m.exec(status)?.[1]}`);
+    const isSet = (bit: number) => (capabilities >> BigInt(bit)) % 2n === 1n;
+    const [sysAdmin, sysBoot, sysTime] = [21, 22, 25];
+    assert.deepEqual([sysAdmin, sysBoot, sysTime].map(isSet), [true, false, false]);
+    assert.match(await machine.sh(`cat /proc/${pid}/limits`), /^Max core file size +0 +0 /m);
+    const namespaces = await machine.sh(`readlink /proc/1/ns/mnt /proc/${pid}/ns/mnt`);
+    assert.equal(new Set(namespaces.trim().split("\n")).size, 1, namespaces);
+    // The same unit without these lines, measured by the same systemd.
+    const exposure = async () => {
+      const overall = await machine.sh("systemd-analyze security --no-pager kubelet.service | tail -1");
+      return Number(/: ([\d.]+) /.exec(overall)?.[1]);
+    };
+    const unit = "/usr/lib/systemd/system/kubelet.service";
+    const hardened = await exposure();
+    await machine.sh(
+      `sed '/^# Hardening/,/^\\[Install/{/^\\[Install/!d}' ${unit} >/etc/systemd/system/kubelet.service && systemctl daemon-reload`,
+    );
+    const open = await exposure();
+    await machine.sh("rm /etc/systemd/system/kubelet.service && systemctl daemon-reload");
+    assert.ok(hardened + 2 < open, `${hardened}, ${open} without`);
+  });
+
   test("joins a cluster with a bootstrap kubeconfig, and runs pods of it", async () => {
     const started = await containerId();
     await machine.write("/etc/cni/net.d/10-bridge.conflist", networkConflist);
