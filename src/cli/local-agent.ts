@@ -80,7 +80,7 @@ export function fileLogger(dir: string): {
   setVerbosity: (level: number) => void;
 } {
   const path = join(dir, "kubelet.log");
-  const stream = createWriteStream(path, { flags: "a" });
+  const stream = createWriteStream(path, { flags: "a", mode: 0o600 });
   const write = (line: string) => void stream.write(line);
   const options: LogWriterOptions = {
     ...{ format: "text", verbosity: 2, write, now: () => new Date(), pid: process.pid },

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
-import { derivedPaths, nodeFiles } from "./node-files.ts";
+import { createDirectories, derivedPaths, nodeFiles } from "./node-files.ts";
 
 for (const name of ["a", "demo", "node-1", "0", "a".repeat(32)]) {
   test(`"${name}" is a name for a node`, () => {
@@ -23,6 +26,24 @@ test("bridge names fit the kernel's 15 characters and differ", () => {
 
 test("a run directory too long for a socket is rejected", () => {
   assert.throws(() => nodeFiles("demo", "/var/lib/x", `/run/${"x".repeat(100)}`), /too long for a socket/);
+});
+
+test("other users can read neither logs nor manifests, even those of an earlier version", (t) => {
+  const dir = mkdtempSync(join(tmpdir(), "node-files-"));
+  t.after(() => rmSync(dir, { recursive: true }));
+  const files = nodeFiles("demo", join(dir, "b"), join(dir, "r"));
+  mkdirSync(files.manifests, { recursive: true, mode: 0o755 });
+  mkdirSync(files.podLogs, { recursive: true, mode: 0o755 });
+  createDirectories(files);
+  for (const [path, below] of [
+    [files.manifests, "."],
+    [files.podLogs, ".."],
+    [files.containerLogs, ".."],
+    [files.containerd.log, ".."],
+    [files.api.log, ".."],
+    [files.api.dir, "."],
+  ] as const)
+    assert.equal(statSync(join(path, below)).mode & 0o007, 0, path);
 });
 
 test("manifests and logs are not derived", () => {

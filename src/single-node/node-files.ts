@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, mkdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { KubeletError } from "../lib/base/errors.ts";
 
 export const defaultBaseDir = "/var/lib/kubelet-ts";
@@ -119,14 +119,12 @@ export function createDirectories(files: NodeFiles): void {
     mkdirSync(dir, { recursive: true, mode: 0o711 });
   }
   mkdirSync(files.api.dir, { recursive: true, mode: 0o700 });
-  for (const dir of [
-    files.kubelet,
-    files.podLogs,
-    files.containerLogs,
-    files.manifests,
-    cni.conf,
-    cni.ipam,
-  ]) {
+  // Containers write secrets to their logs, and manifests contain them. Directories of earlier versions were readable by all users.
+  for (const dir of [dirname(files.podLogs), files.manifests]) {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    chmodSync(dir, statSync(dir).mode & 0o770);
+  }
+  for (const dir of [files.kubelet, files.podLogs, files.containerLogs, cni.conf, cni.ipam]) {
     mkdirSync(dir, { recursive: true, mode: 0o755 });
   }
 }
