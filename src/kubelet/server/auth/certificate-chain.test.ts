@@ -161,7 +161,7 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
     const top = x509(root());
     const copies = Array.from({ length: 50 }, () => top);
     const unknown = x509(make({ subject: "/CN=stranger", extensions: client }));
-    assert.equal(findChain(unknown, [top, ...copies], []).kind, "invalid");
-    assert.equal(findChain(top, copies, []).kind, "invalid");
+    assert.equal(findChain(unknown, [top, ...copies], []).kind, "unknown");
+    assert.equal(findChain(top, copies, []).kind, "unknown");
   });
 });

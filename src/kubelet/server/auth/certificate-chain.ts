@@ -14,7 +14,10 @@ const maxSignatures = 100;
 
 export type ChainResult =
   | { readonly kind: "valid"; readonly chain: readonly X509Certificate[] }
-  | { readonly kind: "invalid"; readonly problem: string };
+  /** There is a chain, which must not be trusted. */
+  | { readonly kind: "invalid"; readonly problem: string }
+  /** No chain was found. */
+  | { readonly kind: "unknown"; readonly problem: string };
 
 /**
  * Finds a chain from the certificate through the intermediates to one of the roots that is trusted for client authentication; of
@@ -34,7 +37,8 @@ export function findChain(
   }
   const [best] = valid.sort((a, b) => endOf(b) - endOf(a));
   if (best) return { kind: "valid", chain: best };
-  return { kind: "invalid", problem: problem ?? "x509: certificate signed by unknown authority" };
+  if (problem !== undefined) return { kind: "invalid", problem };
+  return { kind: "unknown", problem: "x509: certificate signed by unknown authority" };
 }
 
 const endOf = (chain: readonly X509Certificate[]): number =>

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../../../lib/base/clock.ts";
 import { earliest, latest, type WallTime, wallTime } from "../../../lib/base/time.ts";
-import { parseCertificates, pem, pemBlocks } from "../../../lib/base/x509/x509.ts";
+import { type DistinguishedName, parseCertificates, pem, pemBlocks } from "../../../lib/base/x509/x509.ts";
 import { allowsClientAuth, findChain, incompatibleUsage, maxChain } from "./certificate-chain.ts";
 import { clientCaOf, peerOf } from "./handshake.ts";
 import type { Identity } from "./identity.ts";
@@ -110,9 +110,9 @@ function verify(
   const to = earliest(...all.map((c) => wallTime(c.validToDate)));
   const verification = (result: AuthenticationResult): Verification => ({ ca, result, from, to });
   const rejected = (problem: string) => verification({ kind: "rejected", problem });
-  if (found.kind === "invalid" && !verified) return rejected(found.problem);
+  if (found.kind === "invalid" || (found.kind === "unknown" && !verified)) return rejected(found.problem);
   if (!allowsClientAuth(certificate)) return rejected(incompatibleUsage);
-  const subject = parseCertificates(pem("CERTIFICATE", certificate.raw))[0]?.subject;
+  const subject = subjectOf(certificate);
   if (!subject?.commonName) return rejected("x509: certificate does not name a user");
   const uids = readsUid ? (subject.uids ?? []) : [];
   if (uids.length > 1) return rejected(`expected 1 UID, but found multiple: [${uids.join(" ")}]`);
@@ -127,6 +127,15 @@ function verify(
       extra: { "authentication.kubernetes.io/credential-id": [`X509SHA256=${fingerprint}`] },
     },
   });
+}
+
+/** Undefined: OpenSSL accepts the encoding of the certificate, and we do not. */
+function subjectOf({ raw }: X509Certificate): DistinguishedName | undefined {
+  try {
+    return parseCertificates(pem("CERTIFICATE", raw))[0]?.subject;
+  } catch {
+    return undefined;
+  }
 }
 
 function intermediatesOf(certificate: X509Certificate): X509Certificate[] {

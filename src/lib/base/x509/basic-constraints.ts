@@ -1,5 +1,5 @@
 import { TAG } from "./der.ts";
-import { DerReader, malformed, readBoolean } from "./der-reader.ts";
+import { DerReader, type Element, malformed, readBoolean, readUnsigned } from "./der-reader.ts";
 
 export interface BasicConstraints {
   readonly isCa: boolean;
@@ -15,13 +15,13 @@ export function readBasicConstraints(value: Buffer): BasicConstraints {
   constraints.end();
   return {
     isCa: flag !== undefined && readBoolean(flag),
-    maxPathLength: length && readLength(length.content),
+    maxPathLength: length && readLength(length),
   };
 }
 
-function readLength(bytes: Buffer): number {
-  // No chain needs more than four bytes; a negative length is invalid.
-  if (bytes.length === 0 || bytes.length > 4 || (bytes[0] ?? 0) > 0x7f)
-    throw malformed("malformed basic constraints: path length out of range");
+function readLength(element: Element): number {
+  const bytes = readUnsigned(element);
+  // No chain needs more than four bytes.
+  if (bytes.length > 4) throw malformed("malformed basic constraints: path length out of range");
   return bytes.readUIntBE(0, bytes.length);
 }

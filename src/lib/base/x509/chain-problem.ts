@@ -12,6 +12,7 @@ export function chainProblem(chain: readonly Certificate[]): string | undefined 
     // The self-signature of a root proves nothing and is not checked.
     if (certificate.weaklySigned && at < chain.length - 1)
       return "x509: cannot verify signature: insecure algorithm";
+    if (certificate.hasWeakKey) return "x509: cannot verify signature: insecure or unknown key";
     if (at === 0) continue;
     if (!certificate.isCa) return "x509: certificate is not authorized to sign other certificates";
     if (certificate.maxPathLength !== undefined && at - 1 > certificate.maxPathLength)

@@ -93,8 +93,17 @@ export class DerReader {
 }
 
 export function readBoolean(element: Element): boolean {
-  if (element.content.length !== 1) throw malformed("malformed boolean");
-  return element.content[0] !== 0;
+  const [value] = element.content;
+  if (element.content.length !== 1 || (value !== 0 && value !== 0xff)) throw malformed("malformed boolean");
+  return value !== 0;
+}
+
+/** The bytes of an INTEGER that is not negative. */
+export function readUnsigned(element: Element): Buffer {
+  const [first, second = 0xff] = element.content;
+  if (first === undefined || (first === 0 && second < 0x80)) throw malformed("malformed integer");
+  if (first >= 0x80) throw malformed("malformed integer: it is negative");
+  return element.content;
 }
 
 /** The bytes of a BIT STRING that ends at a whole byte. */
@@ -106,7 +115,9 @@ export function readBytesOfBits(element: Element): Buffer {
 /** The numbers of the bits that are set. */
 export function readNamedBits(element: Element): number[] {
   const [unused, ...bytes] = element.content;
-  if (unused === undefined || unused > 7 || bytes.length > 8) throw malformed("malformed bit string");
+  const padding = ((1 << (unused ?? 0)) - 1) & (bytes.at(-1) ?? 0xff);
+  if (unused === undefined || unused > 7 || bytes.length > 8 || padding !== 0)
+    throw malformed("malformed bit string");
   const bits: number[] = [];
   for (let bit = 0; bit < bytes.length * 8 - unused; bit++) {
     if ((bytes[Math.floor(bit / 8)] ?? 0) & (0x80 >> (bit % 8))) bits.push(bit);
@@ -136,21 +147,30 @@ export function readTime(element: Element): Date {
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const utf16 = new TextDecoder("utf-16be", { fatal: true, ignoreBOM: true });
 
-/** The text of any string type that names use; undefined for other types. */
-export function readText(element: Element): string | undefined {
+const strings: Readonly<Record<number, RegExp>> = {
+  // With the asterisk and the ampersand of old certificates, as in Go.
+  [TAG.printableString]: /^[A-Za-z0-9 '()+,\-./:=?*&]*$/,
+  [TAG.numericString]: /^[0-9 ]*$/,
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the whole of ASCII is what IA5String allows
+  [TAG.ia5String]: /^[\x00-\x7f]*$/,
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: any byte
+  [TAG.teletexString]: /^[\x00-\xff]*$/,
+};
+
+/** The text of any string type that names use. Throws for other types, and for characters that the type does not have. */
+export function readText(element: Element): string {
   try {
     switch (element.tag) {
       case TAG.utf8String:
         return utf8.decode(element.content);
       case TAG.bmpString:
-        return utf16.decode(element.content);
-      case TAG.printableString:
-      case TAG.numericString:
-      case TAG.ia5String:
-      case TAG.teletexString:
-        return element.content.toString("latin1");
-      default:
-        return undefined;
+        // Some certificates end it with a zero.
+        return utf16.decode(element.content).replace(/\0$/, "");
+      default: {
+        const text = element.content.toString("latin1");
+        if (!strings[element.tag]?.test(text)) throw malformed("not a text of its type");
+        return text;
+      }
     }
   } catch (error) {
     throw malformed("malformed text in a name", error);

@@ -16,6 +16,8 @@ export function writeExtensions(extensions: readonly Extension[]): Buffer {
   );
 }
 
+const keyIds: ReadonlySet<Oid> = new Set([OID.subjectKeyId, OID.authorityKeyId]);
+
 export function readExtensions(list: DerReader): ReadonlyMap<Oid, Extension> {
   const found = new Map<Oid, Extension>();
   while (!list.done) {
@@ -25,7 +27,9 @@ export function readExtensions(list: DerReader): ReadonlyMap<Oid, Extension> {
     const value = reader.expect(TAG.octetString).content;
     reader.end();
     if (found.has(id)) throw malformed("the same extension twice");
-    found.set(id, { id, critical: critical !== undefined && readBoolean(critical), value });
+    const isCritical = critical !== undefined && readBoolean(critical);
+    if (isCritical && keyIds.has(id)) throw malformed("a key identifier that is critical");
+    found.set(id, { id, critical: isCritical, value });
   }
   return found;
 }

@@ -2,10 +2,19 @@ import { isIP } from "node:net";
 
 /** The 4 or 16 bytes of an address; undefined if it is invalid. An IPv4-mapped IPv6 address is IPv4. */
 export function ipBytes(address: string): Buffer | undefined {
+  const bytes = writtenBytes(address);
+  return bytes && withoutMapping(bytes);
+}
+
+/** As `ipBytes`, but an IPv4-mapped address has 16 bytes. */
+export function writtenBytes(address: string): Buffer | undefined {
   const version = address.includes("%") ? 0 : isIP(address);
   if (version === 0) return undefined;
-  if (version === 4) return Buffer.from(address.split(".").map(Number));
-  const bytes = ipv6Bytes(address);
+  return version === 4 ? Buffer.from(address.split(".").map(Number)) : ipv6Bytes(address);
+}
+
+function withoutMapping(bytes: Buffer): Buffer {
+  if (bytes.length === 4) return bytes;
   const mapped = bytes.subarray(0, 10).every((byte) => byte === 0) && bytes.readUInt16BE(10) === 0xffff;
   return mapped ? bytes.subarray(12) : bytes;
 }

@@ -31,6 +31,26 @@ export function readPublicKey(der: Buffer): KeyObject {
   }
 }
 
+const minRsaBits = 1024;
+const curves: ReadonlySet<string | undefined> = new Set([
+  "secp224r1",
+  "prime256v1",
+  "secp384r1",
+  "secp521r1",
+]);
+
+/** Keys that Go does not verify with: short RSA keys, curves other than those of NIST, and other types. */
+export function isWeakKey({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean {
+  switch (asymmetricKeyType) {
+    case "rsa":
+      return (asymmetricKeyDetails?.modulusLength ?? 0) < minRsaBits;
+    case "ec":
+      return !curves.has(asymmetricKeyDetails?.namedCurve);
+    default:
+      return asymmetricKeyType !== "ed25519";
+  }
+}
+
 function publicHalf(key: KeyObject): KeyObject {
   if (key.type === "secret") throw new KubeletError("InvalidKey", "a secret key has no public half");
   return key.type === "private" ? createPublicKey(key) : key;

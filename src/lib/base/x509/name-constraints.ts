@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { type AlternativeNames, DNS, EMAIL, IP, readAscii, URI } from "./alternative-names.ts";
 import { contextTag } from "./der.ts";
 import { DerReader, malformed } from "./der-reader.ts";
-import { ipBytes } from "./ip-bytes.ts";
+import { ipBytes, writtenBytes } from "./ip-bytes.ts";
 
 /** Constraints of one side, by kind of name. Addresses are address and mask, as in the certificate. */
 interface Subtrees {
@@ -33,10 +33,13 @@ export function readNameConstraints(value: Buffer): NameConstraints {
     if (!lists.sees(tag)) return found;
     const subtrees = lists.into(tag);
     while (!subtrees.done) {
-      const { tag: kind, content } = subtrees.sequence().next();
-      if (kind === DNS) found.dns.push(readAscii(content));
-      else if (kind === EMAIL) found.email.push(readAscii(content));
-      else if (kind === URI) found.uri.push(readAscii(content));
+      const subtree = subtrees.sequence();
+      const { tag: kind, content } = subtree.next();
+      // A minimum or maximum has no defined meaning.
+      subtree.end();
+      if (kind === DNS) found.dns.push(readDomain(content));
+      else if (kind === EMAIL) found.email.push(readMailDomain(content));
+      else if (kind === URI) found.uri.push(readDomain(content));
       else if (kind === IP) found.ip.push(addressAndMask(content));
       else incomplete = true;
     }
@@ -45,7 +48,31 @@ export function readNameConstraints(value: Buffer): NameConstraints {
   const permitted = read(PERMITTED);
   const excluded = read(EXCLUDED);
   lists.end();
+  const all = [permitted, excluded].flatMap(({ dns, email, uri, ip }) => [dns, email, uri, ip]);
+  if (!incomplete && all.every((list) => list.length === 0))
+    throw malformed("malformed name constraints: there are none");
   return { permitted, excluded, incomplete };
+}
+
+/** A constraint that no name can match would not exclude anything. */
+function readDomain(content: Buffer): string {
+  const text = readAscii(content);
+  if (text !== "" && !isDomain(text.replace(/^\./, "")))
+    throw malformed("malformed name constraints: an invalid domain");
+  return text;
+}
+
+function readMailDomain(content: Buffer): string {
+  const text = readAscii(content);
+  const at = text.lastIndexOf("@");
+  if (at === 0 || (at > 0 && !isDomain(text.slice(at + 1))))
+    throw malformed("malformed name constraints: an invalid mailbox");
+  return at > 0 ? text : readDomain(content);
+}
+
+/** Labels of printable characters; a dot at the end would make a name differ from the constraint for it. */
+function isDomain(text: string): boolean {
+  return /^[!-~]+$/.test(text) && text.split(".").every((label) => label !== "");
 }
 
 function addressAndMask(bytes: Buffer): Buffer {
@@ -79,36 +106,51 @@ function allowed<C>(
   name: string,
   permitted: readonly C[],
   excluded: readonly C[],
-  matches: (name: string, constraint: C) => boolean | undefined,
+  matches: (name: string, constraint: C, excludes: boolean) => boolean | undefined,
 ): boolean {
-  if (excluded.some((constraint) => matches(name, constraint) !== false)) return false;
-  return permitted.length === 0 || permitted.some((constraint) => matches(name, constraint) === true);
+  if (excluded.some((constraint) => matches(name, constraint, true) !== false)) return false;
+  return permitted.length === 0 || permitted.some((constraint) => matches(name, constraint, false) === true);
 }
 
 /** A leading dot means subdomains only; without it the domain itself is included. */
-function inDomain(name: string, constraint: string): boolean {
+function inDomain(name: string, constraint: string, excludes: boolean): boolean | undefined {
+  if (!isDomain(name)) return undefined;
   if (constraint === "") return true;
   const [host, domain] = [name.toLowerCase(), constraint.toLowerCase()];
-  return domain.startsWith(".") ? host.endsWith(domain) : host === domain || host.endsWith(`.${domain}`);
+  const isInside = domain.startsWith(".")
+    ? host.endsWith(domain)
+    : host === domain || host.endsWith(`.${domain}`);
+  // A wildcard stands for all names of its level, so for those that are excluded, too.
+  return isInside || (excludes && host.startsWith("*.") && parentOf(domain) === host.slice(2));
 }
 
-function emailMatches(name: string, constraint: string): boolean | undefined {
+const parentOf = (domain: string): string => domain.slice(domain.indexOf(".") + 1);
+
+function emailMatches(name: string, constraint: string, excludes: boolean): boolean | undefined {
   const at = name.lastIndexOf("@");
   if (at < 0) return undefined;
   const local = constraint.lastIndexOf("@");
-  if (local < 0) return inDomain(name.slice(at + 1), constraint);
+  if (local < 0) return inDomain(name.slice(at + 1), constraint, excludes);
   const sameHost = name.slice(at + 1).toLowerCase() === constraint.slice(local + 1).toLowerCase();
   return sameHost && name.slice(0, at) === constraint.slice(0, local);
 }
 
-function uriMatches(name: string, constraint: string): boolean | undefined {
-  const host = URL.canParse(name) ? new URL(name).hostname : "";
-  if (host === "" || host.startsWith("[") || isIP(host) !== 0) return undefined;
-  return inDomain(host, constraint);
+/** The host as it is written: parsers of URLs differ in what they decode. */
+const uriHost = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/(?:[^/?#@\\]*@)?([^/?#@\\:[\]%]+)(?::\d*)?(?:[/?#]|$)/;
+
+function uriMatches(name: string, constraint: string, excludes: boolean): boolean | undefined {
+  const host = uriHost.exec(name)?.[1] ?? "";
+  if (host === "" || isIP(host) !== 0) return undefined;
+  return inDomain(host, constraint, excludes);
 }
 
-function inRange(address: string, range: Buffer): boolean {
-  const bytes = ipBytes(address);
+/** An IPv4-mapped address is IPv6, but is also excluded as IPv4. */
+function inRange(address: string, range: Buffer, excludes: boolean): boolean {
+  const written = writtenBytes(address);
+  return contains(range, written) || (excludes && contains(range, ipBytes(address)));
+}
+
+function contains(range: Buffer, bytes: Buffer | undefined): boolean {
   const half = range.length / 2;
   if (bytes?.length !== half) return false;
   return bytes.every(

@@ -38,7 +38,6 @@ export function readName(rdns: DerReader): DistinguishedName {
       const type = readOid(attribute.expect(TAG.oid));
       const value = readText(attribute.next());
       attribute.end();
-      if (value === undefined) continue;
       if (type === OID.commonName) commonName = value;
       if (type === OID.organization) organizations.push(value);
       if (type === OID.kubernetesUid) uids.push(value);

@@ -2,14 +2,14 @@ import type { KeyObject } from "node:crypto";
 import { type AlternativeNames, NO_NAMES, readAlternativeNames } from "./alternative-names.ts";
 import { readBasicConstraints } from "./basic-constraints.ts";
 import { contextTag, TAG } from "./der.ts";
-import { DerReader, malformed, readTime } from "./der-reader.ts";
+import { DerReader, malformed, readTime, readUnsigned } from "./der-reader.ts";
 import { checkUnused, type Extension, readExtensions, unknownCritical } from "./extensions.ts";
-import { readPublicKey } from "./keys.ts";
+import { isWeakKey, readPublicKey } from "./keys.ts";
 import { type NameConstraints, readNameConstraints } from "./name-constraints.ts";
 import { type DistinguishedName, readName } from "./names.ts";
 import { OID, type Oid } from "./oids.ts";
 import { type PemBlock, pemBlocks } from "./pem.ts";
-import { isWeak, readSignature } from "./signatures.ts";
+import { isTrusted, readSignature } from "./signatures.ts";
 import { readExtendedUsage, readKeyUsage, type Usage } from "./usages.ts";
 
 export interface Certificate extends AlternativeNames {
@@ -27,8 +27,10 @@ export interface Certificate extends AlternativeNames {
   readonly hasUnknownCritical: boolean;
   readonly usages: readonly Usage[];
   readonly publicKey: KeyObject;
-  /** The signature uses a broken hash (MD5, SHA-1). */
+  /** The signature uses a broken hash (MD5, SHA-1), or an algorithm that is not known to be good. */
   readonly weaklySigned: boolean;
+  /** Signatures of this key must not be trusted. */
+  readonly hasWeakKey: boolean;
   /** This certificate alone. */
   readonly pem: string;
 }
@@ -57,14 +59,15 @@ export function readCertificate(block: PemBlock): CertificateParts {
   const signature = readSignature(certificate);
   certificate.end();
 
-  body.optional(contextTag(0, true));
-  const serial = body.expect(TAG.integer).content;
+  const version = body.sees(contextTag(0, true)) ? readVersion(body.into(contextTag(0, true))) : 1;
+  const serial = readUnsigned(body.expect(TAG.integer));
   if (!body.expect(TAG.sequence).whole.equals(signature.algorithmDer))
     throw malformed("malformed certificate: its signature has another algorithm than it names");
   const issuer = readName(body.sequence());
   const validity = body.sequence();
   const notBefore = readTime(validity.next());
   const notAfter = readTime(validity.next());
+  validity.end();
   const name = body.expect(TAG.sequence);
   const publicKey = readPublicKey(body.expect(TAG.sequence).whole);
   body.optional(contextTag(1, false));
@@ -74,6 +77,8 @@ export function readCertificate(block: PemBlock): CertificateParts {
     : new Map<Oid, Extension>();
   body.end();
   checkUnused(extensions);
+  if (extensions.size > 0 && version !== 3)
+    throw malformed("malformed certificate: extensions in a certificate of another version than 3");
 
   const names = extensionValue(extensions, OID.subjectAltName, readAlternativeNames) ?? NO_NAMES;
   const basic = extensionValue(extensions, OID.basicConstraints, readBasicConstraints);
@@ -93,13 +98,15 @@ export function readCertificate(block: PemBlock): CertificateParts {
     nameConstraints,
     hasUnknownCritical:
       unknownCritical(extensions) ||
+      (names !== NO_NAMES && isNameless(names) && extensions.get(OID.subjectAltName)?.critical === true) ||
       (nameConstraints?.incomplete === true && extensions.get(OID.nameConstraints)?.critical === true),
     usages: [
       ...(extensionValue(extensions, OID.keyUsage, readKeyUsage) ?? []),
       ...(extensionValue(extensions, OID.extendedKeyUsage, readExtendedUsage) ?? []),
     ],
     publicKey,
-    weaklySigned: isWeak(signature),
+    weaklySigned: !isTrusted(signature),
+    hasWeakKey: isWeakKey(publicKey),
     pem: block.text,
     subjectDer: name.whole,
     subjectKeyId: extensionValue(extensions, OID.subjectKeyId, readKeyId),
@@ -115,5 +122,20 @@ function extensionValue<T>(
   return extension && read(extension.value);
 }
 
-const readKeyId = (value: Buffer): Buffer =>
-  new DerReader(value, "subject key identifier").expect(TAG.octetString).content;
+const isNameless = ({ dnsNames, ipAddresses, emails, uris }: AlternativeNames): boolean =>
+  dnsNames.length + ipAddresses.length + emails.length + uris.length === 0;
+
+function readKeyId(value: Buffer): Buffer {
+  const reader = new DerReader(value, "subject key identifier");
+  const { content } = reader.expect(TAG.octetString);
+  reader.end();
+  return content;
+}
+
+function readVersion(explicit: DerReader): number {
+  const bytes = readUnsigned(explicit.expect(TAG.integer));
+  explicit.end();
+  const version = bytes.readUIntBE(0, Math.min(bytes.length, 4)) + 1;
+  if (bytes.length > 1 || version > 3) throw malformed("malformed certificate: unknown version");
+  return version;
+}

@@ -1,6 +1,6 @@
 import { type KeyObject, sign, verify } from "node:crypto";
 import { KubeletError } from "../errors.ts";
-import { bitString, element, sequence, TAG } from "./der.ts";
+import { bitString, contextTag, element, sequence, TAG, unsignedInteger } from "./der.ts";
 import { DerReader, readBytesOfBits } from "./der-reader.ts";
 import { OID, type Oid, readOid, writeOid } from "./oids.ts";
 
@@ -52,15 +52,30 @@ export function readSignature(reader: DerReader): Signature {
   return { algorithm, algorithmDer: whole, bytes: readBytesOfBits(reader.expect(TAG.bitString)) };
 }
 
-const WEAK: ReadonlySet<Oid> = new Set([
-  OID.md2WithRsa,
-  OID.md5WithRsa,
-  OID.sha1WithRsa,
-  OID.dsaWithSha1,
-  OID.ecdsaWithSha1,
-]);
+/** RSA-PSS names its hash in parameters, whose defaults are SHA-1; as in Go, only these are allowed, in one form. */
+const PSS: ReadonlySet<string> = new Set(
+  (
+    [
+      [OID.sha256, 32],
+      [OID.sha384, 48],
+      [OID.sha512, 64],
+    ] as const
+  ).flatMap(([hash, salt]) =>
+    [[element(TAG.null)], []].map((parameters) => {
+      const digest = sequence(writeOid(hash), ...parameters);
+      const settings = sequence(
+        element(contextTag(0, true), digest),
+        element(contextTag(1, true), sequence(writeOid(OID.mgf1), digest)),
+        element(contextTag(2, true), unsignedInteger(Buffer.of(salt))),
+      );
+      return sequence(writeOid(OID.rsaPss), settings).toString("hex");
+    }),
+  ),
+);
 
-export const isWeak = ({ algorithm }: Signature): boolean => WEAK.has(algorithm);
+/** Whether a certificate with this signature may be trusted. Broken hashes have several identifiers, so that the good ones are listed. */
+export const isTrusted = ({ algorithm, algorithmDer }: Signature): boolean =>
+  algorithm === OID.rsaPss ? PSS.has(algorithmDer.toString("hex")) : algorithm in ALGORITHMS;
 
 /** Also false for algorithms that are unknown or no longer trusted (SHA-1). */
 export function isSignatureValid(body: Buffer, signature: Signature, key: KeyObject): boolean {
