@@ -6,8 +6,8 @@ const pattern = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$";
 export function quantityError(text: string): string | undefined {
   const trimmed = text.trim();
   if (parseQuantity(trimmed) !== undefined) return undefined;
-  const [, number = "", suffix] = /^([+-]?\d*(?:\.\d*)?)([eEinumkKMGTP]*[-+]?\d*)?$/.exec(trimmed) ?? [];
-  if (trimmed === "" || suffix === undefined)
+  const [number = ""] = /^[+-]?\d*(?:\.\d*)?/.exec(trimmed) ?? [];
+  if (trimmed === "" || !/^[eEinumkKMGTP]*[-+]?\d*$/.test(trimmed.slice(number.length)))
     return `quantities must match the regular expression '${pattern}'`;
   if (!/\d/.test(number)) return "unable to parse numeric part of quantity";
   return "unable to parse quantity's suffix";

@@ -1,4 +1,4 @@
-const version = /^\s*v?(\d+(?:\.\d+)*)(.*)$/;
+const version = /^\s*v?(\d+(?:\.\d+)*)(.*)/s;
 const identifiers = "[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*";
 const suffix = new RegExp(`^(?:-(${identifiers}))?(?:\\+(${identifiers}))?\\s*$`);
 

@@ -10,7 +10,7 @@ const readText: ReadFile = (path) => readFile(path, "utf8");
 
 /** True if a pod with a network of its own can reach none of the nameservers, because all are on the loopback network of the node. */
 export async function hasLoopbackServersOnly(path: string, read = readText): Promise<boolean> {
-  const servers = [...((await textOf(path, read)) ?? "").matchAll(/^\s*nameserver\s+(\S+)/gm)].map(
+  const servers = [...((await textOf(path, read)) ?? "").matchAll(/^[ \t]*nameserver[ \t]+(\S+)/gm)].map(
     ([, server = ""]) => server,
   );
   return servers.length > 0 && servers.every((ip) => (isIPv4(ip) ? ip.startsWith("127.") : ip === "::1"));

@@ -8,7 +8,7 @@ export function requestTarget(written: string): string {
       percentEncoded(written.replace(/[%?#]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)),
     );
   // Scheme and host come from other fields; those in the path are ignored.
-  const local = written.replace(/^(?:[a-z][a-z0-9+.-]*:)?\/\/[^/?#]*/i, "").replace(/#.*$/s, "");
+  const local = written.replace(/^(?:[a-z][a-z0-9+.-]*:)?\/\/[^/?#]*/i, "").split("#", 1)[0]!;
   const query = local.indexOf("?");
   if (query < 0) return withSlash(percentEncoded(local));
   return withSlash(percentEncoded(local.slice(0, query))) + percentEncoded(local.slice(query));

@@ -161,7 +161,7 @@ function positionOf(
 ): Position | undefined {
   let node: Node | undefined | null = document.contents;
   let offset = node?.range?.[0];
-  for (const [, name, index] of path.matchAll(/([^.[\]]+)|\[([^\]]*)\]/g)) {
+  for (const [, name, index] of path.matchAll(/([^.[\]]+)|\[([^[\]]*)\]/g)) {
     if (isAlias(node)) node = node.resolve(document) as Node | undefined;
     if (isSeq(node)) {
       const item = node.items[Number(index)] as Node | undefined;

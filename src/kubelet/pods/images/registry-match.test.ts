@@ -55,6 +55,9 @@ describe("wildcards of a label", () => {
   });
 });
 
+test("an address in brackets is read in linear time", () =>
+  assertGrowth(1, 1000, (size) => () => registryMatches(`[${":".repeat(size)}`, "r.io/app")));
+
 /** A match by trying all lengths of each "*". */
 function tryAll(pattern: string, text: string): boolean {
   const tokens = pattern.match(/\[\^?(?:[ab](?:-b)?)+\]|\\.|[^[\\]/g) ?? [];

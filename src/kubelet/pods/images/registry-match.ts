@@ -25,7 +25,7 @@ function locationOf(text: string) {
   const path = slash < 0 ? "" : text.slice(slash);
   const [, host = authority, port = ""] = /^(\[[^\]]*\]|[^:]*):([^:]*)$/.exec(authority) ?? [];
   // The brackets of an IPv6 address are not a character class.
-  const bare = /^\[(.*:.*)\]$/.exec(host)?.[1] ?? host;
+  const bare = /^\[.*\]$/s.test(host) && host.includes(":") ? host.slice(1, -1) : host;
   return { parts: bare.split("."), port, path };
 }
 

@@ -1,3 +1,4 @@
+import { dirname, join } from "node:path";
 import { readFile, rm } from "node:fs/promises";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import { writeDurably } from "../../../lib/host/durable-file.ts";
@@ -60,7 +61,7 @@ export class CheckpointFile {
     const text = encodeCheckpoint(this.#content());
     if (text === this.#written) return;
     // Sockets of plugins are in the same directory: they do not expect other names.
-    const temporary = this.#path.replace(/[^/]*$/, ".checkpoint.new");
+    const temporary = join(dirname(this.#path), ".checkpoint.new");
     try {
       await writeDurably(this.#path, text, 0o600, temporary);
       this.#written = text;

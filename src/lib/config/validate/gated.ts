@@ -109,5 +109,5 @@ function isImagePattern(pattern: string): boolean {
   const prefix = pattern.endsWith("/*");
   const name = prefix ? pattern.slice(0, -2) : pattern;
   if (name === "" || /[\s*]/.test(name)) return false;
-  return prefix || !/@|:[^/]*$/.test(name);
+  return prefix || !(name.includes("@") || name.lastIndexOf(":") > name.lastIndexOf("/"));
 }

@@ -72,6 +72,6 @@ function scalar(type: string, value: unknown): string {
 }
 
 function qualified(type: string): string {
-  const [, prefix = "", name = ""] = /^((?:\*|\[\])*)(.*)$/.exec(type) ?? [];
+  const [, prefix = "", name = ""] = /^((?:\*|\[\])*)(.*)/s.exec(type) ?? [];
   return /^[A-Z]/.test(name) ? `${prefix}core.${name}` : type;
 }

@@ -11,7 +11,7 @@ const suffixes: Readonly<Record<string, readonly [base: 2 | 10, exponent: number
     Ei: [2, 60],
   },
 };
-const syntax = /^([+-]?)0*(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+)|([numkMGTPE]i?|Ki)?)$/;
+const syntax = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+)|([numkMGTPE]i?|Ki)?)$/;
 const largest = (1n << 63n) - 1n;
 
 /** The internal form of a quantity in the reference kubelet: it depends on the notation, not only on the amount. */
@@ -55,7 +55,7 @@ function added(a: InternalQuantity, b: InternalQuantity): InternalQuantity {
 function parse(text: string): InternalQuantity {
   if (text === "0") return { value: 0n, scale: 0, text, format: "DecimalSI", isBig: false };
   const [, sign, digits = "", fraction = "", power, suffix = ""] = syntax.exec(text) ?? [];
-  const whole = digits || "0";
+  const whole = digits.replace(/^0+/, "") || "0";
   const [base, exponent] =
     power === undefined ? (suffixes[suffix] ?? [10, 0]) : ([10, Number(power)] as const);
   const format = power !== undefined ? "DecimalExponent" : base === 2 ? "BinarySI" : "DecimalSI";

@@ -71,7 +71,7 @@ function checkKeys(keys: readonly string[], report: (index: number, message: str
 
 /** A host, which may be a pattern, perhaps a port and a path, without a scheme. */
 function isLocation(text: string): boolean {
-  const [, host = "", path = ""] = /^([^/?#]*)(.*)$/s.exec(text) ?? [];
+  const [, host = "", path = ""] = /^([^/?#]*)(.*)/s.exec(text) ?? [];
   // A URL has no spaces, control characters and bare percent signs.
   if (/[\p{Cc} "<>\\^`{|}]/u.test(host) || /\p{Cc}/u.test(path)) return false;
   if (/%(?![0-9A-Fa-f]{2})/.test(text)) return false;

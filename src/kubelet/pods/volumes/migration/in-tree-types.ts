@@ -161,10 +161,10 @@ export const inTreeTypes: Readonly<Record<string, InTreeType>> = {
 /** "aws://zone/vol-1" and "aws:///vol-1" are "vol-1". */
 function ebsVolume(id: string): string {
   if (!id.startsWith("aws://")) return id;
-  const volume = id
-    .slice("aws://".length)
-    .replace(/^[^/]*/, "")
-    .replace(/^\/+|\/+$/g, "");
+  const [, ...path] = id.slice("aws://".length).split("/");
+  const first = path.findIndex((part) => part !== "");
+  const last = path.findLastIndex((part) => part !== "");
+  const volume = path.slice(Math.max(first, 0), last + 1).join("/");
   if (/^vol-[^/]*$/.test(volume)) return volume;
   const message = `failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (${id})`;
   throw new KubeletError("Volume", message);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { assertGrowth } from "../../../../../test/growth.ts";
 import type { VolumeSpec } from "../volume-plugin.ts";
 import { migratedPlugins, toCsi } from "./translate.ts";
 
@@ -152,6 +153,14 @@ describe("a volume of an in-tree type is translated to CSI", () => {
     for (const spec of [inline({ emptyDir: {} }), bound({ csi: { driver: "d", volumeHandle: "h" } })])
       assert.equal(toCsi(spec, "ns"), spec);
   });
+
+  it("an identifier with many slashes is read in linear time", () =>
+    assertGrowth(1, 1000, (size) => {
+      const spec = inline({
+        awsElasticBlockStore: { volumeID: `aws://z${"/".repeat(size)}vol-1${"/x".repeat(9)}` },
+      });
+      return () => assert.throws(() => toCsi(spec, "ns"));
+    }));
 
   it("an invalid source fails with upstream's message", () => {
     const rejected: [VolumeSpec, RegExp][] = [
