@@ -53,6 +53,16 @@ export interface AdmissionRequest {
   readonly options?: unknown;
 }
 
+/** How much one user may have open at a time. */
+export interface CallerLimits {
+  readonly connections: number;
+  /** Requests in progress, except watches. */
+  readonly requests: number;
+  /** Watches, and connections to pods and nodes. */
+  readonly watches: number;
+  readonly bodyBytes: number;
+}
+
 /** The last step before a write: may change the object, rejects with a StatusError. */
 export interface Admission {
   admit(request: AdmissionRequest): Promise<void>;

@@ -9,7 +9,7 @@ import type { Logger } from "../lib/base/logger.ts";
 import { epochMs } from "../lib/base/time.ts";
 import { persistentPort } from "../lib/host/free-port.ts";
 import { nodeAddresses } from "../lib/host/node-info.ts";
-import { auth, type Pki, preparePki } from "./auth/auth.ts";
+import { auth, limitsOf, type Pki, preparePki } from "./auth/auth.ts";
 import { controllers, handledPropagation } from "./controllers/controllers.ts";
 import { defaultServiceRange, definitions } from "./kinds/definitions.ts";
 import { podDefinition } from "./kinds/pods/pod-definition.ts";
@@ -92,7 +92,15 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
     });
   let pki = currentPki();
   const store = Store.open({ path: join(dir, "objects.db"), clock, logger });
-  const authParts = auth({ pki, objects: () => server.objects, clock, logger, ...lifetimes(o) });
+  const authParts = auth({
+    ...{ pki, objects: () => server.objects, clock, logger, ...lifetimes(o) },
+    ownNames: {
+      serviceAddress,
+      endpoints: host === "0.0.0.0" ? [hostname(), ...addresses] : [host],
+      // Of another machine, no node has this one's name: a node requests certificates in its own name only.
+      localNodes: [hostname().toLowerCase(), ...(o.node ? [o.node.name] : [])],
+    },
+  });
   const credentials = () => {
     const { certificate, key } = pki.kubeletClient;
     return { clientCert: certificate, clientKey: key };
@@ -113,6 +121,7 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
     authenticator: authParts.authenticator,
     authorizer: authParts.authorizer,
     admission: authParts.admission,
+    limitsOf,
     tls: tlsOf(pki),
     host,
     port,

@@ -393,6 +393,41 @@ test("many idle connections do not block other clients, and no connection with a
   assert.equal(JSON.parse(String((await added)[0])).object.metadata.name, "b");
 });
 
+test("connections of pods do not use up those of this machine, even if each has a watch", async (t) => {
+  const podEndpoint = { host: "127.7.7.7", port: await freePort("127.7.7.7"), from: ["127.0.0.0/8"] };
+  const { server, pair, client } = await secureApi(t, {
+    limits: { connections: 40 },
+    podEndpoints: [podEndpoint],
+  });
+  const agent = { ca: pair.cert, ...client, agent: false, path: `${mapsPath}?watch=1` };
+  const watches = Array.from({ length: 60 }, () =>
+    httpsRequest({ ...agent, host: podEndpoint.host, port: podEndpoint.port }).end(),
+  );
+  t.after(() => watches.forEach((watch) => void watch.destroy()));
+  const outcomes = await Promise.all(
+    watches.map((watch) =>
+      Promise.race([
+        once(watch, "response").then(() => "served"),
+        once(watch, "error").then(() => "rejected"),
+      ]).catch(() => "rejected"),
+    ),
+  );
+  // One in four is reserved.
+  assert.equal(outcomes.filter((outcome) => outcome === "served").length, 30);
+  const session = connectHttp2(`https://127.0.0.1:${server.port}`, { ca: pair.cert, ...client });
+  t.after(() => session.destroy());
+  assert.equal((await overHttp2(session, mapsPath, configMap("a"))).status, 201);
+});
+
+async function freePort(host: string): Promise<number> {
+  const server = createServer().listen(0, host);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
 test("HTTP/2: a connection is kept while a request is in progress, and closed when it has been idle", async (t) => {
   const { server, pair, client } = await secureApi(t, { limits: { idleMs: 100 } });
   const open = () => connectHttp2(`https://127.0.0.1:${server.port}`, { ca: pair.cert, ...client });

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createSecureServer, type Http2SecureServer } from "node:http2";
-import type { AddressInfo, Server as NetServer, Socket } from "node:net";
+import { type AddressInfo, BlockList, type Server as NetServer, type Socket } from "node:net";
 import { type Clock, systemClock } from "../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../lib/base/component.ts";
 import { Connections } from "../lib/base/connections.ts";
@@ -8,8 +8,8 @@ import { Http2Sessions } from "../lib/base/http2-sessions.ts";
 import { type Logger, silentLogger } from "../lib/base/logger.ts";
 import { bufferPipelinedData } from "../lib/base/pipelined-data.ts";
 import { whenAborted } from "../lib/base/when-aborted.ts";
-import type { Admission, Authenticator, Authorizer } from "./access.ts";
-import type { Objects, ResourceDefinition } from "./definition.ts";
+import type { Admission, Authenticator, Authorizer, CallerLimits } from "./access.ts";
+import type { Caller, Objects, ResourceDefinition } from "./definition.ts";
 import { Discovery, type OpenApi } from "./discovery/discovery.ts";
 import { openEndpoint, type PodEndpoint } from "./pod-endpoint.ts";
 import { Catalog } from "./rest/catalog.ts";
@@ -56,6 +56,8 @@ export interface ApiServerOptions {
   readonly checks?: Readonly<Record<string, () => Health>>;
   readonly onRequest?: (seen: ServedRequest) => void;
   readonly maxBodyBytes?: number;
+  /** The limits of a caller; undefined: none. */
+  readonly limitsOf?: (caller: Caller) => CallerLimits | undefined;
   readonly limits?: Partial<ConnectionLimits>;
 }
 
@@ -74,7 +76,13 @@ const stopTimeoutMs = 5000;
 /** How long clients have to close connections without a request: one that is suspended never does. */
 const closeTimeoutMs = 500;
 const headersTimeoutMs = 32_000;
+/** One connection in four is for clients on this machine, and for callers without limits. */
+const reservedShare = 4;
 const defaultLimits: ConnectionLimits = { connections: 4096, idleMs: 180_000 };
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8);
+loopback.addAddress("::1", "ipv6");
 
 /** The API over HTTP. The store is closed by its creator. */
 export class ApiServer implements Component {
@@ -85,6 +93,8 @@ export class ApiServer implements Component {
   readonly #handler: RestHandler;
   readonly #server: Server | Http2SecureServer;
   readonly #podEndpoints: NetServer[] = [];
+  /** Connections of the further listeners. */
+  readonly #fromPods = new WeakSet<Socket>();
   readonly #limits: ConnectionLimits;
   readonly #connections: Connections;
   readonly #sessions: Http2Sessions;
@@ -98,7 +108,8 @@ export class ApiServer implements Component {
     const { store, definitions, clock = systemClock, logger = silentLogger } = options;
     this.#clock = clock;
     this.#limits = { ...defaultLimits, ...options.limits };
-    this.#connections = new Connections(this.#limits.connections);
+    const reserved = Math.ceil(this.#limits.connections / reservedShare);
+    this.#connections = new Connections(this.#limits.connections, reserved);
     this.#sessions = new Http2Sessions(this.#connections, this.#limits.idleMs);
     const catalog = new Catalog(definitions);
     const dependencies: WriteDependencies = {
@@ -118,6 +129,8 @@ export class ApiServer implements Component {
       ...{ dependencies, clock, logger, fields: options.fields, tables: options.tables },
       ...{ authenticator: options.authenticator, authorizer: options.authorizer },
       maxBodyBytes: options.maxBodyBytes ?? 3 * megabyte,
+      limitsOf: options.limitsOf ?? (() => undefined),
+      limitedRequests: this.#limits.connections - reserved,
       onRequest: options.onRequest,
       other: async (path, writer, query) =>
         (await serveHealth(path, writer, query, checks)) || discovery.serve(path, writer, query),
@@ -156,7 +169,10 @@ export class ApiServer implements Component {
     };
     server.on("error", onError);
     for (const endpoint of this.#o.podEndpoints ?? []) {
-      const opened = await openEndpoint(endpoint, (socket) => server.emit("connection", socket));
+      const opened = await openEndpoint(endpoint, (socket) => {
+        this.#fromPods.add(socket);
+        server.emit("connection", socket);
+      });
       this.#podEndpoints.push(opened.on("error", onError));
     }
     if (signal) whenAborted(signal, () => void this.stop());
@@ -230,7 +246,8 @@ export class ApiServer implements Component {
   }
 
   #connected(socket: Socket): void {
-    if (!this.#connections.add(socket)) return;
+    const isLocal = !this.#fromPods.has(socket) && loopback.check(socket.remoteAddress ?? "");
+    if (!this.#connections.add(socket, isLocal)) return;
     socket.setNoDelay(true);
     socket.on("error", () => {});
   }

@@ -23,7 +23,13 @@ export async function startManualApprovalApi(
 ): Promise<ApiUser> {
   const dir = mkdtempSync(join(tmpdir(), "api-"));
   const pki = preparePki({ dir, clock, hostnames: [], addresses: [] });
-  const parts: Auth = auth({ pki, objects: () => server.objects, clock, logger });
+  const parts: Auth = auth({
+    pki,
+    ownNames: { serviceAddress: "10.96.0.1", endpoints: [], localNodes: [] },
+    objects: () => server.objects,
+    clock,
+    logger,
+  });
   const { authenticator, admission } = parts;
   const authorizer: Authorizer = {
     allows: async (caller, attributes) =>

@@ -27,6 +27,7 @@ async function setUp(t: TestContext) {
   const pki: Pki = preparePki({ dir, clock: systemClock, hostnames: [], addresses: [] });
   const parts: Auth = auth({
     pki,
+    ownNames: { serviceAddress: "10.96.0.1", endpoints: [], localNodes: [] },
     objects: () => server.objects,
     clock: systemClock,
     logger: silentLogger,

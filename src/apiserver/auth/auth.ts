@@ -16,6 +16,7 @@ import { CsrApprover } from "./csr/approver.ts";
 import { CsrCleaner } from "./csr/cleaner.ts";
 import { certificateSigningRequests } from "./csr/definition.ts";
 import { CsrSigner } from "./csr/signer.ts";
+import type { OwnNames } from "./pki/own-names.ts";
 import type { Pki } from "./pki/prepare-pki.ts";
 import {
   localSubjectAccessReview,
@@ -30,10 +31,12 @@ import { BootstrapTokens } from "./tokens/bootstrap-tokens.ts";
 import { ServiceAccountTokens } from "./tokens/service-account-tokens.ts";
 import { TokenIssuer } from "./tokens/token-issuer.ts";
 
+export { limitsOf } from "./caller-limits.ts";
 export { type Pki, preparePki } from "./pki/prepare-pki.ts";
 
 export interface AuthOptions {
   readonly pki: Pki;
+  readonly ownNames: OwnNames;
   /** The API's objects; resolved lazily, since the API is built from what is created here. */
   readonly objects: () => Objects;
   readonly clock: Clock;
@@ -64,7 +67,7 @@ const year = 365 * 24 * 3600_000;
 
 /** Authentication, authorization, and the issuing of certificates and tokens. */
 export function auth(o: AuthOptions): Auth {
-  const { pki, objects, clock, logger } = o;
+  const { pki, ownNames, objects, clock, logger } = o;
   const minimumSeconds = o.minimumCertificateSeconds ?? 600;
   const tokenIssuer = new TokenIssuer({
     key: pki.serviceAccountKey,
@@ -79,7 +82,7 @@ export function auth(o: AuthOptions): Auth {
   const certificates = new ClientCertificates({ ca: pki.ca.certificate, clock });
   const nodeGraph = new NodeGraphPopulator({ objects, clock, logger });
   const authorizer = new FixedAuthorizer({ relations: nodeGraph });
-  const rules = { lifetimeMs: o.certificateLifetimeMs ?? year, minimumSeconds };
+  const rules = { lifetimeMs: o.certificateLifetimeMs ?? year, minimumSeconds, ownNames };
   return {
     authenticator: new RequestAuthenticator({ certificates, tokens, authorizer, audiences, logger }),
     authorizer,
@@ -96,7 +99,7 @@ export function auth(o: AuthOptions): Auth {
     certificateSigningRequests: certificateSigningRequests({ minimumSeconds }),
     components: [
       nodeGraph,
-      new CsrApprover({ objects, authorizer, clock, logger }),
+      new CsrApprover({ objects, authorizer, ownNames, clock, logger }),
       new CsrSigner({ objects, ca: pki.ca, rules, clock, logger }),
       new CsrCleaner({ objects, clock, logger }),
     ],

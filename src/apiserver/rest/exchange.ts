@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/base/clock.ts";
 import type { Logger } from "../../lib/base/logger.ts";
-import type { Authorizer } from "../access.ts";
+import type { Authorizer, CallerLimits } from "../access.ts";
 import type { Caller } from "../definition.ts";
 import type { FieldChecks } from "./field-checks.ts";
 import type { ResourceTarget } from "./request-path.ts";
@@ -17,6 +17,7 @@ export interface RestParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly maxBodyBytes: number;
+  readonly limitsOf: (caller: Caller) => CallerLimits | undefined;
 }
 
 /** One authorized request for a resource. */

@@ -36,6 +36,11 @@ export function unauthorized(): StatusError {
   return new StatusError(401, "Unauthorized", "Unauthorized");
 }
 
+export function tooManyRequests(): StatusError {
+  const message = "Too many requests, please try again later.";
+  return new StatusError(429, "TooManyRequests", message, { retryAfterSeconds: 1 });
+}
+
 export function tooLarge(limit: number): StatusError {
   return new StatusError(413, "RequestEntityTooLarge", `Request entity too large: limit is ${limit}`);
 }

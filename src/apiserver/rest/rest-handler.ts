@@ -1,3 +1,4 @@
+import type { EventEmitter } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import type { Duplex } from "node:stream";
@@ -8,6 +9,7 @@ import type { RestParts } from "./exchange.ts";
 import { mustBeAllowed } from "./permission.ts";
 import { badRequest, methodNotAllowed, noSuchResource, unauthorized } from "./problems.ts";
 import { parsePath, type Target } from "./request-path.ts";
+import { RequestsInProgress } from "./requests-in-progress.ts";
 import { serveResource } from "./resources.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { asStatusError, continueTokenOf, type Status, type Subject, statusOf } from "./status.ts";
@@ -26,6 +28,8 @@ export interface RestHandlerOptions extends RestParts {
   readonly authenticator: Authenticator;
   /** Serves paths that are not resources; false if the path does not exist. */
   readonly other: (path: string, writer: ResponseWriter, query: URLSearchParams) => Promise<boolean>;
+  /** The number of open requests of all callers with limits. */
+  readonly limitedRequests: number;
   readonly onRequest?: ((seen: ServedRequest) => void) | undefined;
 }
 
@@ -35,10 +39,12 @@ const requestTimeoutMs = 60_000;
 export class RestHandler {
   readonly #o: RestHandlerOptions;
   readonly #open = new Set<AbortController>();
+  readonly #inProgress: RequestsInProgress;
   #stopping = false;
 
   constructor(options: RestHandlerOptions) {
     this.#o = options;
+    this.#inProgress = new RequestsInProgress(options.limitsOf, options.limitedRequests);
   }
 
   /** Serves a request; never throws. */
@@ -51,7 +57,8 @@ export class RestHandler {
     const onClose = () => controller.abort();
     response.on("close", onClose);
     try {
-      await this.#serve(path, query, writer, controller, seen);
+      // Until the response was read: a client that does not read it keeps it in memory, and its connection.
+      await this.#serve(path, query, { writer, controller, seen, closes: response });
     } catch (error) {
       await this.#sendError(writer, error, path, query);
     } finally {
@@ -71,7 +78,8 @@ export class RestHandler {
     let status = 101;
     try {
       const writer = new ResponseWriter(request, noResponse, query);
-      await this.#serve(path, query, writer, controller, seen, { kind: "upgrade", request, socket, head });
+      const connect: ConnectRequest = { kind: "upgrade", request, socket, head };
+      await this.#serve(path, query, { writer, controller, seen, closes: socket, connect });
     } catch (error) {
       const errorStatus = statusOf(asStatusError(error));
       status = errorStatus.code;
@@ -99,12 +107,17 @@ export class RestHandler {
   async #serve(
     path: string,
     query: URLSearchParams,
-    writer: ResponseWriter,
-    controller: AbortController,
-    seen: { caller: Caller | undefined; verb: string },
-    upgrade?: ConnectRequest,
+    o: {
+      readonly writer: ResponseWriter;
+      readonly controller: AbortController;
+      readonly seen: { caller: Caller | undefined; verb: string };
+      /** Emits "close" when the request no longer uses the connection. */
+      readonly closes: EventEmitter;
+      readonly connect?: ConnectRequest;
+    },
   ): Promise<void> {
     const { authenticator, authorizer, clock } = this.#o;
+    const { writer, controller, seen, connect: upgrade } = o;
     const { request } = writer;
     const method = request.method ?? "GET";
     const caller = await authenticator.authenticate(request);
@@ -115,6 +128,14 @@ export class RestHandler {
     const verb = target.kind === "resource" ? verbOf(method, target, query) : method.toLowerCase();
     seen.verb = verb;
     await mustBeAllowed(authorizer, caller, attributesOf(method, target, verb, query));
+    const isLongRunning = this.#isLongRunning(target, verb);
+    // Health is checked by callers without credentials, who are all one user.
+    if (target.kind === "resource") {
+      const end = this.#inProgress.begin(caller, connectionOf(request), isLongRunning);
+      o.closes.once("close", end);
+      // The client disconnected in the meantime: the event is over.
+      if (controller.signal.aborted) end();
+    }
     if (target.kind === "other") {
       if (upgrade) throw noSuchResource();
       if (method !== "GET" && method !== "HEAD") throw methodNotAllowed();
@@ -122,9 +143,7 @@ export class RestHandler {
       return;
     }
     if (verb === "") throw methodNotAllowed();
-    const cancel = this.#isLongRunning(target, verb)
-      ? () => {}
-      : clock.after(requestTimeoutMs, () => controller.abort());
+    const cancel = isLongRunning ? () => {} : clock.after(requestTimeoutMs, () => controller.abort());
     const { signal } = controller;
     try {
       await serveResource({ parts: this.#o, target, verb, query, caller, writer, signal }, upgrade);
@@ -180,6 +199,12 @@ export class RestHandler {
   }
 }
 
+/** The connection of a request: the session of HTTP/2, or the socket of HTTP/1.1. */
+function connectionOf(request: IncomingMessage): EventEmitter {
+  const { stream } = request as { stream?: ServerHttp2Stream };
+  return stream?.session ?? request.socket;
+}
+
 /** An upgrade has a socket and no response; its handler writes to the socket. */
 const noResponse = { headersSent: false } as unknown as ServerResponse;
 
@@ -192,11 +217,13 @@ function splitUrl(url: string): { path: string; query: URLSearchParams; text: st
 
 function rawResponse(status: Status): string {
   const body = `${JSON.stringify(status)}\n`;
+  const { retryAfterSeconds } = status.details ?? {};
   return [
     `HTTP/1.1 ${status.code} ${status.reason ?? "Error"}`,
     "Content-Type: application/json",
     `Content-Length: ${Buffer.byteLength(body)}`,
     "Connection: close",
+    ...(retryAfterSeconds === undefined ? [] : [`Retry-After: ${retryAfterSeconds}`]),
     "",
     body,
   ].join("\r\n");

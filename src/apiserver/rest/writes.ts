@@ -25,8 +25,9 @@ const bodyTimeoutMs = 60_000;
 
 export type SubresourceTarget = { readonly name: string; readonly rules: UpdateSubresource } | undefined;
 
-function bodyOf({ parts, writer, signal }: Exchange): Promise<Buffer> {
-  const { clock, maxBodyBytes: maxBytes } = parts;
+function bodyOf({ parts, writer, caller, signal }: Exchange): Promise<Buffer> {
+  const { clock, maxBodyBytes, limitsOf } = parts;
+  const maxBytes = Math.min(maxBodyBytes, limitsOf(caller)?.bodyBytes ?? maxBodyBytes);
   return readBody(writer.request, { clock, maxBytes, timeoutMs: bodyTimeoutMs, signal });
 }
 

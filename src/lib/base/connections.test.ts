@@ -52,6 +52,28 @@ describe("connection limit", () => {
     idle();
   });
 
+  test("connections of others neither use the reserved part nor close a preferred one", () => {
+    const connections = new Connections(4, 2);
+    const [kept, ...others] = Array.from({ length: 6 }, () => new Socket()) as [Socket, ...Socket[]];
+    connections.add(kept);
+    for (const [i, socket] of others.entries()) {
+      assert.equal(connections.add(socket, false), i < 4);
+      if (i === 2) {
+        // The third one replaced the first; after a handshake and with a request it is still one of theirs.
+        assert.ok(others[0]?.destroyed);
+        const secure = new Socket();
+        connections.replace(socket, secure);
+        connections.busy(secure);
+      }
+      if (i === 3) connections.busy(socket);
+    }
+    assert.ok(!kept.destroyed);
+    const preferred = [new Socket(), new Socket()] as const;
+    for (const socket of preferred) assert.equal(connections.add(socket), true);
+    // Of the preferred ones, the longest-idle was closed.
+    assert.deepEqual([kept.destroyed, preferred[0].destroyed], [true, false]);
+  });
+
   test("a connection is counted once after its TLS handshake", () => {
     const connections = new Connections(2);
     const [tcpSocket, tlsSocket] = [new Socket(), new Socket()] as const;

@@ -6,18 +6,23 @@ const keepAliveAfterMs = 120_000;
 
 /**
  * The open connections. When the connection limit is reached, the longest-idle connection is closed for a new one; if
- * none is idle, the new one is rejected. So many silent connections do not keep out an active client.
+ * none is idle, the new one is rejected. So many silent connections do not keep out an active client. A part of the limit may be
+ * reserved for preferred clients, whose connections are not closed for others.
  */
 export class Connections {
   readonly #limit: number;
+  readonly #reserved: number;
+  /** Those that may not use the reserved part. */
+  readonly #others = new Set<Socket>();
   /** The longest-idle is first. */
   readonly #idle = new Set<Socket>();
   readonly #busy = new Map<Socket, number>();
   /** Busy connections that do not count, with the number of their requests. */
   readonly #exempt = new Map<Socket, number>();
 
-  constructor(limit: number) {
+  constructor(limit: number, reserved = 0) {
     this.#limit = limit;
+    this.#reserved = reserved;
   }
 
   get size(): number {
@@ -29,9 +34,10 @@ export class Connections {
   }
 
   /** False: it was rejected. */
-  add(socket: Socket): boolean {
-    if (this.size - this.#exempt.size >= this.#limit) {
-      const [longest] = this.#idle;
+  add(socket: Socket, isPreferred = true): boolean {
+    const othersAreFull = !isPreferred && this.#others.size >= this.#limit - this.#reserved;
+    if (othersAreFull || this.size - this.#exempt.size >= this.#limit) {
+      const longest = this.#longestIdle(isPreferred);
       if (!longest) {
         socket.destroy();
         return false;
@@ -40,6 +46,7 @@ export class Connections {
       longest.destroy();
     }
     this.#idle.add(socket);
+    if (!isPreferred) this.#others.add(socket);
     socket.once("close", () => this.remove(socket));
     // A client that follows a silent log and loses power never closes its connection: without this it would stay open
     // forever.
@@ -51,6 +58,7 @@ export class Connections {
   replace(oldSocket: Socket, newSocket: Socket): void {
     if (!this.#idle.delete(oldSocket)) return void newSocket.destroy();
     this.#idle.add(newSocket);
+    if (this.#others.delete(oldSocket)) this.#others.add(newSocket);
     newSocket.once("close", () => this.remove(newSocket));
   }
 
@@ -58,6 +66,14 @@ export class Connections {
     this.#idle.delete(socket);
     this.#busy.delete(socket);
     this.#exempt.delete(socket);
+    this.#others.delete(socket);
+  }
+
+  /** Those of others first. */
+  #longestIdle(mayBePreferred: boolean): Socket | undefined {
+    for (const socket of this.#idle) if (this.#others.has(socket)) return socket;
+    const [longest] = this.#idle;
+    return mayBePreferred ? longest : undefined;
   }
 
   /**

@@ -4,9 +4,11 @@ import type { Attributes, Authorizer } from "../../access.ts";
 import type { Caller, Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { nodeNameOf } from "../names.ts";
+import type { OwnNames } from "../pki/own-names.ts";
 import { certificateOf, isTrue } from "./conditions.ts";
 import { kubeletClientError, kubeletServingError } from "./kubelet-subjects.ts";
 import { parseSpecRequest } from "./parse-spec.ts";
+import { impersonatedBy } from "./plan-signing.ts";
 import { kubeletClientSigner, kubeletServingSigner } from "./signers.ts";
 
 export type Approval =
@@ -31,7 +33,7 @@ const ignore: Approval = { kind: "ignore" };
 /** Whether a request is approved automatically. */
 export async function decideApproval(
   request: ApiObject,
-  o: { authorizer: Authorizer; objects: Objects },
+  o: { authorizer: Authorizer; objects: Objects; ownNames: OwnNames },
 ): Promise<Approval> {
   if (certificateOf(request) || isTrue(request, "Approved") || isTrue(request, "Denied")) return ignore;
   const spec = (request.spec ?? {}) as RequestSpec;
@@ -41,7 +43,10 @@ export async function decideApproval(
   if (spec.signerName === kubeletClientSigner && !kubeletClientError(parsed, usages))
     return await decideClient(caller, parsed, o.authorizer);
   if (spec.signerName === kubeletServingSigner && !kubeletServingError(parsed, usages))
-    return await decideServing(caller, parsed, o.objects);
+    // The signer rejects it, even after a manual approval.
+    return impersonatedBy(parsed, o.ownNames).length > 0
+      ? ignore
+      : await decideServing(caller, parsed, o.objects);
   return ignore;
 }
 

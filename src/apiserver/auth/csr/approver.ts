@@ -6,6 +6,7 @@ import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { Authorizer } from "../../access.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
+import type { OwnNames } from "../pki/own-names.ts";
 import { decideApproval } from "./approval-decision.ts";
 import { conditionsOf, isTrue } from "./conditions.ts";
 import { csrResource } from "./signers.ts";
@@ -14,6 +15,7 @@ import { watchCsrs } from "./watch-csrs.ts";
 export interface ApproverOptions {
   readonly objects: () => Objects;
   readonly authorizer: Authorizer;
+  readonly ownNames: OwnNames;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -61,7 +63,7 @@ export class CsrApprover implements Component {
     const { logger } = this.#o;
     const { name, uid } = request.metadata;
     const objects = this.#o.objects();
-    const approval = await decideApproval(request, { authorizer: this.#o.authorizer, objects });
+    const approval = await decideApproval(request, { ...this.#o, objects });
     if (approval.kind === "wait") {
       this.#waiting.set(name, approval.node);
       logger.info("Serving certificate request is waiting for its node", {

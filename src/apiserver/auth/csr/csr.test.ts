@@ -21,6 +21,12 @@ import { clientSigner, csrResource, kubeletClientSigner, kubeletServingSigner } 
 const key = generateKey().privateKey;
 const day = 24 * 3600_000;
 const start = Date.UTC(2026, 0, 1);
+const ownNames = {
+  serviceAddress: "10.96.0.1",
+  endpoints: ["api-host", "192.0.2.1"],
+  localNodes: ["api-host"],
+};
+const rules = { lifetimeMs: 365 * day, minimumSeconds: 600, ownNames };
 
 interface RequestFields {
   commonName?: string;
@@ -82,8 +88,8 @@ function setUp() {
   const parts = { objects: () => objects, clock, logger: silentLogger };
   const authorizer = new FixedAuthorizer({ relations: new NodeGraphPopulator(parts) });
   const ca = authority();
-  const approver = new CsrApprover({ ...parts, authorizer });
-  const signer = new CsrSigner({ ...parts, ca, rules: { lifetimeMs: 365 * day, minimumSeconds: 600 } });
+  const approver = new CsrApprover({ ...parts, authorizer, ownNames });
+  const signer = new CsrSigner({ ...parts, ca, rules });
   const stop = new AbortController();
   const post = (caller: Caller, requested: RequestFields, name = "r") =>
     objects.create(csrResource, { metadata: { name }, spec: spec(requested) } as never, caller);
@@ -308,6 +314,58 @@ test("an approved request is signed if it meets the signer's requirements, and f
         assert.equal(certificateOf(request) !== "", problem === undefined);
       });
     });
+});
+
+for (const [name, dnsNames, ipAddresses, commonName = "system:node:n1"] of [
+  ...[
+    "kubernetes",
+    "Kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+  ].map((each) => [each, [each], []] as const),
+  ...[
+    "localhost",
+    "x.localhost",
+    "api-host",
+    "kubernetes.default.svc.",
+    "*.default.svc",
+    "*",
+    "127.0.0.1",
+  ].map((each) => [each, [each], []] as const),
+  ...["10.96.0.1", "127.0.0.1", "127.8.9.1", "::1", "::ffff:10.96.0.1", "192.0.2.1", "0.0.0.0"].map(
+    (each) => [each, [], [each]] as const,
+  ),
+  ["one among the node's own", ["n1", "kubernetes"], ["192.0.2.7"]],
+  ["the service, by the node of this machine,", ["kubernetes"], [], "system:node:api-host"],
+] as const satisfies (readonly [string, readonly string[], readonly string[], string?])[])
+  test(`no serving certificate is signed for a name of the API server: ${name}`, async () => {
+    await setUp().run(async ({ objects, post, approve, get, outcome }) => {
+      const nodeName = commonName.slice("system:node:".length);
+      // The node claims it.
+      objects.put("nodes", {
+        ...registered([...dnsNames, ...ipAddresses, "192.0.2.7"]),
+        metadata: { name: nodeName },
+      });
+      const requested = serving({ dnsNames: [...dnsNames], ipAddresses: [...ipAddresses], commonName });
+      await post(node(nodeName), requested);
+      await post(bootstrapper, {}, "after");
+      await outcome("after");
+      assert.deepEqual(conditionsOf((await get())!), []);
+      await approve();
+      const request = await outcome();
+      assert.equal(certificateOf(request), "");
+      const failure = conditionsOf(request).find(({ type }) => type === "Failed");
+      assert.match(failure?.message ?? "", /^names or addresses of the API server: /);
+    });
+  });
+
+test("the node of the API server's machine gets a serving certificate for its names and addresses", async () => {
+  await setUp().run(async ({ objects, post, outcome }) => {
+    objects.put("nodes", { ...registered(["192.0.2.1"]), metadata: { name: "api-host" } });
+    const commonName = "system:node:api-host";
+    await post(node("api-host"), serving({ dnsNames: ["api-host"], ipAddresses: ["192.0.2.1"], commonName }));
+    assert.notEqual(certificateOf(await outcome()), "");
+  });
 });
 
 test("a failed write is retried", async () => {

@@ -1,13 +1,21 @@
 import { messageOf } from "../../../lib/base/errors.ts";
-import { signCertificate, type Usage } from "../../../lib/base/x509/x509.ts";
+import { type ParsedRequest, signCertificate, type Usage } from "../../../lib/base/x509/x509.ts";
 import type { ApiObject } from "../../storage/object.ts";
+import { nodeUserPrefix } from "../names.ts";
 import type { Authority } from "../pki/authority.ts";
+import { impersonated, type OwnNames } from "../pki/own-names.ts";
 import type { RequestSpec } from "./approval-decision.ts";
 import { certificateOf, isTrue } from "./conditions.ts";
 import { signerError } from "./kubelet-subjects.ts";
 import { parseSpecRequest } from "./parse-spec.ts";
+import { kubeletServingSigner } from "./signers.ts";
 
-export interface SigningRules {
+export interface SigningRules extends Lifetimes {
+  /** Names and addresses that no kubelet gets a serving certificate for. */
+  readonly ownNames: OwnNames;
+}
+
+export interface Lifetimes {
   /** The maximum lifetime of a certificate, and the default. */
   readonly lifetimeMs: number;
   readonly minimumSeconds: number;
@@ -33,6 +41,11 @@ export function planSigning(request: ApiObject, ca: Authority, rules: SigningRul
     const validation = signerError(spec.signerName ?? "", parsed, usages);
     if (validation === "unknown") return { kind: "ignore" };
     if (validation.error !== undefined) return failed("SignerValidationFailure", validation.error);
+    if (spec.signerName === kubeletServingSigner) {
+      const own = impersonatedBy(parsed, rules.ownNames);
+      if (own.length > 0)
+        return failed("SignerValidationFailure", `names or addresses of the API server: ${own.join(", ")}`);
+    }
     const validity = validityPeriod(spec.expirationSeconds, rules, now, ca.notAfter.getTime());
     if (!validity) return failed("SigningFailure", "the cluster CA has expired");
     const certificate = signCertificate({
@@ -51,12 +64,18 @@ export function planSigning(request: ApiObject, ca: Authority, rules: SigningRul
   }
 }
 
+/** The names in the request of a kubelet that are those of the API server. */
+export function impersonatedBy(request: ParsedRequest, own: OwnNames): string[] {
+  const node = request.subject.commonName.slice(nodeUserPrefix.length);
+  return impersonated([...request.dnsNames, ...request.ipAddresses], node, own);
+}
+
 const failed = (reason: string, message: string): Signing => ({ kind: "fail", reason, message });
 
 /** From a little before now, since clocks differ, to the end of the requested lifetime, and not beyond the CA. */
 export function validityPeriod(
   requested: number | undefined,
-  rules: SigningRules,
+  rules: Lifetimes,
   now: number,
   caEnd: number,
 ): { from: number; to: number } | undefined {
