@@ -1,16 +1,20 @@
 import { createLogger } from "../../src/lib/base/log-writer.ts";
 import type { Logger } from "../../src/lib/base/logger.ts";
 
-/** The log of an agent in this process, as it is written at -v 2. */
+/** The log of an agent in this process, as it is written at -v 2, or at another verbosity. */
 export class AgentLog {
   readonly lines: string[] = [];
-  readonly logger: Logger = createLogger({
-    format: "text",
-    verbosity: 2,
-    write: (line) => void this.lines.push(line.trimEnd()),
-    now: () => new Date(),
-    pid: process.pid,
-  });
+  readonly logger: Logger;
+
+  constructor(verbosity = 2) {
+    this.logger = createLogger({
+      format: "text",
+      verbosity,
+      write: (line) => void this.lines.push(line.trimEnd()),
+      now: () => new Date(),
+      pid: process.pid,
+    });
+  }
 
   /** Severity and message of each line from this one on: "W API server rejected event". */
   messages(from = 0): string[] {

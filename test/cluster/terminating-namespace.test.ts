@@ -29,7 +29,7 @@ for (const [what, response, warns] of [
   test(`${what} is ${warns ? "" : "not "}logged as a warning`, async (t) => {
     const cluster = await TestCluster.start(t);
     const { api } = cluster;
-    const log = new AgentLog();
+    const log = new AgentLog(4);
     await cluster.startAgent({ logger: log.logger });
     cluster.addPod("web", { dnsPolicy: "Default" });
     await cluster.runs("web");

@@ -20,6 +20,7 @@ import type { ServiceAccountTokens } from "../pods/volumes/content/tokens/servic
 import { ClusterTrustBundles } from "../pods/volumes/content/trust-bundles/cluster-trust-bundles.ts";
 import { type CsiVolumes, csiVolumes } from "../pods/volumes/csi/csi-volumes.ts";
 import { kubeSecrets } from "../pods/volumes/csi/kube-secrets.ts";
+import { csiSourceOf } from "../pods/volumes/csi/source.ts";
 import { DiskQuotas } from "../pods/volumes/empty-dir/disk-quotas.ts";
 import { ProjectReservations } from "../pods/volumes/empty-dir/project-reservations.ts";
 import { iscsiPlugin } from "../pods/volumes/iscsi/iscsi-plugin.ts";
@@ -27,6 +28,7 @@ import { scsiDevices } from "../pods/volumes/iscsi/scsi-devices.ts";
 import { nfsPlugin } from "../pods/volumes/nfs/nfs-plugin.ts";
 import { resolveClaim } from "../pods/volumes/persistent/resolve-volume.ts";
 import { kubeVolumeApi } from "../pods/volumes/persistent/volume-api.ts";
+import type { VolumeSpec } from "../pods/volumes/volume-plugin.ts";
 import {
   createVolumes,
   type PluginParts,
@@ -188,7 +190,8 @@ export function podVolumes(
         "runtime-synced": () => volumes.manager.resync(),
         // Mounts that failed because of it are retried immediately.
         "volumes-attached": () => volumes.manager.resync((plugin) => attachablePlugins.includes(plugin)),
-        "csi-driver-changed": () => volumes.manager.resync((plugin) => plugin === csiPluginName),
+        "csi-driver-changed": ({ driver }) =>
+          volumes.manager.resync((plugin, spec) => plugin === csiPluginName && usesDriver(spec, driver)),
         "volume-content-changed": ({ ref }) => volumes.manager.changed(podsReferencing(desired.all(), ref)),
         "node-changed": () => {
           if (view?.node()) csi?.node.nodeExists();
@@ -226,6 +229,11 @@ function affinityConflictOf(affinity: unknown, node: Parameters<typeof matchesTe
   const { required } = (affinity ?? {}) as { required?: { nodeSelectorTerms?: readonly NodeTerm[] } };
   if (!required || matchesTerms(required.nodeSelectorTerms ?? [], node)) return undefined;
   return "no matching NodeSelectorTerms";
+}
+
+/** True also if the driver is not known. */
+function usesDriver(spec: VolumeSpec | undefined, driver: string): boolean {
+  return spec === undefined || csiSourceOf(spec, "")?.driver === driver;
 }
 
 interface Ownership {

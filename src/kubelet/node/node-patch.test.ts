@@ -26,6 +26,14 @@ describe("a patch of a node", () => {
     });
   });
 
+  it("is undefined if the API server returned null for the names of an image without any", () => {
+    const images = [{ names: [], sizeBytes: 5 }];
+    const stored = [{ names: null, sizeBytes: 5 }] as unknown as typeof images;
+    const withImages = (list: typeof images) => ({ ...base, status: { ...base.status, images: list } });
+    assert.equal(nodePatch(withImages(stored), withImages(images)), undefined);
+    assert.deepEqual(changedFields(withImages(stored).status, withImages(images).status), {});
+  });
+
   it("replaces addresses as a whole", () => {
     const addresses = { ...fakeInputs().addresses, defaultRouteIps: { ipv4: "192.0.2.77" } };
     const { node } = planStatus(base, fakeInputs({ addresses }), wallTime(0));

@@ -22,8 +22,8 @@ const metadataRules: DiffRules = { keepEmptyText: true };
  * type, so that those of others survive; addresses are replaced as a whole, because two may have the same type.
  */
 export function nodePatch(original: NodeObject, desired: NodeObject): Json | undefined {
-  const { addresses: oldAddresses, ...oldStatus } = original.status;
-  const { addresses, ...status } = desired.status;
+  const { addresses: oldAddresses, ...oldStatus } = withImageNames(original.status);
+  const { addresses, ...status } = withImageNames(desired.status);
   const metadata = ({ labels = {}, annotations = {} }: NodeObject["metadata"]): Json => ({
     labels,
     annotations,
@@ -53,7 +53,14 @@ export function changedFields(before: NodeStatus, after: NodeStatus): Json {
   );
 }
 
-function comparable(status: NodeStatus): Json {
+/** An API server returns null for an empty list of names: that of an image without a tag. */
+function withImageNames(status: NodeStatus): NodeStatus {
+  if (!status.images) return status;
+  return { ...status, images: status.images.map((image) => ({ ...image, names: image.names ?? [] })) };
+}
+
+function comparable(given: NodeStatus): Json {
+  const status = withImageNames(given);
   const conditions = (status.conditions ?? [])
     .map(({ lastHeartbeatTime: _, ...rest }) => rest)
     .sort((a, b) => (a.type < b.type ? -1 : 1));

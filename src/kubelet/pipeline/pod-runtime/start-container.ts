@@ -144,7 +144,6 @@ export class ContainerStarter {
     );
     if (action.containerType !== "ephemeral") this.#o.onStarted?.(pod, container);
     events.normal(pod, "Started", "Container started", container.name);
-    logger.debug(2, "Container started", { pod: podRef(pod), container: container.name, id, attempt });
     await this.#postStart(pod, container, id, sandbox, report, signal);
     return { id, sandboxId: sandbox.id, image: config.image?.image ?? "" };
   }

@@ -1,4 +1,5 @@
 import type { Clock } from "../../../lib/base/clock.ts";
+import { httpStatusOf } from "../../../lib/base/errors.ts";
 import type { Fields, Logger } from "../../../lib/base/logger.ts";
 import { Reflector } from "../../../lib/clients/kube/reflector.ts";
 import type { Change } from "../../../lib/clients/kube/store.ts";
@@ -25,6 +26,8 @@ export class ObjectWatch {
       transport: latestLists(o.api),
       clock: o.clock,
       logger: redacted(o.logger),
+      // The server denies access as soon as no pod of the node refers to the object: the pod is being deleted. If one still does, it reports the error.
+      isExpected: (error) => httpStatusOf(error) === 403,
       transform: (raw) => toApiObject(ref.kind, raw),
       onChange: (change) => {
         if (!this.stopped.aborted) o.onChange(change);

@@ -181,7 +181,7 @@ export class EventRecorder implements Component, PodEvents {
         const fields = { reason: event.reason, event: event.metadata.name, err: messageOf(error) };
         if (isRejection(error) || attempt >= maxAttempts) {
           if (isNamespaceTerminating(error))
-            logger.debug(2, "Dropped event of terminating namespace", fields);
+            logger.debug(4, "Dropped event of terminating namespace", fields);
           else failureLog(logger, "warn", error)("API server rejected event", fields);
           return this.#drop(isRejection(error) ? "rejected" : "unsent");
         }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { httpStatusOf } from "../../base/errors.ts";
 import { markReported } from "../../base/failure-log.ts";
 import { FakeClock } from "../../base/fake-clock.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
@@ -593,4 +594,15 @@ test("a server that was unreachable and then rejects requests is reported", asyn
   const { clock } = await started([down, rejected(403), rejected(403), rejected(500)], { logger });
   for (let i = 0; i < 4; i++) await clock.advance(40_000);
   assert.deepEqual(warnings, ["rejected: 403", "rejected: 500"]);
+});
+
+test("a failure that is expected is not reported, others are", async () => {
+  const warnings: string[] = [];
+  const logger: Logger = { ...silentLogger, warn: (_, fields) => warnings.push(String(fields?.err)) };
+  const rejected = (status: number) =>
+    new KubeApiError({ status, reason: "", message: `rejected: ${status}` });
+  const isExpected = (error: unknown) => httpStatusOf(error) === 403;
+  const { clock } = await started([rejected(403), rejected(500), rejected(403)], { logger, isExpected });
+  for (let i = 0; i < 4; i++) await clock.advance(40_000);
+  assert.deepEqual(warnings, ["rejected: 500"]);
 });

@@ -46,6 +46,8 @@ export interface ReflectorOptions<T> {
   /** Requests a streamed list instead of one response, where the server supports it. */
   streamList?: boolean;
   pageSize?: number;
+  /** Failures that an operator need not know of: they are logged as details. */
+  isExpected?: (error: unknown) => boolean;
   /** The longest pause after a failure. */
   maxBackoffMs?: number;
   random?: () => number;
@@ -345,7 +347,8 @@ export class Reflector<T> implements Component {
     }
     const { since = clock.monotonic(), logged } = this.#failing ?? {};
     // An error response is a different failure from no response, and is then logged.
-    const reason = isReported(error) ? undefined : String(httpStatusOf(error) ?? "no response");
+    const isDetail = isReported(error) || this.#o.isExpected?.(error);
+    const reason = isDetail ? undefined : String(httpStatusOf(error) ?? "no response");
     const isNew = reason !== undefined && reason !== logged;
     failureLog(
       logger,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
 import { Readable } from "node:stream";
-import { usedMemory } from "../../base/fixtures.ts";
+import { describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
+import { usedMemory } from "../../base/fixtures.ts";
 import { wallTime } from "../../base/time.ts";
 import { apiError, KubeApiError, retryAfterMs, TransportError } from "./api-error.ts";
 import { readText } from "./body.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments } from "yaml";
-import { checkAliases } from "../../../../lib/base/yaml-aliases.ts";
 import { isObject } from "../../../../lib/base/json-value.ts";
+import { checkAliases } from "../../../../lib/base/yaml-aliases.ts";
 import { configMapKey, dnsLabel, dnsSubdomain } from "../../../../lib/model/validation/names.ts";
 import type { ApiObject } from "../api-object.ts";
 import type { ObjectRef } from "../objects-of.ts";

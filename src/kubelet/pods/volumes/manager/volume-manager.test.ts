@@ -292,6 +292,35 @@ describe("volumes that require remounts", () => {
     assert.equal(host.calls.length, 2);
   });
 
+  test("a resync ends the back-off of the chosen volumes only", async () => {
+    const { clock, host, manager } = await started(remounting);
+    for (const name of ["x", "y"]) host.behaviour.set(`fake/own/a-${name}`, { failures: 8 });
+    manager.register(podWithVolumes("a", ["x", "y"]));
+    await clock.advance(70_000);
+    host.calls.length = 0;
+    const seen: string[] = [];
+    manager.resync((plugin, spec) => {
+      seen.push(`${plugin} ${spec?.name}`);
+      return spec?.name === "x";
+    });
+    await clock.advance(20);
+    assert.deepEqual(seen.sort(), ["fake/own x", "fake/own y"]);
+    assert.deepEqual(host.calls, ["setUp fake/own/a-x"]);
+  });
+
+  test("a release that is aborted names the volumes that are still mounted, and why", async () => {
+    const { clock, host, manager } = await started(remounting);
+    const pod = podWithVolumes("a", ["x"]);
+    await Promise.all([manager.waitFor(pod, never), clock.advance(50)]);
+    host.behaviour.set("fake/own/a-x", { failures: 8 });
+    const stop = new AbortController();
+    const result = outcome(manager.release(uid, stop.signal));
+    await clock.advance(1000);
+    stop.abort();
+    await clock.advance(0);
+    assert.match((result.error as Error).message, /^mounted volumes=\[fake\/own\/a-x\]: .*tearDown/);
+  });
+
   test("a change ends the back-off", async () => {
     const { clock, host, manager } = await started(remounting);
     host.behaviour.set("fake/own/a-x", { failures: 8 });

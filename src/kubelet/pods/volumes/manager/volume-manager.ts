@@ -162,17 +162,20 @@ export class VolumeManager implements Component {
   async release(uid: PodUid, signal: AbortSignal): Promise<void> {
     await this.#started.promise;
     this.#drop(uid);
-    await this.#until(signal, (timedOut) => {
-      const mounted = this.#reconciler
-        .recordsOf(uid)
-        .filter((record) => !isGone(record) || this.#reconciler.isBusy(record));
-      if (mounted.length === 0) return true;
-      if (!timedOut) return false;
-      const names = mounted.map((record) => record.unique).sort(byText);
-      const causes = mounted.flatMap(({ failure }) => failure?.cause ?? []);
+    const mounted = () =>
+      this.#reconciler.recordsOf(uid).filter((record) => !isGone(record) || this.#reconciler.isBusy(record));
+    const message = () => {
+      const names = mounted().map((record) => record.unique);
+      const causes = mounted().flatMap(({ failure }) => failure?.cause ?? []);
       const cause = causes.join("; ") || "timed out waiting for the condition";
-      throw new KubeletError("MountedVolumes", `mounted volumes=[${names.join(" ")}]: ${cause}`);
-    });
+      return `mounted volumes=[${names.sort(byText).join(" ")}]: ${cause}`;
+    };
+    const check = (timedOut: boolean) => {
+      if (mounted().length === 0) return true;
+      if (!timedOut) return false;
+      throw new KubeletError("MountedVolumes", message());
+    };
+    await this.#until(signal, check, message);
   }
 
   /** The source of volumes of these pods has changed. */
@@ -186,10 +189,13 @@ export class VolumeManager implements Component {
     this.#reconciler.wake();
   }
 
-  /** Checks all pods again, and ends the back-off of plugins for which `retry` returns true, for example after a driver was registered. */
-  resync(retry?: (plugin: string) => boolean): void {
+  /**
+   * Checks all pods again, and ends the back-off of volumes for which `retry` returns true, for example after their driver was registered. The
+   * spec of a volume that was found on disk is undefined until its pod is known.
+   */
+  resync(retry?: (plugin: string, spec: VolumeSpec | undefined) => boolean): void {
     for (const record of this.#reconciler.records.values())
-      if (record.failure && retry?.(record.plugin.name))
+      if (record.failure && retry?.(record.plugin.name, record.spec))
         record.failure = { ...record.failure, retryAt: this.#o.clock.monotonic() };
     this.#dropGonePods();
     this.#reconciler.wake();
@@ -316,7 +322,7 @@ export class VolumeManager implements Component {
   #until(
     signal: AbortSignal,
     condition: (timedOut: boolean) => boolean,
-    abortMessage: () => string = () => "aborted",
+    abortMessage: () => string,
   ): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (how: () => void) => {
