@@ -13,6 +13,7 @@ test("times are parsed to the nanosecond, in any zone; invalid ones are rejected
     ["2026-01-31T07:00:59-05:30", { ms: base, nanos: 0 }],
     ["2026-02-30T00:00:00Z", undefined],
     ["2026-13-01T00:00:00Z", undefined],
+    ["2026-00-31T12:00:00Z", undefined],
     ["2026-01-31T24:00:00Z", undefined],
     ["2026-01-31T12:60:00Z", undefined],
     ["2026-01-31 12:30:59Z", undefined],
