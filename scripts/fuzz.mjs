@@ -1,0 +1,11 @@
+// npm run fuzz -- [part of a target's name ...] [--seconds N] [--jobs N] [--seed N]: starts on the installed Node.js, continues on Node 24.
+import { spawnSync } from "node:child_process";
+import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
+
+needLinux();
+installPackages();
+const done = spawnSync(node24, [`${root}test/fuzz/main.ts`, ...process.argv.slice(2)], {
+  stdio: "inherit",
+  cwd: root,
+});
+process.exitCode = done.status ?? 1;
