@@ -7,23 +7,10 @@ import { errnoOf } from "../base/errors.ts";
 import { makeDirsBeneath, openBeneath, openRoot } from "./beneath.ts";
 import { diskUsage } from "./disk-usage.ts";
 import { mountReferences } from "./mount-table.ts";
-import { hostMounts, makeMountsShared, mountFlags } from "./mounts.ts";
+import { hostMounts, makeMountsShared } from "./mounts.ts";
 import { removeEmptyTree, removeTree } from "./remove-tree.ts";
 
 const mayMount = process.getuid?.() === 0;
-
-test("options of mount(8) become flags, and the rest is passed to the filesystem; the last of two opposites wins", () => {
-  const table: [string[], number, string][] = [
-    [[], 0, ""],
-    [["ro"], 1, ""],
-    [["ro", "rw"], 0, ""],
-    [["nosuid", "nodev", "noexec"], 14, ""],
-    [["rbind"], 4096 | 16384, ""],
-    [["size=1000", "noatime", "mode=700"], 1024, "size=1000,mode=700"],
-    [["defaults", ""], 0, ""],
-  ];
-  for (const [options, flags, data] of table) assert.deepEqual(mountFlags(options), { flags, data });
-});
 
 describe("on the kernel of this machine", { skip: !mayMount && "needs root" }, () => {
   let dir = "";

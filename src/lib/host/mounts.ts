@@ -1,7 +1,9 @@
+import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errnoOf, KubeletError } from "../base/errors.ts";
 import { libc } from "./libc.ts";
+import { kernelOptions } from "./mount-options.ts";
 import { type MountPoint, readMountAt, readMounts } from "./mount-table.ts";
 import { linux } from "../base/linux.ts";
 
@@ -35,40 +37,9 @@ export interface BindOptions {
   readonly options?: readonly string[];
 }
 
-/** Options that are mount flags; [set, clear]. All others are for the filesystem. */
-const flagOf: Record<string, readonly [number, number]> = {
-  defaults: [0, 0],
-  ro: [linux.MS_RDONLY, 0],
-  rw: [0, linux.MS_RDONLY],
-  nosuid: [linux.MS_NOSUID, 0],
-  suid: [0, linux.MS_NOSUID],
-  nodev: [linux.MS_NODEV, 0],
-  dev: [0, linux.MS_NODEV],
-  noexec: [linux.MS_NOEXEC, 0],
-  exec: [0, linux.MS_NOEXEC],
-  sync: [linux.MS_SYNCHRONOUS, 0],
-  async: [0, linux.MS_SYNCHRONOUS],
-  dirsync: [linux.MS_DIRSYNC, 0],
-  noatime: [linux.MS_NOATIME, 0],
-  atime: [0, linux.MS_NOATIME],
-  nodiratime: [linux.MS_NODIRATIME, 0],
-  relatime: [linux.MS_RELATIME, 0],
-  strictatime: [linux.MS_STRICTATIME, 0],
-  remount: [linux.MS_REMOUNT, 0],
-  bind: [linux.MS_BIND, 0],
-  rbind: [linux.MS_BIND | linux.MS_REC, 0],
-};
-
-/** Splits options of mount(8): flags for the kernel, and the rest for the filesystem. */
-export function mountFlags(options: readonly string[]): { flags: number; data: string } {
-  let flags = 0;
-  const data: string[] = [];
-  for (const option of options) {
-    const known = flagOf[option];
-    if (known) flags = (flags | known[0]) & ~known[1];
-    else if (option !== "") data.push(option);
-  }
-  return { flags, data: data.join(",") };
+/** The directory is the mount point of selinuxfs, which exists only on a kernel with SELinux. */
+function isSELinuxEnabled(): boolean {
+  return existsSync("/sys/fs/selinux/enforce");
 }
 
 /** How many stacked mounts are unmounted at most. */
@@ -93,14 +64,14 @@ export const hostMounts: Mounts = {
   },
 
   async mount(source, target, fsType, options = []) {
-    await (await libc()).mount({ source, target, fsType, ...mountFlags(options) });
+    await (await libc()).mount({ source, target, fsType, ...kernelOptions(options, isSELinuxEnabled()) });
   },
 
   async bind(source, target, { readOnly = false, recursive = false, options = [] } = {}) {
     const { mount } = await libc();
     const bind = linux.MS_BIND | (recursive ? linux.MS_REC : 0);
     await mount({ source, target, fsType: "", flags: bind, data: "" });
-    const { flags } = mountFlags(readOnly ? [...options, "ro"] : options);
+    const { flags } = kernelOptions(readOnly ? [...options, "ro"] : options, isSELinuxEnabled());
     if (flags === 0) return;
     try {
       // The kernel ignores all other flags of the first call.
