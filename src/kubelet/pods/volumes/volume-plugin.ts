@@ -79,8 +79,11 @@ export interface VolumePlugin {
   hostPath?(spec: VolumeSpec): string;
   /** The mount point below `dir` (CSI: "<dir>/mount"); default: `dir` itself. */
   mountPath?(dir: string): string;
-  /** True if its files get the SELinux label of the pod; default: if the directory was created for the pod. */
-  relabels?(spec: VolumeSpec): boolean;
+  /**
+   * True if the runtime sets the SELinux label of the pod on its files, on a node with SELinux. `path` is where it is mounted. Default: if
+   * it has a directory in the pod's directory.
+   */
+  relabels?(spec: VolumeSpec, path: string): boolean;
   /** Usage and capacity, if they cannot be measured at `dir`. */
   stats?(
     target: PodVolumeTarget,

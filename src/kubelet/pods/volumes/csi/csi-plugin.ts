@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import type { VolumeExpander } from "../persistent/volume-expander.ts";
+import { storesLabels } from "../tools/selinux-labels.ts";
 import type {
   BlockVolumeMapper,
   DeviceMounter,
@@ -25,7 +26,7 @@ export interface CsiPluginOptions extends CsiDeps {
 
 /** Volumes of CSI drivers. */
 export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
-  const { rootDir, objects, attachments, drivers, expander } = options;
+  const { rootDir, objects, attachments, drivers, expander, mounts } = options;
   /** Directories with a completed publish call; for volumes of a previous agent see `isPublished`. */
   const published = new Set<string>();
 
@@ -113,6 +114,8 @@ export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
     },
     requiresRemountNow: (spec) => republishes(spec) || (expander?.mayBeNeeded(spec) ?? false),
     mountPath: mountPathIn,
+    // Only the driver knows the filesystem, and the kernel whether it stores labels.
+    relabels: (spec, path) => !spec.readOnly && storesLabels(mounts.list(), path),
     device,
     block,
     async stats(target, _spec, signal) {

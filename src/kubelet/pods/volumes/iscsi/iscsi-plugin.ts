@@ -138,6 +138,7 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
     name: iscsiPluginName,
     handles: (spec) => iscsiSourceOf(spec) !== undefined,
     uniqueName: (_pod, spec) => uniqueDiskName(spec),
+    relabels: (spec) => !spec.readOnly,
     async setUp(request) {
       const { spec, dir, deviceDir, fsGroup } = request;
       if (await mounts.isMountPoint(dir)) return;

@@ -32,7 +32,7 @@ export interface ContainerMountsOptions {
   readonly subPaths: Pick<SubPaths, "prepare">;
   readonly guard: Pick<HangGuard, "run">;
   readonly logger: Logger;
-  /** True if SELinux is enabled: volumes that the agent created get the label of the pod. */
+  /** True if SELinux is enabled: files of volumes get the label of the pod, unless their plugin excludes it. */
   readonly selinux: boolean;
   /** True if the runtime handler of the pod supports recursive read-only mounts. */
   readonly recursiveReadOnly: (pod: Pod) => boolean;
@@ -67,7 +67,7 @@ export async function containerMounts(
       containerPath: mount.mountPath.startsWith("/") ? mount.mountPath : `/${mount.mountPath}`,
       readonly: mount.readOnly === true || volume.spec.readOnly,
       recursiveReadOnly: recursiveReadOnlyOf(mount, o.recursiveReadOnly(pod)),
-      selinuxRelabel: o.selinux && isRelabelled(volume),
+      selinuxRelabel: o.selinux && isRelabeled(volume),
       propagation: propagationOf(mount),
     });
   }
@@ -173,10 +173,9 @@ async function pulled(
   return imageSource(pod, { name, ...image }, signal);
 }
 
-/** Only volumes that the agent created: labels of other volumes are not changed. */
-function isRelabelled({ plugin, spec }: MountedVolume): boolean {
-  if (plugin.relabels) return plugin.relabels(spec);
-  return plugin.hasDir !== false && !spec.persistent;
+function isRelabeled({ plugin, spec, path }: MountedVolume): boolean {
+  if (plugin.relabels) return plugin.relabels(spec, path);
+  return plugin.hasDir !== false;
 }
 
 function propagationOf({ mountPropagation }: VolumeMount): MountPropagation {

@@ -31,6 +31,8 @@ export function nfsPlugin({ commands, mounts, logger }: NfsOptions): VolumePlugi
     handles: (spec) => exportOf(spec) !== undefined,
     // Each pod has its own mount, so that pods do not wait for each other.
     uniqueName: (pod, spec) => `${nfsPluginName}/${pod.metadata.uid}-${spec.name}`,
+    // Clients cannot set labels on most servers, and other nodes use the files too.
+    relabels: () => false,
     async setUp({ spec, dir, signal }) {
       const source = exportOf(spec);
       if (!source) throw new Error("Spec does not reference a NFS volume type");
