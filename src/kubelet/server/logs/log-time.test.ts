@@ -14,6 +14,8 @@ test("times are parsed to the nanosecond, in any zone; invalid ones are rejected
     ["2026-02-30T00:00:00Z", undefined],
     ["2026-13-01T00:00:00Z", undefined],
     ["2026-00-31T12:00:00Z", undefined],
+    ["2026-01-31T12:00:00+24:00", undefined],
+    ["2026-01-31T12:00:00-05:60", undefined],
     ["2026-01-31T24:00:00Z", undefined],
     ["2026-01-31T12:60:00Z", undefined],
     ["2026-01-31 12:30:59Z", undefined],

@@ -24,6 +24,7 @@ export function parseLogTime(text: string): LogTime | undefined {
   // Date.UTC turns 31 February into 3 March.
   if (new Date(ms).getUTCDate() !== Number(day) || Number(month) < 1 || Number(month) > 12) return undefined;
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
+  if (Number(offsetHours ?? 0) > 23 || Number(offsetMinutes ?? 0) > 59) return undefined;
   const digits = fraction.padEnd(9, "0").slice(0, 9);
   const offset = (Number(offsetHours ?? 0) * 60 + Number(offsetMinutes ?? 0)) * 60_000;
   return {
