@@ -14,7 +14,7 @@ export default {
         Object.defineProperty(Object.prototype, "polluted", { value: true, configurable: true });
         return;
       case "slow":
-        for (const started = cpuMs(), needed = 600 * calibrate(); cpuMs() - started < needed; );
+        for (const started = cpuMs(), needed = 1000 * calibrate(); cpuMs() - started < needed; );
         return;
       case "hang":
         for (;;);

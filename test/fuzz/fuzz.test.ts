@@ -59,7 +59,7 @@ describe("fuzzed parsers", () => {
         inputs: [Buffer.from("good"), Buffer.from(input)],
         seconds: 0,
         seed: 1,
-        hangMs: 3000,
+        hangMs: 8000,
         maxHeapMb: 64,
       });
       assert.deepEqual(
