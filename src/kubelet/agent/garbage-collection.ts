@@ -90,6 +90,7 @@ export function garbageCollectors(parts: GarbageCollectionOptions): GarbageColle
       [...observed.all()]
         .filter((pod) => parts.gcState(pod.uid) !== "foreign")
         .flatMap((pod) => pod.containers.filter((c) => c.state === "running")),
+    podLogsDir: config.podLogsDir,
     maxBytes: Number(wholeUnits(config.containerLogMaxSize)),
     maxFiles: config.containerLogMaxFiles ?? 5,
     workers: config.containerLogMaxWorkers ?? 1,

@@ -1,9 +1,10 @@
 import { closeSync, constants, fstat, open, readFileSync, type Stats } from "node:fs";
+import { relative } from "node:path";
 import { promisify } from "node:util";
 import { errnoOf, KubeletError } from "../base/errors.ts";
+import { linux } from "../base/linux.ts";
 import { maxPathLength, namesIn, type RawPath, rawJoin } from "./entries.ts";
 import { libc } from "./libc.ts";
-import { linux } from "../base/linux.ts";
 
 const openFd = promisify(open);
 const statOf = promisify(fstat);
@@ -30,6 +31,19 @@ export class OpenDir {
   /** `path` itself must not be a symbolic link, unless `follow` is set; those above it are followed. */
   static async open(path: string | RawPath, { follow = false } = {}): Promise<OpenDir> {
     return new OpenDir(await openFd(path, follow ? asDir : asDir | O_NOFOLLOW));
+  }
+
+  /**
+   * Opens a directory below `root`; both paths are absolute. Links above the root, and the root itself, are followed, links below it are
+   * not. Undefined if the directory does not exist, or if a link leads to it.
+   */
+  static async below(root: string, path: string): Promise<OpenDir | undefined> {
+    const top = await OpenDir.open(root, { follow: true });
+    try {
+      return await top.enter(Buffer.from(relative(root, path)), { crossMounts: true });
+    } finally {
+      top.close();
+    }
   }
 
   /** The path of the directory while it is open. */

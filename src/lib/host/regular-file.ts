@@ -1,12 +1,16 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, stat } from "node:fs/promises";
 import { KubeletError } from "../base/errors.ts";
+import type { RawPath } from "./entries.ts";
 
 /**
  * Opens a file that a container may have replaced. Only a regular file is opened: a pipe would
  * block, a device might have side effects, and a link may lead out of the container's files.
  */
-export async function openRegularFile(path: string, options: { follow: boolean }): Promise<FileHandle> {
+export async function openRegularFile(
+  path: string | RawPath,
+  options: { follow: boolean },
+): Promise<FileHandle> {
   const { follow } = options;
   // A device is rejected before it is opened; a replacement after that is rejected below.
   demandRegular(path, await (follow ? stat(path) : lstat(path)));
@@ -39,7 +43,7 @@ export async function readAt(file: FileHandle, buffer: Buffer, position: number)
   return filled;
 }
 
-function demandRegular(path: string, found: { isFile(): boolean; isDirectory(): boolean }): void {
+function demandRegular(path: string | RawPath, found: { isFile(): boolean; isDirectory(): boolean }): void {
   if (found.isFile()) return;
   const what = found.isDirectory() ? "is a directory" : "not a regular file";
   throw new KubeletError("NotRegularFile", `read ${path}: ${what}`);

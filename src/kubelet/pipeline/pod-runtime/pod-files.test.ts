@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
+import {
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -75,6 +86,19 @@ test("logs outside of the pod's directory are not removed", async (t) => {
   await files.removeLogs(pod.metadata, { name: "a", id: id("c0"), logPath: "" });
   assert.ok(existsSync(elsewhere));
 });
+
+for (const replaced of ["container", "pod"])
+  test(`logs are not removed through a link that replaces the log directory of the ${replaced}`, async (t) => {
+    const { dir, files, logDir } = await setUp(t);
+    await files.createContainerDirs(pod, "a");
+    await writeFile(join(logDir, "a", "0.log"), "");
+    const path = replaced === "pod" ? logDir : join(logDir, "a");
+    await rename(path, join(dir, "host"));
+    await symlink(join(dir, "host"), path);
+    const logPath = join(logDir, "a", "0.log");
+    await files.removeLogs(pod.metadata, { name: "a", id: id("c0"), logPath });
+    assert.ok(existsSync(logPath));
+  });
 
 test("remove removes directories, logs and links of this pod only, and ignores missing ones", async (t) => {
   const { files, logDir, links } = await setUp(t);

@@ -1,4 +1,4 @@
-import { readlink, realpath, rm, symlink, unlink } from "node:fs/promises";
+import { readdir, readlink, realpath, rm, symlink, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { allDone } from "../../../lib/base/all-done.ts";
 import { errnoOf, KubeletError } from "../../../lib/base/errors.ts";
@@ -6,6 +6,7 @@ import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import { listDir } from "../../../lib/host/entries.ts";
 import { inDir, makeDirs } from "../../../lib/host/make-dirs.ts";
 import { readMountsBelow } from "../../../lib/host/mount-table.ts";
+import { OpenDir } from "../../../lib/host/open-dir.ts";
 import { removeEmptyTree, removeTree } from "../../../lib/host/remove-tree.ts";
 import { restartsByLogs } from "../../../lib/host/restart-logs.ts";
 import type { Pod, PodId, PodUid } from "../../../lib/model/pod.ts";
@@ -74,10 +75,19 @@ export class PodFiles {
   async removeLogs(pod: PodId, container: { name: string; id: ContainerId; logPath: string }): Promise<void> {
     await rm(this.#linkOf(pod, container.name, container.id), { force: true });
     if (!container.logPath.startsWith(`${this.logDir(pod)}/`)) return;
-    const dir = dirname(container.logPath);
-    const file = basename(container.logPath);
-    for (const name of await listDir(dir))
-      if (name === file || name.startsWith(`${file}.`)) await rm(join(dir, name), { force: true });
+    // A pod with the log directory as a volume may replace any directory in it.
+    const dir = await OpenDir.below(this.#o.podLogsDir, dirname(container.logPath)).catch((error) => {
+      if (errnoOf(error) !== "ENOENT") throw error;
+    });
+    if (!dir) return;
+    try {
+      const file = basename(container.logPath);
+      for (const name of await readdir(dir.path))
+        if (name === file || name.startsWith(`${file}.`))
+          await rm(dir.at(Buffer.from(name)), { force: true });
+    } finally {
+      dir.close();
+    }
   }
 
   #linkOf(pod: PodId, container: string, id: ContainerId): string {

@@ -1,5 +1,17 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -8,6 +20,7 @@ import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import { CriError } from "../../../lib/clients/cri/cri-error.ts";
+import { OpenDir } from "../../../lib/host/open-dir.ts";
 import { compressFile } from "./compress.ts";
 import { type LoggingContainer, LogRotation, type LogRotationOptions } from "./log-rotation.ts";
 
@@ -15,7 +28,9 @@ const everyMs = 10_000;
 
 /** Files are real, time is not. Each container has a log file, which the fake runtime reopens. */
 async function setUp(t: TestContext, options: Partial<LogRotationOptions> = {}) {
-  const dir = mkdtempSync(join(tmpdir(), "logs-"));
+  const podLogsDir = mkdtempSync(join(tmpdir(), "logs-"));
+  const dir = join(podLogsDir, "default_p_uid/c");
+  mkdirSync(dir, { recursive: true });
   const clock = new FakeClock(new Date(2026, 0, 1, 12, 0, 0).getTime());
   const running: LoggingContainer[] = [];
   const warnings: string[] = [];
@@ -31,6 +46,7 @@ async function setUp(t: TestContext, options: Partial<LogRotationOptions> = {}) 
       },
     },
     running: () => running,
+    podLogsDir,
     maxBytes: 10,
     maxFiles: 3,
     workers: 1,
@@ -43,10 +59,11 @@ async function setUp(t: TestContext, options: Partial<LogRotationOptions> = {}) 
   t.after(async () => {
     stop.abort();
     await rotation.done;
-    rmSync(dir, { recursive: true });
+    rmSync(podLogsDir, { recursive: true });
   });
   return {
     dir,
+    podLogsDir,
     clock,
     runtime,
     rotation,
@@ -230,13 +247,68 @@ test("log rotation is done when its file operations have completed", async (t) =
 });
 
 test("a compressed file has the mode of the original, which a failed compression keeps", async (t) => {
-  const { write, path } = await setUp(t);
+  const { dir, write, path } = await setUp(t);
   write("x", "content");
   const { mode } = statSync(path("x"));
-  await assert.rejects(compressFile(path("x"), AbortSignal.abort()));
+  const open = await OpenDir.open(dir);
+  t.after(() => open.close());
+  await assert.rejects(compressFile(open, "x", AbortSignal.abort()));
   assert.deepEqual([existsSync(path("x")), existsSync(path("x.tmp"))], [true, false]);
-  await compressFile(path("x"));
+  await compressFile(open, "x");
   assert.deepEqual([existsSync(path("x")), existsSync(path("x.tmp"))], [false, false]);
   assert.equal(statSync(path("x.gz")).mode, mode);
   assert.equal(gunzipSync(readFileSync(path("x.gz"))).toString(), "content");
+});
+
+test("a link that replaces a rotated log, or the file that it is compressed to, is not followed", async (t) => {
+  const { dir, podLogsDir, write, run, start, files, path, runtime, warnings } = await setUp(t);
+  const [secret, target] = ["secret", "target"].map((name) => join(podLogsDir, name));
+  for (const file of [secret!, target!]) writeFileSync(file, "of the host");
+  run("a");
+  write("a.log", "0123456789");
+  write("a.log.20250101-000000", "rotated");
+  symlinkSync(secret!, path("a.log.20250102-000000"));
+  symlinkSync(target!, path("a.log.20250101-000000.tmp"));
+  await start();
+  await eventually(() => assert.deepEqual(runtime.reopened, ["a"]));
+  assert.deepEqual(warnings, []);
+  for (const file of [secret!, target!]) assert.equal(readFileSync(file, "utf8"), "of the host");
+  assert.deepEqual(
+    files().filter((name) => lstatSync(join(dir, name)).isFile()),
+    ["a.log", "a.log.20250101-000000.gz", "a.log.20260101-120000"],
+  );
+});
+
+for (const [what, replaced] of [
+  ["the directory of a container", "default_p_uid/c"],
+  ["the log directory of a pod", "default_p_uid"],
+] as const)
+  test(`a link that replaces ${what} leads to no file of the host`, async (t) => {
+    const { podLogsDir, write, run, start, files, runtime, warnings } = await setUp(t);
+    run("a");
+    write("a.log", "0123456789");
+    for (const day of [1, 2, 3, 4]) write(`a.log.2025010${day}-000000`, "of the host");
+    const before = files();
+    renameSync(join(podLogsDir, replaced), join(podLogsDir, "host"));
+    symlinkSync(join(podLogsDir, "host"), join(podLogsDir, replaced));
+    await start();
+    await eventually(() => assert.match(warnings.join(), /symbolic link/));
+    assert.deepEqual(files(), before);
+    assert.deepEqual(runtime.reopened, []);
+  });
+
+test("a log directory that is a link itself, and logs outside of it, are rotated", async (t) => {
+  const elsewhere = mkdtempSync(join(tmpdir(), "other-logs-"));
+  t.after(() => rmSync(elsewhere, { recursive: true }));
+  const link = join(elsewhere, "link");
+  const { podLogsDir, running, start } = await setUp(t, { podLogsDir: link });
+  symlinkSync(podLogsDir, link);
+  const logs = [join(elsewhere, "a.log"), join(link, "default_p_uid/c/b.log")];
+  for (const [index, logPath] of logs.entries()) {
+    writeFileSync(logPath, "0123456789");
+    running.push({ id: `${"ab"[index]}` as ContainerId, logPath });
+  }
+  await start();
+  for (const logPath of logs)
+    await eventually(() => assert.ok(existsSync(`${logPath}.20260101-120000`), logPath));
 });

@@ -1,5 +1,5 @@
 import { readdir, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname } from "node:path";
 import type { Clock } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import { ConcurrencyLimiter } from "../../../lib/base/concurrency-limiter.ts";
@@ -8,6 +8,7 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { ContainerId, RuntimeService } from "../../../lib/clients/cri/cri.ts";
 import { hasGrpcCode } from "../../../lib/clients/cri/cri-error.ts";
+import { OpenDir } from "../../../lib/host/open-dir.ts";
 import { compressFile } from "./compress.ts";
 import { planRotation, rotatedName } from "./rotation-plan.ts";
 
@@ -20,6 +21,8 @@ export interface LogRotationOptions {
   runtime: Pick<RuntimeService, "reopenContainerLog">;
   /** The running containers: others do not write. */
   running: () => Iterable<LoggingContainer>;
+  /** The directory of the logs of all pods. */
+  podLogsDir: string;
   /** From this size on a log is rotated; negative for never. */
   maxBytes: number;
   /** Files to keep of a container, including the current one. */
@@ -105,23 +108,47 @@ export class LogRotation implements Component {
     return (await stat(logPath)).size;
   }
 
-  async #rotate({ id, logPath }: LoggingContainer, signal: AbortSignal): Promise<void> {
-    const dir = dirname(logPath);
-    const prefix = `${basename(logPath)}.`;
-    const rotated = (await readdir(dir)).filter((name) => name.startsWith(prefix));
-    const plan = planRotation(rotated, this.#o.maxFiles);
-    for (const name of plan.remove) await rm(join(dir, name), { force: true });
-    for (const name of plan.compress) await compressFile(join(dir, name), signal);
-    signal.throwIfAborted();
-    const rotatedPath = rotatedName(logPath, this.#o.clock.wall());
-    // Two rotations in one second: the later waits for the next check, rather than overwrite the earlier.
-    if (rotated.includes(basename(rotatedPath))) return;
-    await rename(logPath, rotatedPath);
+  async #rotate(container: LoggingContainer, signal: AbortSignal): Promise<void> {
+    const { logPath } = container;
+    const dir = await this.#open(dirname(logPath));
+    try {
+      const prefix = `${basename(logPath)}.`;
+      const entries = (await readdir(dir.path, { withFileTypes: true })).filter(({ name }) =>
+        name.startsWith(prefix),
+      );
+      // A pod with the log directory as a volume may create links with such names.
+      const rotated = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+      const plan = planRotation(rotated, this.#o.maxFiles);
+      for (const name of plan.remove) await rm(dir.at(Buffer.from(name)), { force: true });
+      for (const name of plan.compress) await compressFile(dir, name, signal);
+      signal.throwIfAborted();
+      const rotatedPath = rotatedName(logPath, this.#o.clock.wall());
+      // Two rotations in one second: the later waits for the next check, rather than overwrite the earlier.
+      if (entries.some(({ name }) => name === basename(rotatedPath))) return;
+      await this.#replace(container, dir, rotatedPath);
+    } finally {
+      dir.close();
+    }
+  }
+
+  /** Logs that were created before the directory was configured are elsewhere. */
+  async #open(path: string): Promise<OpenDir> {
+    const { podLogsDir } = this.#o;
+    if (!path.startsWith(`${podLogsDir}/`)) return OpenDir.open(path);
+    const dir = await OpenDir.below(podLogsDir, path);
+    if (!dir) throw new KubeletError("LogRotation", `${path} is not a directory, or below a symbolic link`);
+    return dir;
+  }
+
+  async #replace({ id, logPath }: LoggingContainer, dir: OpenDir, rotatedPath: string): Promise<void> {
+    const log = dir.at(Buffer.from(basename(logPath)));
+    const rotated = dir.at(Buffer.from(basename(rotatedPath)));
+    await rename(log, rotated);
     try {
       // Must not be aborted: until the runtime has reopened the log, it writes to the rotated file.
       await this.#o.runtime.reopenContainerLog(id);
     } catch (error) {
-      await rename(rotatedPath, logPath).catch((failure) => {
+      await rename(rotated, log).catch((failure) => {
         throw new KubeletError(
           "LogRotation",
           `${rotatedPath} cannot be renamed back: ${messageOf(failure)}`,
