@@ -1,7 +1,14 @@
 import type { WallTime } from "../../lib/base/time.ts";
 import type * as api from "../../lib/gen/runtime/v1/api_pb.js";
 import { noPressure } from "../../lib/host/cgroups/pressure.ts";
-import type { ContainerStats, FsStats, Psi, SwapStats } from "../../lib/model/stats-summary.ts";
+import type {
+  ContainerStats,
+  CpuStats,
+  FsStats,
+  IoStats,
+  MemoryStats,
+  SwapStats,
+} from "../../lib/model/stats-summary.ts";
 import type { ObservedContainer } from "../state/observed-pods.ts";
 import type { CgroupSampler } from "./cgroup-sampler.ts";
 import type { CpuRates } from "./cpu-rates.ts";
@@ -17,13 +24,18 @@ export interface ContainerSources {
   readonly sampler: CgroupSampler;
   readonly rates: CpuRates;
   readonly psi: boolean;
+  /** The PodAndContainerStatsFromCRI gate: the runtime's numbers are preferred to those of the cgroup. */
+  readonly preferRuntime: boolean;
   /** True on v2, where the kernel measures PSI for each cgroup. */
   readonly hasCgroupPsi: boolean;
   /** True if the machine has swap. */
   readonly canSwap: boolean;
 }
 
-/** CPU, memory and swap of a container: from the runtime, with missing values from the cgroup. */
+/**
+ * CPU, memory, I/O and swap of a container: from its cgroup, and from the runtime what the cgroup lacks; the other way round with
+ * `preferRuntime`. Runtimes report 0 bytes available, or a huge number, for a container without a limit.
+ */
 export async function containerUsage(
   container: ObservedContainer,
   from: ContainerSources,
@@ -36,17 +48,20 @@ export async function containerUsage(
   const io = runtimeIo(runtimeStats?.io, psi);
   const swap = runtimeSwap(runtimeStats?.swap);
   const lacksPsi = from.hasCgroupPsi && psi && cpu?.psi === undefined;
-  const lacking = !cpu || !memory || lacksPsi || (!swap && from.canSwap);
+  const lacking = !from.preferRuntime || !cpu || !memory || lacksPsi || (!swap && from.canSwap);
   const kernel: CgroupStats = (lacking && cgroup && (await sampler.stats(cgroup, createdAt))) || {};
+  const either = <T>(runtime: T | undefined, counted: T | undefined) =>
+    from.preferRuntime ? (runtime ?? counted) : (counted ?? runtime);
   // With the gate, PSI is always reported: zero where neither the runtime nor the kernel measures it.
-  const psiField = (...found: (Psi | undefined)[]) =>
-    psi ? { psi: found.find(Boolean) ?? psiOf(noPressure) } : {};
-  const ioTime = io?.time ?? kernel.io?.time ?? cpu?.time;
+  const withPsi = <T extends CpuStats | MemoryStats | IoStats>(stats: T | undefined, other: T | undefined) =>
+    stats && psi ? { ...stats, psi: stats.psi ?? other?.psi ?? psiOf(noPressure) } : stats;
+  const time = cpu?.time ?? kernel.cpu?.time;
+  const noIo = time === undefined ? undefined : { time };
   const merged = {
-    cpu: cpu ? { ...cpu, ...psiField(cpu.psi, kernel.cpu?.psi) } : kernel.cpu,
-    memory: memory ? { ...memory, ...psiField(memory.psi, kernel.memory?.psi) } : kernel.memory,
-    io: psi && ioTime ? { time: ioTime, ...psiField(io?.psi, kernel.io?.psi) } : undefined,
-    swap: swap ?? kernel.swap ?? (from.canSwap ? undefined : noSwap(cpu?.time)),
+    cpu: withPsi(either(cpu, kernel.cpu), kernel.cpu ?? cpu),
+    memory: withPsi(either(memory, kernel.memory), kernel.memory ?? memory),
+    io: psi ? withPsi(either(io, kernel.io) ?? noIo, kernel.io) : undefined,
+    swap: either(swap, kernel.swap) ?? (from.canSwap ? undefined : noSwap(time)),
   };
   return { name, startTime: rfc3339(createdAt), ...present(merged) };
 }

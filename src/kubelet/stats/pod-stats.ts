@@ -51,7 +51,7 @@ export class PodStatsProvider {
       running.map((container) =>
         containerUsage(container, {
           ...{ sampler, rates, psi: o.psi, hasCgroupPsi: o.cgroups.version === 2 },
-          canSwap: o.machine.swapBytes > 0,
+          ...{ canSwap: o.machine.swapBytes > 0, preferRuntime: o.podStatsFromRuntime },
           runtimeStats: runtime.containers.get(container.id),
           cgroup: dirs?.get(container.id),
         }),

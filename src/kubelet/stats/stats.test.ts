@@ -75,7 +75,9 @@ describe("summary", () => {
     try {
       await mkdir(join(logs, "default_web_web-uid/c"), { recursive: true });
       await writeFile(join(logs, "default_web_web-uid/c/0.log"), "x".repeat(5000));
-      const { stats } = setUp({ containers: [runtimeStats] }, { podLogsDir: logs });
+      const { stats, cgroups } = setUp({ containers: [runtimeStats] }, { podLogsDir: logs });
+      const usage = fakeUsage(8e9, 90_000, 300_000);
+      cgroups.all.set(`${podPath}/c-id`, { ...usage, memory: { ...usage.memory!, swapLimit: 0 } });
       const recorded = JSON.parse(
         readFileSync(new URL("../../../test/fixtures/stats/summary.json", import.meta.url), "utf8"),
       ) as unknown;
@@ -143,31 +145,49 @@ describe("summary", () => {
     );
   });
 
-  it("containers: the runtime's numbers where it has them, the cgroup's where not", async () => {
-    const [fromRuntime] = (await setUp({ containers: [runtimeStats] }).stats.summary()).pods;
-    assert.equal(fromRuntime?.containers[0]?.cpu?.usageCoreNanoSeconds, 7e9);
-    assert.equal(fromRuntime?.containers[0]?.memory?.workingSetBytes, 80_000);
-    assert.equal(fromRuntime?.containers[0]?.rootfs?.usedBytes, 12_288);
-    assert.equal(fromRuntime?.containers[0]?.rootfs?.capacityBytes, 1000);
-    const { memory: _, ...half } = runtimeStats;
-    const [mixed] = (await setUp({ containers: [half] }).stats.summary()).pods;
-    assert.equal(mixed?.containers[0]?.cpu?.usageCoreNanoSeconds, 7e9);
-    assert.equal(mixed?.containers[0]?.memory?.workingSetBytes, 90_000);
-    assert.equal(mixed?.containers[0]?.memory?.availableBytes, 210_000);
-    for (const failure of [
-      new CriError("UNIMPLEMENTED", "ListContainerStats", "no"),
-      new CriError("UNAVAILABLE", "ListContainerStats", "gone"),
-    ]) {
-      const [fromCgroup] = (await setUp({ containers: failure, images: failure }).stats.summary()).pods;
-      assert.equal(fromCgroup?.containers[0]?.cpu?.usageCoreNanoSeconds, 8e9);
-      assert.equal(fromCgroup?.containers[0]?.memory?.workingSetBytes, 90_000);
-      assert.equal(fromCgroup?.containers[0]?.rootfs, undefined);
-    }
+  // parity: gate PodAndContainerStatsFromCRI=false, gate PodAndContainerStatsFromCRI=true
+  for (const podStatsFromRuntime of [false, true])
+    it(`containers: numbers of the ${podStatsFromRuntime ? "runtime" : "cgroup"} first, then of the other`, async () => {
+      const summarize = async (containers: FakeRuntimeStats["containers"], cgroup = true) => {
+        const { stats, cgroups } = setUp({ containers, images: new Error("gone") }, { podStatsFromRuntime });
+        if (!cgroup) cgroups.all.delete(`${podPath}/c-id`);
+        return (await stats.summary()).pods[0]?.containers[0];
+      };
+      const numbers = async (...of: Parameters<typeof summarize>) => {
+        const found = await summarize(...of);
+        return [
+          found?.cpu?.usageCoreNanoSeconds,
+          found?.memory?.workingSetBytes,
+          found?.memory?.availableBytes,
+        ];
+      };
+      const ofRuntime = [7e9, 80_000, 220_000];
+      const ofCgroup = [8e9, 90_000, 210_000];
+      assert.deepEqual(await numbers([runtimeStats]), podStatsFromRuntime ? ofRuntime : ofCgroup);
+      const { memory: _, ...half } = runtimeStats;
+      assert.deepEqual(await numbers([half]), podStatsFromRuntime ? [7e9, 90_000, 210_000] : ofCgroup);
+      assert.deepEqual(await numbers([runtimeStats], false), ofRuntime);
+      assert.deepEqual((await summarize([runtimeStats]))?.rootfs?.usedBytes, 12_288);
+      assert.equal((await summarize([runtimeStats]))?.rootfs?.capacityBytes, 1000);
+      for (const code of ["UNIMPLEMENTED", "UNAVAILABLE"] as const) {
+        const failure = new CriError(code, "ListContainerStats", "no");
+        assert.deepEqual(await numbers(failure), ofCgroup);
+        assert.equal((await summarize(failure))?.rootfs, undefined);
+      }
+    });
+
+  it("a container without a memory limit has no available memory, whatever the runtime reports", async () => {
+    const unlimited = { ...runtimeStats, memory: { ...runtimeStats.memory, availableBytes: { value: 0n } } };
+    const { stats, cgroups } = setUp({ containers: [unlimited] });
+    cgroups.all.set(`${podPath}/c-id`, fakeUsage(8e9, 90_000));
+    const [container] = (await stats.summary()).pods[0]!.containers;
+    assert.equal(container?.memory?.workingSetBytes, 90_000);
+    assert.ok(!("availableBytes" in container!.memory!));
   });
 
-  it("swap of containers: the runtime's, otherwise the cgroup's, and none where the machine has none", async () => {
+  it("swap of containers: the cgroup's, otherwise the runtime's, and none where the machine has none", async () => {
     const { swap: _, ...silent } = runtimeStats;
-    const swapOf = async (containers: (typeof silent)[], swapBytes: number) => {
+    const swapOf = async (containers: (typeof silent)[], swapBytes: number, counted = true) => {
       const machine = { memoryBytes: 1_000_000, swapBytes };
       const { stats, cgroups } = setUp({ containers }, { machine });
       const usage = fakeUsage(8e9, 90_000);
@@ -175,17 +195,21 @@ describe("summary", () => {
         ...usage,
         memory: { ...usage.memory!, swap: 77, swapLimit: 100 },
       });
-      const { time: _time, ...swap } = (await stats.summary()).pods[0]!.containers[0]!.swap!;
+      if (!counted) cgroups.all.delete(`${podPath}/c-id`);
+      const { time: _time, ...swap } = (await stats.summary()).pods[0]!.containers[0]?.swap ?? { time: "" };
       return swap;
     };
-    assert.deepEqual(await swapOf([runtimeStats], 5000), { swapAvailableBytes: 0, swapUsageBytes: 0 });
-    assert.deepEqual(await swapOf([silent], 5000), { swapAvailableBytes: 23, swapUsageBytes: 77 });
-    assert.deepEqual(await swapOf([silent], 0), { swapAvailableBytes: 0, swapUsageBytes: 0 });
-    assert.deepEqual(await swapOf([], 0), { swapAvailableBytes: 23, swapUsageBytes: 77 });
+    const ofCgroup = { swapAvailableBytes: 23, swapUsageBytes: 77 };
+    const nothing = { swapAvailableBytes: 0, swapUsageBytes: 0 };
+    assert.deepEqual(await swapOf([runtimeStats], 5000), ofCgroup);
+    assert.deepEqual(await swapOf([], 0), ofCgroup);
+    assert.deepEqual(await swapOf([runtimeStats], 5000, false), nothing);
+    assert.deepEqual(await swapOf([silent], 0, false), nothing);
+    assert.deepEqual(await swapOf([silent], 5000, false), {});
   });
 
-  it("v2: PSI of containers comes from the cgroup, the other stats from the runtime", async () => {
-    const { stats, cgroups } = setUp({ containers: [runtimeStats] }, {}, 2);
+  it("v2: PSI of containers comes from the cgroup, the other stats from a runtime that is preferred", async () => {
+    const { stats, cgroups } = setUp({ containers: [runtimeStats] }, { podStatsFromRuntime: true }, 2);
     const line = { avg10: 1, avg60: 2, avg300: 3, total: 4 };
     const cpu = { some: line, full: { ...line, total: 5 } };
     cgroups.all.set(`${podPath}/c-id`, { ...fakeUsage(8e9, 90_000), pressure: { cpu } });
@@ -368,7 +392,7 @@ describe("summary", () => {
       "memory",
       "swap",
     ]);
-    assert.equal(pods[0]?.containers[0]?.cpu?.usageCoreNanoSeconds, 7e9);
+    assert.equal(pods[0]?.containers[0]?.cpu?.usageCoreNanoSeconds, 8e9);
     assert.equal(pods[0]?.containers[0]?.rootfs, undefined);
     assert.equal(pods[0]?.["ephemeral-storage"], undefined);
   });
@@ -467,10 +491,11 @@ describe("what decides about evictions", () => {
     const ofPods = reads.filter((read) => read.includes("/pod"));
     assert.deepEqual(
       new Set(ofPods),
-      new Set(names.map((name) => `cgroup /kubepods/pod${name}-uid`)),
-      "the runtime has those of the containers",
+      new Set(
+        names.flatMap((name) => ["", `/${name}-id`].map((of) => `cgroup /kubepods/pod${name}-uid${of}`)),
+      ),
     );
-    assert.equal(ofPods.length, names.length);
+    assert.equal(ofPods.length, 2 * names.length);
     assert.deepEqual(
       reads.filter((read) => /^(space|volumes)/.test(read)),
       [],

@@ -114,7 +114,7 @@ export class V1UsageReader implements CgroupUsageReader {
       files.flatKeyed("memory.stat"),
       more?.number("memory.max_usage_in_bytes"),
       files.text("memory.limit_in_bytes"),
-      parts === "memory" ? undefined : files.text("memory.memsw.limit_in_bytes"),
+      parts === "memory" ? "max" : files.text("memory.memsw.limit_in_bytes"),
       more?.text("memory.soft_limit_in_bytes"),
       more?.number("memory.failcnt"),
       more?.number("memory.kmem.usage_in_bytes"),
@@ -124,7 +124,8 @@ export class V1UsageReader implements CgroupUsageReader {
     const total = (key: string) => stat?.get(`total_${key}`) ?? own(key);
     const machine = path === "/" ? await readMachineMemory(this.#files, this.#meminfo) : undefined;
     const memory = machine?.total ?? limitOf(limit);
-    const both = machine?.swapTotal ?? limitOf(memsw);
+    // A kernel that does not count swap has no such file: 0, as in the reference kubelet.
+    const both = machine?.swapTotal ?? limitOf(memsw ?? "0");
     return {
       usage,
       maxUsage: maxUsage ?? 0,

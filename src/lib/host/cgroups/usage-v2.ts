@@ -116,12 +116,13 @@ async function memoryOf(files: InterfaceFiles, parts: UsageParts): Promise<Memor
     more?.number("memory.peak"),
     files.text("memory.max"),
     swapFiles?.number("memory.swap.current"),
-    swapFiles?.text("memory.swap.max"),
+    swapFiles ? swapFiles.text("memory.swap.max") : "max",
     more?.text("memory.min"),
     more?.flatKeyed("memory.events"),
   ]);
   const limit = limitOf(max);
-  const swapLimit = limitOf(swapMax);
+  // A kernel without swap has no such file: 0, as in the reference kubelet.
+  const swapLimit = limitOf(swapMax ?? "0");
   return {
     ...countsOf(stat ?? new Map(), { usage, swap: swap ?? 0 }),
     maxUsage: peak ?? 0,

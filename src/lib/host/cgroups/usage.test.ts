@@ -192,6 +192,12 @@ describe("cgroup usage", () => {
     assert.equal(memory?.maxUsage, 0);
   });
 
+  it("a kernel that does not count swap has no file for its limit: the limit is 0", async () => {
+    const { memory } = (await v2.read("/kubepods/old", "basic"))!;
+    assert.equal(memory?.swapLimit, 0);
+    assert.equal((await v2.read("/kubepods/old", "memory"))?.memory?.swapLimit, undefined);
+  });
+
   it("a missing controller is omitted, a missing cgroup is undefined", async () => {
     assert.deepEqual(Object.keys((await v2.read("/kubepods/b", "all"))!), ["cpu", "pressure"]);
     assert.equal(await v2.read("/kubepods/none", "all"), undefined);
