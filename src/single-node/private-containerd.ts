@@ -4,6 +4,7 @@ import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Clock, msFromNow, msSince, sleep, systemClock } from "../lib/base/clock.ts";
 import { isAbort, KubeletError, messageOf } from "../lib/base/errors.ts";
+import { linux } from "../lib/base/linux.ts";
 import { type Logger, silentLogger } from "../lib/base/logger.ts";
 import { createMetrics } from "../lib/base/metrics.ts";
 import { createCriClient } from "../lib/clients/cri/client.ts";
@@ -13,7 +14,6 @@ import type { NodeFiles } from "./node-files.ts";
 import type { OciImage } from "./oci-image.ts";
 import type { Binaries } from "./requirements.ts";
 import { type RunOptions, run } from "./run.ts";
-import { linux } from "../lib/base/linux.ts";
 
 export interface PrivateContainerdOptions {
   readonly files: NodeFiles;

@@ -1,6 +1,6 @@
+import { isUtf8 } from "node:buffer";
 import { existsSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { isUtf8 } from "node:buffer";
 import { fileURLToPath } from "node:url";
 
 /** The inputs of one target in the tree. */

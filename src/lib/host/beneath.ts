@@ -2,8 +2,8 @@ import { closeSync, constants, fchmod, fstat } from "node:fs";
 import { open } from "node:fs/promises";
 import { promisify } from "node:util";
 import { errnoOf, KubeletError } from "../base/errors.ts";
-import { libc } from "./libc.ts";
 import { linux } from "../base/linux.ts";
+import { libc } from "./libc.ts";
 
 // In the thread pool: a network filesystem may be slow, and must not block the agent.
 const statOf = promisify(fstat);

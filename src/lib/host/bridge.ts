@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { errnoOf, KubeletError } from "../base/errors.ts";
+import { linux } from "../base/linux.ts";
 import { systemError } from "./libc.ts";
 import {
   addAddressRequest,
@@ -9,7 +10,6 @@ import {
   errnoOfReply,
   type NetlinkRequest,
 } from "./netlink.ts";
-import { linux } from "../base/linux.ts";
 
 export interface Bridge {
   readonly name: string;

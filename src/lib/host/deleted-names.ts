@@ -1,8 +1,8 @@
 import { closeSync, readSync } from "node:fs";
 import koffi from "koffi";
 import { errnoOf } from "../base/errors.ts";
-import { systemError } from "./libc.ts";
 import { layout, linux } from "../base/linux.ts";
+import { systemError } from "./libc.ts";
 
 /** The name follows. */
 const headBytes = layout["sizeof(struct inotify_event)"];

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { errnoOf, KubeletError } from "../base/errors.ts";
-import { libc } from "./libc.ts";
 import { linux } from "../base/linux.ts";
+import { libc } from "./libc.ts";
 
 const maxTries = 16;
 

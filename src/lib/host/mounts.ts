@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errnoOf, KubeletError } from "../base/errors.ts";
+import { linux } from "../base/linux.ts";
 import { libc } from "./libc.ts";
 import { kernelOptions } from "./mount-options.ts";
 import { type MountPoint, readMountAt, readMounts } from "./mount-table.ts";
-import { linux } from "../base/linux.ts";
 
 export interface TmpfsOptions {
   /** Bytes; default: the kernel's (half of the memory). */

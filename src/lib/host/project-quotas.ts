@@ -1,8 +1,8 @@
 import { constants, type FileHandle, open } from "node:fs/promises";
 import { errnoOf } from "../base/errors.ts";
+import { layout, linux } from "../base/linux.ts";
 import type { DiskUsage } from "./disk-usage.ts";
 import { libc } from "./libc.ts";
-import { layout, linux } from "../base/linux.ts";
 
 /** Project quotas of the filesystem with a directory: the kernel counts the usage of a tree while it is being written. */
 export interface ProjectQuotas {

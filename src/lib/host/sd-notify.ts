@@ -1,7 +1,7 @@
 import koffi from "koffi";
 import { KubeletError } from "../base/errors.ts";
-import type { Logger } from "../base/logger.ts";
 import { layout, linux } from "../base/linux.ts";
+import type { Logger } from "../base/logger.ts";
 
 const minWatchdogMs = 1000;
 /** The path ends with a NUL. */

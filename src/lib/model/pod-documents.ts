@@ -1,6 +1,6 @@
 import { type Document, LineCounter, parseAllDocuments } from "yaml";
-import { checkAliases } from "../base/yaml-aliases.ts";
 import { messageOf } from "../base/errors.ts";
+import { checkAliases } from "../base/yaml-aliases.ts";
 import { dnsLabel, dnsSubdomain } from "./validation/names.ts";
 
 /** One pod of a file, with the text that defines it. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { allocate, type Inventory } from "../../../src/apiserver/controllers/claims/allocate.ts";
 import {
-  matchesLabels as nodeHasLabels,
   matchesTerms,
+  matchesLabels as nodeHasLabels,
   unmetTerms,
 } from "../../../src/lib/model/node-selector.ts";
 import { jsonOf } from "../rules.ts";

@@ -8,8 +8,8 @@ import {
   type Node,
   parseAllDocuments,
 } from "yaml";
-import { checkAliases } from "../../../lib/base/yaml-aliases.ts";
 import { messageOf } from "../../../lib/base/errors.ts";
+import { checkAliases } from "../../../lib/base/yaml-aliases.ts";
 import { maxManifestBytes } from "./source.ts";
 import { kubernetesTags } from "./yaml-schema.ts";
 

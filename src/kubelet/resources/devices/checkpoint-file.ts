@@ -1,5 +1,5 @@
-import { dirname, join } from "node:path";
 import { readFile, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import { writeDurably } from "../../../lib/host/durable-file.ts";
 import { type DeviceCheckpoint, decodeCheckpoint, encodeCheckpoint } from "./checkpoint.ts";

@@ -3,12 +3,12 @@ import { chmod, chown, lchown, open, stat } from "node:fs/promises";
 import { allDone } from "../../../../lib/base/all-done.ts";
 import type { Clock } from "../../../../lib/base/clock.ts";
 import { abortError, messageOf } from "../../../../lib/base/errors.ts";
+import { linux } from "../../../../lib/base/linux.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import type { RawPath } from "../../../../lib/host/entries.ts";
 import { isReplaced, OpenDir, visitDirs } from "../../../../lib/host/open-dir.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../../lib/model/pod-events.ts";
-import { linux } from "../../../../lib/base/linux.ts";
 
 export interface OwnershipRequest {
   readonly pod: Pod;
