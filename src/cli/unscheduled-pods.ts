@@ -66,7 +66,7 @@ function causeOf(pod: Pod, node: SchedulerNode | undefined): string {
 
 /** The label, taint or amount that does not fit; the scheduler's message only has the number of nodes. */
 function filterFailure(pod: Pod, { metadata, spec, status }: SchedulerNode): string | undefined {
-  const taint = untoleratedTaint(pod, spec?.taints ?? [], ["NoSchedule", "NoExecute"]);
+  const taint = untoleratedTaint(pod, spec?.taints ?? [], { effects: ["NoSchedule", "NoExecute"] });
   if (taint) return `taint ${taintText(taint)}`;
   const node = { name: metadata.name, labels: metadata.labels ?? {} };
   if (!matchesNode(pod, node)) return nodeMismatch(pod, node);

@@ -59,3 +59,19 @@ for (const protocol of [http1, http2])
       node.assertHealthy();
     });
   });
+
+// parity: gate ReloadKubeletClientCAFile=true, gate ReloadKubeletClientCAFile=false
+test("without ReloadKubeletClientCAFile the CAs are those of the start", { timeout: 300_000 }, async () => {
+  const featureGates = { ReloadKubeletClientCAFile: false };
+  const { node: fixed, stop: stopFixed } = await GuardedNode.start({ featureGates });
+  try {
+    await replaceBundle(node.ca);
+    writeFileSync(join(fixed.cluster.dir, "ca.crt"), other.certificate);
+    // The node that reloads is the clock: when it has read its new file, the other one had as much time.
+    await replaceBundle(other);
+    assert.equal((await send(fixed.port, path, { ...fixed.admin })).status, 200);
+    assert.equal((await send(fixed.port, path, { ...otherAdmin })).status, 401);
+  } finally {
+    await stopFixed();
+  }
+});

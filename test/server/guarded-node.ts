@@ -24,6 +24,7 @@ export interface GuardedNodeOptions {
   /** Also serves the read-only port. */
   readonly readOnly?: boolean;
   readonly authentication?: object;
+  readonly featureGates?: Readonly<Record<string, boolean>>;
   /** The streaming server of commands other than the programs below. */
   readonly streamUrl?: (command: string) => string | undefined;
 }
@@ -74,6 +75,7 @@ export class GuardedNode {
         ...{ address: "127.0.0.1", port: this.port, healthzPort: this.healthPort },
         ...{ cgroupsPerQOS: false, enforceNodeAllocatable: ["none"], failCgroupV1: false, resolvConf: "" },
         imageGCHighThresholdPercent: 100,
+        ...(o.featureGates && { featureGates: o.featureGates }),
         ...(o.readOnly && { readOnlyPort: this.readOnlyPort }),
         authentication: { x509: { clientCAFile: caFile }, ...o.authentication },
       }),

@@ -96,7 +96,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const { activePods, allocated, exclusive } = pods;
     const { server } = exclusive.devices;
     const sockets = [podResources(core, activePods, allocated), server, ...nodePods.components];
-    const pipeline = [loop, pods.probes, workers, pleg, pods.eventStream, podConfig];
+    const pipeline = [loop, pods.probes, workers, pleg, ...pods.eventStreams, podConfig];
     const cleanUp = [
       ...collectors,
       eviction,

@@ -28,6 +28,7 @@ export function appliedManifests(core: AgentCore): AppliedManifests {
         nodeName: node.name,
         origin: { source: "applied", name },
         hasLocalObjects: o.localObjects !== undefined,
+        allowApiReferences: !o.gates.enabled("PreventStaticPodAPIReferences"),
       }),
     otherSourceOf: (pod) => {
       const other = desired.byFullName(fullNameOf(pod));

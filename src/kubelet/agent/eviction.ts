@@ -32,6 +32,7 @@ export function evictionManager(
     transitionMs: config.evictionPressureTransitionPeriod,
     maxPodGraceSeconds: config.evictionMaxPodGracePeriod,
     localStorage: config.localStorageCapacityIsolation ?? true,
+    splitFileSystems: options.gates.enabled("KubeletSeparateDiskGC"),
     podLevel: node.settings.gates.podLevelResources,
     stats: {
       node: (signals) => stats.pressure.node(needsOf(signals)),

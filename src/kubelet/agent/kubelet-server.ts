@@ -52,7 +52,11 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
   const { config, node, clock, logger, metrics, options } = core;
   const { x509, webhook, anonymous } = config.authentication;
   const ca = x509.clientCAFile
-    ? clientCaFile({ file: x509.clientCAFile, reload: true, clock, logger })
+    ? clientCaFile({
+        file: x509.clientCAFile,
+        reload: options.gates.enabled("ReloadKubeletClientCAFile"),
+        ...{ clock, logger },
+      })
     : undefined;
   const access = nodeAccess({
     nodeName: node.name,

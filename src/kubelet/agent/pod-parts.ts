@@ -103,6 +103,7 @@ export function podParts(
       stopSignals: node.settings.gates.containerStopSignals,
       podLevelStatus: o.gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
       podLevelResources: node.settings.gates.podLevelResources,
+      readyToStart: o.gates.enabled("PodReadyToStartContainersCondition"),
     },
     recursiveReadOnly: (pod) => {
       const handler = requests.knownHandler(pod);
@@ -184,7 +185,7 @@ export function podParts(
       ...probing,
       probeMetrics: probing.metrics,
       pleg,
-      eventStream,
+      eventStreams: eventStream ? [eventStream] : [],
       syncLoopCheck,
       userNamespaces,
       allocation,

@@ -28,9 +28,12 @@ export function podProbes(
     results,
     logger,
   });
+  const restartsProbes = options.gates.enabled("ChangeContainerStatusOnKubeletRestart");
   // The checkpoint is stale if another kubelet ran on this node since.
   const previousOutcome = (kind: ProbeKind, pod: Pod, id: ContainerId) =>
-    outcomeInStatus(parts.statusInApi(pod), kind, id) ?? checkpoint.get(kind, id);
+    restartsProbes
+      ? undefined
+      : (outcomeInStatus(parts.statusInApi(pod), kind, id) ?? checkpoint.get(kind, id));
   const probes = new ProbeManager({
     ...{ clock, logger, results, events, hostIps, previousOutcome },
     metrics,

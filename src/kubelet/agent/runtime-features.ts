@@ -37,6 +37,11 @@ export class RuntimeFeatures {
     return status && (status.features?.supplementalGroupsPolicy ?? false);
   }
 
+  /** True if the runtime supports a user namespace in a pod with the network of the host. */
+  userNamespacesHostNetwork(): boolean {
+    return this.#status()?.features?.userNamespacesHostNetwork ?? false;
+  }
+
   #status(): StatusResponse | undefined {
     const state = this.#state();
     if (state.kind === "up" || state.kind === "not-ready") this.#last = state.status;

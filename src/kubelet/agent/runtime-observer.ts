@@ -12,19 +12,25 @@ import type { AgentCore } from "./agent-core.ts";
 const relistMs = 1000;
 const relistWithEventsMs = 10_000;
 
-/** Observes the runtime by relists, and by container events where the runtime supports them. */
+/**
+ * Observes the runtime by relists, and by container events where the runtime supports them, unless the configuration sets
+ * EventedPLEG to false.
+ */
 export function runtimeObserver(
   { config, cri, connection, observed, clock, logger, metrics, post }: AgentCore,
   isStarting: (uid: PodUid) => boolean,
 ) {
-  const eventStream: EventStream = new EventStream({
-    runtime: cri,
-    clock,
-    logger,
-    onHint: (uid, hint) => hints.received(uid, hint),
-    onGap: () => pleg.relistSoon(),
-    metrics: createEventStreamMetrics(metrics),
-  });
+  const usesEvents = config.featureGates?.EventedPLEG !== false;
+  const eventStream: EventStream | undefined = usesEvents
+    ? new EventStream({
+        runtime: cri,
+        clock,
+        logger,
+        onHint: (uid, hint) => hints.received(uid, hint),
+        onGap: () => pleg.relistSoon(),
+        metrics: createEventStreamMetrics(metrics),
+      })
+    : undefined;
   const hints = new RefreshHints({
     ...{ clock, observed, isStarting },
     refresh: (uid) => pleg.refresh(uid),
@@ -35,7 +41,7 @@ export function runtimeObserver(
     observed,
     clock,
     logger,
-    relistEveryMs: () => (eventStream.connected ? relistWithEventsMs : relistMs),
+    relistEveryMs: () => (eventStream?.connected ? relistWithEventsMs : relistMs),
     terminationMessage,
     metrics: createPlegMetrics(metrics, observed),
     onEvent: ({ uid, kind: what }) => post({ kind: "runtime-observed", uid, what }),

@@ -24,7 +24,12 @@ export function podSources(core: AgentCore, cluster: Pick<Cluster, "sources">): 
   if (o.sources)
     return { sources: [...o.sources(node.name), ...cluster.sources], routes: [], manifests: undefined };
   const applied = appliedManifests(core);
-  const configured = configuredSources(config, node.name, clock, logger, o.localObjects !== undefined);
+  const configured = configuredSources(config, {
+    nodeName: node.name,
+    ...{ clock, logger },
+    hasLocalObjects: o.localObjects !== undefined,
+    allowApiReferences: !o.gates.enabled("PreventStaticPodAPIReferences"),
+  });
   const sources = [...configured, applied.source, ...cluster.sources];
   return { sources, routes: applied.routes, manifests: applied.store };
 }
@@ -32,10 +37,13 @@ export function podSources(core: AgentCore, cluster: Pick<Cluster, "sources">): 
 /** The configured pod sources. */
 function configuredSources(
   config: KubeletConfiguration,
-  nodeName: string,
-  clock: Clock,
-  logger: Logger,
-  hasLocalObjects = false,
+  common: {
+    readonly nodeName: string;
+    readonly clock: Clock;
+    readonly logger: Logger;
+    readonly hasLocalObjects: boolean;
+    readonly allowApiReferences: boolean;
+  },
 ): PodSource[] {
   const sources: PodSource[] = [];
   if (config.staticPodPath)
@@ -43,10 +51,7 @@ function configuredSources(
       new FileSource({
         path: config.staticPodPath,
         rescanMs: config.fileCheckFrequency,
-        nodeName,
-        clock,
-        logger,
-        hasLocalObjects,
+        ...common,
       }),
     );
   if (config.staticPodURL)
@@ -55,10 +60,7 @@ function configuredSources(
         url: config.staticPodURL,
         headers: config.staticPodURLHeader,
         pollMs: config.httpCheckFrequency,
-        nodeName,
-        clock,
-        logger,
-        hasLocalObjects,
+        ...common,
       }),
     );
   return sources;

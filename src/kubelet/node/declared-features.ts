@@ -4,14 +4,23 @@ const declarable = [
   "InPlacePodLevelResourcesVerticalScaling",
   "InPlacePodVerticalScalingInitContainers",
   "RestartAllContainersOnContainerExits",
+  "UserNamespacesHostNetworkSupport",
 ] as const;
 
 type Gate = (typeof declarable)[number] | "NodeDeclaredFeatures";
 
 /**
- * The features that the node declares: those whose gate is on, as upstream. Undefined if NodeDeclaredFeatures is off.
+ * The features that the node declares: those whose gate is on and that the runtime supports, as upstream. Undefined if
+ * NodeDeclaredFeatures is off.
  */
-export function declaredFeatures(enabled: (gate: Gate) => boolean): string[] | undefined {
+export function declaredFeatures(
+  enabled: (gate: Gate) => boolean,
+  runtime: { userNamespacesHostNetwork(): boolean },
+): string[] | undefined {
   if (!enabled("NodeDeclaredFeatures")) return undefined;
-  return declarable.filter((feature) => enabled(feature));
+  return declarable.filter(
+    (feature) =>
+      enabled(feature) &&
+      (feature !== "UserNamespacesHostNetworkSupport" || runtime.userNamespacesHostNetwork()),
+  );
 }

@@ -155,10 +155,13 @@ describe("parts of a status", () => {
     assert.deepEqual(nodeImages([image("b"), image("a")], 50), nodeImages([image("a"), image("b")], 50));
   });
 
-  it("features are declared if their gate is on", () => {
-    const declared = (settings: Record<string, boolean>) => {
+  // parity: gate UserNamespacesHostNetworkSupport=true, gate UserNamespacesHostNetworkSupport=false, gate NodeDeclaredFeatures=false
+  it("features are declared if their gate is on and the runtime supports them", () => {
+    const declared = (settings: Record<string, boolean>, userNamespacesHostNetwork = true) => {
       const gates = new FeatureGates(settings);
-      return declaredFeatures((name) => gates.enabled(name));
+      return declaredFeatures((name) => gates.enabled(name), {
+        userNamespacesHostNetwork: () => userNamespacesHostNetwork,
+      });
     };
     assert.deepEqual(declared({}), observed.status.declaredFeatures);
     assert.deepEqual(
@@ -166,6 +169,9 @@ describe("parts of a status", () => {
       observed.status.declaredFeatures?.slice(1),
     );
     assert.equal(declared({ NodeDeclaredFeatures: false }), undefined);
+    const hostNetwork = { UserNamespacesHostNetworkSupport: true };
+    assert.ok(declared(hostNetwork)?.includes("UserNamespacesHostNetworkSupport"));
+    assert.deepEqual(declared(hostNetwork, false), observed.status.declaredFeatures);
   });
 
   it("system labels are restored, and the object is copied only if needed", () => {

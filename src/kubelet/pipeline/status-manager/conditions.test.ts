@@ -196,6 +196,14 @@ const table: [
     { AllContainersRestarting: undefined },
     { gates: { ...defaultStatusGates, restart: { containerRules: true, restartAll: false } } },
   ],
+  // parity: gate PodReadyToStartContainersCondition=false
+  [
+    "PodReadyToStartContainers is not reported without its gate",
+    aPod(),
+    anObservedPod([]),
+    { PodReadyToStartContainers: undefined, PodScheduled: "True : " },
+    { gates: { ...defaultStatusGates, readyToStart: false } },
+  ],
 ];
 for (const [rule, pod, observed, expected, more] of table)
   test(`conditions: ${rule}`, () => {

@@ -35,7 +35,7 @@ export function podConditions(input: StatusInput, info: ConditionInfo): PodCondi
   const kept = externalConditions(input);
   const containersReady = areContainersReady(pod, info);
   const list: [string, ConditionState][] = [
-    ["PodReadyToStartContainers", hasUsableSandbox(pod, observed) ? yes : no],
+    ...(input.gates.readyToStart ? [readyToStart(pod, observed)] : []),
     ["Initialized", isInitialized(pod, info, input.gates.restart.restartAll ? previous : undefined)],
     ["Ready", isPodReady(pod, containersReady, kept)],
     ["ContainersReady", containersReady],
@@ -98,6 +98,10 @@ function withTransitionTime(
   const old = previous?.conditions?.find((c) => c.type === condition.type);
   const since = old?.status === condition.status ? old.lastTransitionTime : undefined;
   return { ...condition, lastProbeTime: noTime, lastTransitionTime: since ?? isoSeconds(now) };
+}
+
+function readyToStart(pod: Pod, observed: ObservedPod | undefined): [string, ConditionState] {
+  return ["PodReadyToStartContainers", hasUsableSandbox(pod, observed) ? yes : no];
 }
 
 /** One sandbox, ready, in the network of the spec and with an address. */

@@ -29,6 +29,8 @@ export interface StatusGates {
   podLevelStatus: boolean;
   /** PodLevelResources. */
   podLevelResources: boolean;
+  /** PodReadyToStartContainersCondition. */
+  readyToStart: boolean;
 }
 
 export const defaultStatusGates: StatusGates = {
@@ -36,6 +38,7 @@ export const defaultStatusGates: StatusGates = {
   stopSignals: false,
   podLevelStatus: true,
   podLevelResources: true,
+  readyToStart: true,
 };
 
 export interface StatusInput {

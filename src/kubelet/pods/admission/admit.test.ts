@@ -285,8 +285,13 @@ describe("admitPod", () => {
     ]);
   });
 
+  // parity: gate TaintTolerationComparisonOperators=true, gate TaintTolerationComparisonOperators=false
   describe("taints", () => {
     const taints = [{ key: "k", value: "v", effect: "NoExecute" }];
+    const numeric = (value: string, comparesTaints = true) => ({
+      taints: [{ key: "k", value, effect: "NoExecute" }],
+      comparesTaints,
+    });
     const rejected: [string, string] = [
       "TaintToleration",
       "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate",
@@ -304,6 +309,29 @@ describe("admitPod", () => {
       ["tolerated by value", undefined, tolerates({ key: "k", value: "v" }), { taints }],
       ["another value", rejected, tolerates({ key: "k", value: "w" }), { taints }],
       ["tolerated by key", undefined, tolerates({ key: "k", operator: "Exists" }), { taints }],
+      [
+        "a comparison without its gate",
+        rejected,
+        tolerates({ key: "k", operator: "Lt", value: "9" }),
+        numeric("5", false),
+      ],
+      ["below", undefined, tolerates({ key: "k", operator: "Lt", value: "9" }), numeric("5")],
+      ["not below", rejected, tolerates({ key: "k", operator: "Lt", value: "5" }), numeric("5")],
+      ["above", undefined, tolerates({ key: "k", operator: "Gt", value: "-7" }), numeric("-5")],
+      [
+        "not above",
+        rejected,
+        tolerates({ key: "k", operator: "Gt", value: "9007199254740993" }),
+        numeric("9007199254740993"),
+      ],
+      ["a leading zero", rejected, tolerates({ key: "k", operator: "Lt", value: "9" }), numeric("05")],
+      [
+        "more than 64 bits",
+        rejected,
+        tolerates({ key: "k", operator: "Gt", value: "5" }),
+        numeric("9223372036854775808"),
+      ],
+      ["no value", rejected, tolerates({ key: "k", operator: "Gt", value: "5" }), numeric("")],
       ["everything tolerated", undefined, tolerates({ operator: "Exists" }), { taints }],
       ["another effect", rejected, tolerates({ operator: "Exists", effect: "NoSchedule" }), { taints }],
     ]);

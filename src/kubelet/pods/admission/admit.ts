@@ -16,6 +16,8 @@ import { type Taint, taintText, untoleratedTaint } from "./taints.ts";
 export interface AdmissionContext extends FitContext {
   readonly node: NodeIdentity;
   readonly taints?: readonly Taint[];
+  /** TaintTolerationComparisonOperators: tolerations may compare numbers. */
+  readonly comparesTaints?: boolean | undefined;
   readonly sysctls: SysctlAllowlist;
   /** The conditions of the node, and in one line what caused them. */
   readonly pressure?: { readonly conditions: readonly string[]; readonly cause: string } | undefined;
@@ -43,7 +45,7 @@ const osLabel = "kubernetes.io/os";
 /** Undefined if the pod may run here, for a critical pod apart from resources. The first failed check decides. */
 function rejectionOf(pod: Pod, ctx: AdmissionContext): Rejection | undefined {
   const { declaredFeatures, pressure } = ctx;
-  if (pressure && isRejectedUnder(pressure.conditions, pod))
+  if (pressure && isRejectedUnder(pressure.conditions, pod, ctx.comparesTaints))
     return { reason: "Evicted", message: pressureMessage(pressure.conditions), detail: pressure.cause };
   const missing =
     declaredFeatures && requiredFeatures(pod).filter((name) => !declaredFeatures.includes(name));
@@ -129,7 +131,9 @@ function failedPredicate(pod: Pod, ctx: AdmissionContext): Rejection | undefined
       "node(s) didn't have free ports for the requested pod ports",
       `hostPort ${conflict.port}/${conflict.protocol} is used by pod ${podRef(conflict.by)}`,
     );
-  const taint = isStatic(pod) ? undefined : untoleratedTaint(pod, ctx.taints ?? []);
+  const taint = isStatic(pod)
+    ? undefined
+    : untoleratedTaint(pod, ctx.taints ?? [], { compares: ctx.comparesTaints ?? false });
   if (taint)
     return predicate(
       "TaintToleration",

@@ -70,7 +70,7 @@ class Node {
       podsPerCore: 0,
       allowedUnsafeSysctls: [],
       podLevelResources: true,
-      declaredFeatures: undefined,
+      declaredFeatures: () => undefined,
       runtime: { supplementalGroupsPolicy: () => true },
       activePods: () => [...this.pods.values()].filter(({ state }) => !isOver(state)).map(({ pod }) => pod),
       runs: (uid) => ["running", "terminating"].includes(this.#get(uid).state),

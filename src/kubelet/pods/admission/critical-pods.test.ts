@@ -35,7 +35,7 @@ function setUp(...running: Pod[]) {
   const events: string[] = [];
   const { admit } = podAdmission({
     ...{ nodeName: "n", allocatable: { cpu: "2", memory: "4Gi" }, cpus: 2, maxPods: 10, podsPerCore: 0 },
-    ...{ allowedUnsafeSysctls: [], podLevelResources: true, declaredFeatures: undefined },
+    ...{ allowedUnsafeSysctls: [], podLevelResources: true, declaredFeatures: () => undefined },
     runtime: { supplementalGroupsPolicy: () => true },
     activePods: () => [...active.values()],
     runs: (uid) => runs.has(uid),

@@ -27,7 +27,7 @@ const options: PodAdmissionOptions = {
   podsPerCore: 0,
   allowedUnsafeSysctls: ["net.core.somaxconn"],
   podLevelResources: true,
-  declaredFeatures: [],
+  declaredFeatures: () => [],
   runtime: { supplementalGroupsPolicy: () => false },
   activePods: () => active,
   runs: () => true,

@@ -27,7 +27,9 @@ export interface PodAdmissionOptions extends CriticalPodsOptions {
   podsPerCore: number;
   allowedUnsafeSysctls: readonly string[];
   podLevelResources: boolean;
-  declaredFeatures: AdmissionContext["declaredFeatures"];
+  /** Depends on what the runtime last reported. */
+  declaredFeatures: () => AdmissionContext["declaredFeatures"];
+  comparesTaints?: boolean;
   runtime: { supplementalGroupsPolicy(): boolean | undefined };
   /** Which resources of the node are low. */
   pressure?: AdmissionContext["pressure"];
@@ -79,7 +81,8 @@ export function podAdmission(o: PodAdmissionOptions): PodAdmission {
       allocatable: { ...o.allocatable, ...o.devices?.fitAmounts(), pods: String(pods) },
       describe: (resource) => o.devices?.describe(resource),
       podLevelResources: o.podLevelResources,
-      declaredFeatures: o.declaredFeatures,
+      declaredFeatures: o.declaredFeatures(),
+      comparesTaints: o.comparesTaints,
       // A rejection is final: a runtime that has not reported its features yet is no reason for one.
       supplementalGroupsPolicy: o.runtime.supplementalGroupsPolicy() ?? true,
       others,

@@ -285,3 +285,17 @@ test("the report has each threshold with what is left, the conditions and the la
     /^memory.available is 50, .*; chosen from 1 pod: it uses 950 of memory, /,
   );
 });
+
+// parity: gate KubeletSeparateDiskGC=true, gate KubeletSeparateDiskGC=false
+for (const splitFileSystems of [true, false])
+  test(`on a split image file system ${splitFileSystems ? "pods" : "without KubeletSeparateDiskGC no pods"} are evicted`, async () => {
+    const errors: unknown[] = [];
+    const logger: Logger = { ...silentLogger, error: (_message, fields) => errors.push(fields?.err) };
+    const layout = async () => ({ dedicatedImageFs: true, splitContainerFs: true });
+    const pods = [podOf("hog", { memory: 950 })];
+    const { clock, names } = await start(pods, hard, { layout, logger, manager: { splitFileSystems } });
+    await clock.advance(60_000);
+    assert.deepEqual(names(), splitFileSystems ? ["hog"] : []);
+    const problem = "KubeletSeparateDiskGC is turned off but we still have a split filesystem";
+    assert.deepEqual(errors, splitFileSystems ? [] : [problem]);
+  });

@@ -45,6 +45,8 @@ export interface EvictionManagerOptions {
   readonly maxPodGraceSeconds: number;
   /** Limits of local ephemeral storage are enforced. */
   readonly localStorage: boolean;
+  /** KubeletSeparateDiskGC; without it nothing is evicted on a node whose image file system is split, as upstream. */
+  readonly splitFileSystems?: boolean;
   /** The PodLevelResources gate. */
   readonly podLevel: boolean;
   readonly stats: EvictionStats;
@@ -173,6 +175,8 @@ export class EvictionManager implements Component {
   async #synchronize(signal: AbortSignal): Promise<Evicted | undefined> {
     const layout = await this.#fsLayout();
     const { clock, transitionMs, activePods } = this.#o;
+    if (layout?.splitContainerFs && this.#o.splitFileSystems === false)
+      throw new Error("KubeletSeparateDiskGC is turned off but we still have a split filesystem");
     const at = clock.monotonic();
     const usage = await this.#measure();
     const thresholds = layout ? this.#thresholds : this.#thresholds.filter((t) => !isOfDisk(t));

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FeatureGates } from "../../src/lib/config/feature-gates.ts";
+import { waitFor } from "../e2e/wait-for.ts";
+import { container, TestCluster } from "./cluster-node.ts";
+
+// parity: gate PreventStaticPodAPIReferences=true, gate PreventStaticPodAPIReferences=false
+for (const isPrevented of [true, false])
+  test(`a static pod that refers to a Secret ${isPrevented ? "does not run" : "runs if the gate is off"}`, async (t) => {
+    const gates = new FeatureGates({ PreventStaticPodAPIReferences: isPrevented });
+    const cluster = await TestCluster.start(t, { gates });
+    const secret = { name: "s", secret: { secretName: "s", optional: true } };
+    await cluster.placeManifest("refers", { volumes: [secret] });
+    await cluster.placeManifest("plain");
+    await cluster.startAgent();
+    await cluster.runs("plain-node-a");
+    if (isPrevented) assert.equal(cluster.api.pod("refers-node-a"), undefined);
+    else await cluster.runs("refers-node-a");
+  });
+
+// parity: gate EventedPLEG=false, gate EventedPLEG=true
+for (const [setting, opened] of [
+  [undefined, 1],
+  [true, 1],
+  [false, 0],
+] as const)
+  test(`EventedPLEG: ${setting} opens ${opened} event stream, and an exit is found`, async (t) => {
+    const cluster = await TestCluster.start(t);
+    const featureGates: Record<string, boolean> = setting === undefined ? {} : { EventedPLEG: setting };
+    await cluster.startAgent({
+      config: { ...cluster.config(), featureGates },
+      gates: new FeatureGates(featureGates),
+    });
+    cluster.addPod("job", { restartPolicy: "Never", containers: [container({ command: ["true"] })] });
+    await cluster.waitForPod("job", (pod) => assert.equal(pod.status?.phase, "Succeeded"));
+    await waitFor(() => assert.equal(cluster.runtime.eventReaders, opened));
+  });
+
+// parity: gate PodReadyToStartContainersCondition=false
+test("without PodReadyToStartContainersCondition no status has the condition", async (t) => {
+  const gates = new FeatureGates({ PodReadyToStartContainersCondition: false });
+  const cluster = await TestCluster.start(t, { gates });
+  await cluster.startAgent();
+  cluster.addPod("web");
+  const { status } = await cluster.runs("web");
+  const types = (status?.conditions ?? []).map(({ type }) => type);
+  assert.ok(types.includes("Initialized"));
+  assert.ok(!types.includes("PodReadyToStartContainers"));
+});
+
+// parity: gate ChangeContainerStatusOnKubeletRestart=true, gate ChangeContainerStatusOnKubeletRestart=false
+for (const changes of [true, false])
+  test(`until it is probed, a container is ${changes ? "not ready" : "ready"} after a restart of the agent`, async (t) => {
+    const gates = new FeatureGates({ ChangeContainerStatusOnKubeletRestart: changes });
+    const cluster = await TestCluster.start(t, { gates });
+    await cluster.startAgent();
+    const readinessProbe = { exec: { command: ["true"] }, periodSeconds: 1, timeoutSeconds: 60 };
+    const { metadata } = cluster.addPod("web", { containers: [container({ readinessProbe })] });
+    await cluster.runs("web");
+    await cluster.stopAgent();
+    const { runtime } = cluster;
+    const probes = runtime.callsOf("ExecSync").length;
+    runtime.faults.add({ method: "ExecSync", effect: { kind: "hang" } });
+    await cluster.startAgent();
+    await waitFor(() => assert.ok(runtime.callsOf("ExecSync").length > probes));
+    if (changes)
+      await cluster.waitForPod("web", ({ status }) =>
+        assert.equal(status?.containerStatuses?.[0]?.ready, false),
+      );
+    // The status of a pod that started later is written after that of this one.
+    cluster.addPod("other");
+    await cluster.runs("other");
+    assert.equal(cluster.api.pod("web")?.status?.containerStatuses?.[0]?.ready, !changes);
+    assert.equal(cluster.runningOf(metadata.uid).length, 1);
+  });
