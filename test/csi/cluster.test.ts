@@ -7,6 +7,8 @@ import { csiVolumes } from "../../src/kubelet/pods/volumes/csi/csi-volumes.ts";
 import { BlockMaps } from "../../src/kubelet/pods/volumes/manager/block-maps.ts";
 import { VolumeOperations } from "../../src/kubelet/pods/volumes/manager/operations.ts";
 import { VolumeManager } from "../../src/kubelet/pods/volumes/manager/volume-manager.ts";
+import { kubeVolumeApi } from "../../src/kubelet/pods/volumes/persistent/volume-api.ts";
+import { VolumeExpander } from "../../src/kubelet/pods/volumes/persistent/volume-expander.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { createMetrics } from "../../src/lib/base/metrics.ts";
@@ -46,7 +48,7 @@ it("a pod created before its driver gets its inline volume when the driver regis
     tokens: undefined,
     mounts: hostMounts,
     ownership: { apply: async () => {} },
-    events,
+    expander: new VolumeExpander({ ...common, api: kubeVolumeApi(cluster.transport), events }),
     onDriver: () => manager.resync((plugin) => plugin === csi.plugin.name),
   });
   const blockMaps = new BlockMaps({ mounts: hostMounts });

@@ -28,6 +28,7 @@ import { scsiDevices } from "../pods/volumes/iscsi/scsi-devices.ts";
 import { nfsPlugin } from "../pods/volumes/nfs/nfs-plugin.ts";
 import { resolveClaim } from "../pods/volumes/persistent/resolve-volume.ts";
 import { kubeVolumeApi } from "../pods/volumes/persistent/volume-api.ts";
+import { VolumeExpander } from "../pods/volumes/persistent/volume-expander.ts";
 import type { VolumeSpec } from "../pods/volumes/volume-plugin.ts";
 import {
   createVolumes,
@@ -85,6 +86,7 @@ export function podVolumes(
           ...{ events, metrics, ...common },
         })
       : undefined;
+  const expander = api && new VolumeExpander({ api: kubeVolumeApi(api), events, ...common });
   let csi: CsiVolumes | undefined;
   objects?.onChange((ref) => post({ kind: "volume-content-changed", ref }));
   bundles?.onChange(() => post({ kind: "volume-content-changed", ref: { kind: "ClusterTrustBundle" } }));
@@ -94,7 +96,7 @@ export function podVolumes(
       apply: (dir: string, { pod, fsGroup, fsGroupChangePolicy: policy, signal }: Ownership) =>
         applyFsGroup({ pod, dir, fsGroup, policy, readOnly: false, signal }),
     };
-    if (api)
+    if (api && expander)
       csi = csiVolumes({
         rootDir,
         nodeName: node.name,
@@ -104,7 +106,7 @@ export function podVolumes(
         checkMount: (path) => guard.run(path, () => statfs(path)),
         ownership,
         volumeHealth: gates.enabled("CSIVolumeHealth"),
-        events,
+        expander,
         ...common,
         metrics,
         onReady: () => post({ kind: "csi-node-ready" }),
@@ -167,6 +169,7 @@ export function podVolumes(
       if (pod) events.warning(pod, "VolumeConditionAbnormal", `Volume ${volume}: ${message}`);
     },
     selinux: node.info.selinux,
+    expander,
     ...(api && {
       resolveClaim: (pod, volume, signal) => resolveClaim(kubeVolumeApi(api), pod, volume, signal),
     }),

@@ -29,8 +29,8 @@ export interface ProgramCall {
 export type ProgramOption = OptionName | readonly [name: OptionName, value: string];
 type OptionName = `-${string}`;
 
-/** Programs whose parser does not end the options at "--". */
-const withoutEndOfOptions = new Set(["fsck", "getsubids", "xdg-open"]);
+/** Programs whose parser does not end the options at "--", or whose subcommands come before them. */
+const withoutEndOfOptions = new Set(["btrfs", "fsck", "getsubids", "xdg-open"]);
 
 type StartOptions = Pick<SpawnOptions, "cwd" | "detached" | "env" | "stdio">;
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import {
   access,
   chmod,
@@ -16,6 +17,7 @@ import {
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
+import { StorageApi } from "../../../../test/csi/storage-api.ts";
 import { systemClock } from "../../../lib/base/clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { attachLoopDevice, detachLoopDevice, loopDeviceOf } from "../../../lib/host/loop-devices.ts";
@@ -26,11 +28,19 @@ import { contentPlugins } from "./content/content-plugins.ts";
 import { podsReferencing } from "./content/content-references.ts";
 import { FakeObjects, FakeTokens } from "./content/fake-content.ts";
 import { mayMount, startVolumes, type TestVolumes, testRoot } from "./fake-parts.ts";
+import { kubeVolumeApi } from "./persistent/volume-api.ts";
+import { VolumeExpander } from "./persistent/volume-expander.ts";
 
 const signal = () => AbortSignal.timeout(20_000);
 const uid = "0a1b" as PodUid;
 const hasHugePages = existsSync("/sys/kernel/mm/hugepages/hugepages-2048kB");
 const hasLoopDevices = ["/dev/loop-control", "/usr/sbin/mkfs.ext4"].every((path) => existsSync(path));
+
+/** CAP_SYS_RESOURCE, which growing a mounted ext4 needs. */
+function maySetLimits(): boolean {
+  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1];
+  return ((BigInt(`0x${effective ?? "0"}`) >> 24n) & 1n) === 1n;
+}
 
 function podWith(volumes: Volume[], more: Partial<Pod["spec"]> = {}, mounts: VolumeMount[] = []): Pod {
   const volumeMounts =
@@ -403,6 +413,76 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
         await volumes.manager.release(uid, signal());
         while (await hostMounts.isMountPoint(global)) await new Promise((resolve) => setImmediate(resolve));
       }
+    });
+
+    /** A claim whose volume is larger than the filesystem on it. */
+    async function toExpand(mode: "Filesystem" | "Block") {
+      const api = new StorageApi();
+      const claimPath = "/api/v1/namespaces/default/persistentvolumeclaims/c";
+      api.put(claimPath, {
+        metadata: { name: "c", namespace: "default", uid: "u" },
+        spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "16Mi" } } },
+        status: {
+          capacity: { storage: "8Mi" },
+          allocatedResources: { storage: "16Mi" },
+          allocatedResourceStatuses: { storage: "NodeResizePending" },
+        },
+      } as never);
+      const events: string[] = [];
+      const record = (_pod: Pod, reason: string) => void events.push(reason);
+      const expander = new VolumeExpander({
+        api: kubeVolumeApi(api),
+        events: { normal: record, warning: record },
+        clock: systemClock,
+        logger: silentLogger,
+      });
+      const resolveClaim = async (_pod: Pod, volume: Volume) => {
+        const found = spec(volume, mode);
+        const pv = { ...found.persistent.spec, capacity: { storage: "16Mi" } };
+        return { spec: { ...found, persistent: { ...found.persistent, spec: pv, claimCapacity: "8Mi" } } };
+      };
+      volumes = await startVolumes(rootDir, { resolveClaim, expander });
+      const status = () => (api.get(claimPath) as { status?: object } | undefined)?.status;
+      return { events, status };
+    }
+    const expanded = {
+      capacity: { storage: "16Mi" },
+      allocatedResources: { storage: "16Mi" },
+      allocatedResourceStatuses: {},
+    };
+
+    test("a filesystem that is smaller than its disk is grown, and its claim reports the size", {
+      skip: !maySetLimits() && "needs CAP_SYS_RESOURCE",
+    }, async () => {
+      execFileSync("mkfs.ext4", ["-q", device, "8M"]);
+      const { events, status } = await toExpand("Filesystem");
+      await volumes.manager.waitFor(podWith([claim]), signal());
+      const { blocks, bsize } = await statfs(dirOf("kubernetes.io~local-volume", "pv1"));
+      assert.ok(blocks * bsize > 8 << 20, `${blocks * bsize} bytes`);
+      assert.deepEqual([status(), events], [expanded, ["FileSystemResizeSuccessful"]]);
+    });
+
+    test("a filesystem that cannot be grown keeps the pod waiting, with the output of the program", {
+      skip: maySetLimits() && "the kernel permits it here",
+    }, async () => {
+      execFileSync("mkfs.ext4", ["-q", device, "8M"]);
+      await toExpand("Filesystem");
+      void volumes.manager.waitFor(podWith([claim]), signal()).catch(() => {});
+      while (volumes.events.length === 0) await new Promise<void>((done) => setImmediate(done));
+      assert.match(
+        volumes.events[0]!,
+        /^FailedMount: MountVolume.SetUp failed for volume "pv1" : resize of device \/dev\/loop\d+ failed: exit status 1. resize2fs output: /,
+      );
+    });
+
+    // parity: event FileSystemResizeSuccessful
+    test("a claim of a block volume no longer waits for the node", async () => {
+      const { events, status } = await toExpand("Block");
+      const pod = podWith([claim]);
+      pod.spec.containers = [{ name: "c0", volumeDevices: [{ name: "data", devicePath: "/dev/data" }] }];
+      await volumes.manager.waitFor(pod, signal());
+      assert.deepEqual([status(), events], [expanded, ["FileSystemResizeSuccessful"]]);
+      await volumes.manager.release(uid, signal());
     });
 
     test("a block volume is a symlink for the pod, a bind mount and a lock; all are removed with the pod", async () => {

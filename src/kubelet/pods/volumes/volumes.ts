@@ -26,6 +26,7 @@ import {
 } from "./mounts/container-mounts.ts";
 import { applyFsGroup, type OwnershipRequest } from "./mounts/ownership.ts";
 import { SubPaths } from "./mounts/sub-paths.ts";
+import type { VolumeExpander } from "./persistent/volume-expander.ts";
 import type { VolumePlugin } from "./volume-plugin.ts";
 
 export interface VolumesOptions
@@ -48,6 +49,8 @@ export interface VolumesOptions
   /** Types besides emptyDir, hostPath, local and image. */
   readonly plugins: (parts: PluginParts) => readonly VolumePlugin[];
   readonly mounts?: Mounts;
+  /** Undefined without a cluster: volumes are not expanded. */
+  readonly expander?: VolumeExpander | undefined;
 }
 
 /** Dependencies of the other volume plugins. */
@@ -91,7 +94,11 @@ export function createVolumes(o: VolumesOptions): Volumes {
         quotas: o.diskQuotas,
       }),
       hostPathPlugin({ guard }),
-      localPlugin({ rootDir, mounts, commands, events, applyFsGroup: setOwnership, guard }),
+      localPlugin({
+        ...{ rootDir, mounts, commands, events, guard },
+        applyFsGroup: setOwnership,
+        expander: o.expander,
+      }),
       imagePlugin(),
       ...o.plugins({ mounts, commands, applyFsGroup: setOwnership, guard }),
     ],

@@ -3,9 +3,7 @@ import type { Component } from "../../../../lib/base/component.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import type { Metrics } from "../../../../lib/base/metrics.ts";
 import type { KubeTransport } from "../../../../lib/clients/kube/transport-interface.ts";
-import type { PodEvents } from "../../../../lib/model/pod-events.ts";
-import { kubeVolumeApi } from "../persistent/volume-api.ts";
-import { VolumeExpander } from "../persistent/volume-expander.ts";
+import type { VolumeExpander } from "../persistent/volume-expander.ts";
 import type { VolumePlugin } from "../volume-plugin.ts";
 import { AllocatableUpdates } from "./allocatable-updates.ts";
 import { Attachments } from "./attachments.ts";
@@ -24,7 +22,7 @@ export interface CsiVolumesOptions
     "rootDir" | "nodeName" | "tokens" | "mounts" | "checkMount" | "ownership" | "volumeHealth" | "logger"
   > {
   readonly transport: Pick<KubeTransport, "request" | "stream" | "onReconnect">;
-  readonly events: PodEvents;
+  readonly expander: VolumeExpander;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -46,7 +44,7 @@ export interface CsiVolumes {
 }
 
 export function csiVolumes(options: CsiVolumesOptions): CsiVolumes {
-  const { transport, nodeName, clock, logger, events, metrics, onDriver, onReady } = options;
+  const { transport, nodeName, clock, logger, metrics, onDriver, onReady } = options;
   const drivers = new DriverStore();
   const objects = new CsiDriverObjects({ transport, clock, logger });
   const node = new CsiNode({ transport, nodeName, clock, logger, ...(onReady && { onReady }) });
@@ -70,9 +68,8 @@ export function csiVolumes(options: CsiVolumesOptions): CsiVolumes {
       onDriver?.(driver);
     },
   });
-  const expander = new VolumeExpander({ api: kubeVolumeApi(transport), events, clock, logger });
   const secrets = kubeSecrets(transport);
-  const plugin = csiPlugin({ ...options, drivers, objects, attachments, secrets, expander });
+  const plugin = csiPlugin({ ...options, drivers, objects, attachments, secrets });
   const counts: Component = {
     name: "csi-volume-counts",
     start: async (componentSignal) => {

@@ -10,7 +10,9 @@ import { removeEntry } from "../../../../lib/host/remove-tree.ts";
 import type { Commands } from "../../../../lib/host/system-commands.ts";
 import type { PodEvents } from "../../../../lib/model/pod-events.ts";
 import type { OwnershipRequest } from "../mounts/ownership.ts";
+import type { VolumeExpander } from "../persistent/volume-expander.ts";
 import { formatAndMount } from "../tools/format-and-mount.ts";
+import { growFilesystem } from "../tools/grow-filesystem.ts";
 import type { DeviceMounter, SetUpRequest, VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 
 export interface LocalVolumeOptions {
@@ -21,6 +23,8 @@ export interface LocalVolumeOptions {
   readonly commands: Commands;
   /** The path may be on a filesystem that hangs. */
   readonly guard: Pick<HangGuard, "run">;
+  /** Undefined without a cluster: volumes are not expanded. */
+  readonly expander?: VolumeExpander | undefined;
 }
 
 interface LocalSource {
@@ -40,28 +44,19 @@ export function localPlugin(o: LocalVolumeOptions): VolumePlugin {
     uniqueName: (_pod, spec) => `${pluginName}/${spec.name}`,
     device,
     relabels: (spec) => !spec.readOnly,
+    requiresRemountNow: (spec) => o.expander?.mayBeNeeded(spec) ?? false,
 
     async setUp(request) {
       const { dir, spec } = request;
       const { path } = sourceOf(spec)!;
       checkPath(path);
-      if (await o.mounts.at(dir)) return;
-      const source =
-        (await o.guard.run(path, () => kindOf(path))) === "directory" ? path : device.deviceDir(spec);
-      const others = podMountsOf(source);
-      if (others.length > 0) await warnAboutGroupMismatch(request, source);
-      await makeDirs(dir, 0o750);
-      try {
-        await o.mounts.bind(source, dir, {
-          readOnly: spec.readOnly,
-          options: spec.persistent?.spec.mountOptions ?? [],
-        });
-      } catch (error) {
-        await removeEntry(dir);
-        throw error;
-      }
-      // Only the first pod sets the ownership of the files.
-      if (!spec.readOnly && others.length === 0) await applyOwnership(request);
+      const isMounted = (await o.mounts.at(dir)) !== undefined;
+      if (isMounted && !o.expander?.mayBeNeeded(spec)) return o.expander?.markInUse(spec);
+      const kind = await o.guard.run(path, () => kindOf(path));
+      if (!isMounted) await bindMount(request, kind === "directory" ? path : device.deviceDir(spec));
+      await expandIfNeeded(request, async () => {
+        if (kind === "device") await growFilesystem(o.commands, path, dir, request.signal);
+      });
     },
 
     async tearDown({ dir }) {
@@ -70,9 +65,11 @@ export function localPlugin(o: LocalVolumeOptions): VolumePlugin {
     },
 
     block: {
-      async map(_pod, spec) {
+      async map(pod, spec, _target, signal) {
         const { path } = sourceOf(spec)!;
         checkPath(path);
+        // A larger device is all that the pod needs; the claim still waits for the node.
+        await expandIfNeeded({ pod, spec, signal }, async () => {});
         return path;
       },
       async unmap() {},
@@ -88,6 +85,33 @@ export function localPlugin(o: LocalVolumeOptions): VolumePlugin {
       return specOf(name, path);
     },
   };
+
+  async function bindMount(request: SetUpRequest, source: string): Promise<void> {
+    const { dir, spec } = request;
+    const others = podMountsOf(source);
+    if (others.length > 0) await warnAboutGroupMismatch(request, source);
+    await makeDirs(dir, 0o750);
+    try {
+      await o.mounts.bind(source, dir, {
+        readOnly: spec.readOnly,
+        options: spec.persistent?.spec.mountOptions ?? [],
+      });
+    } catch (error) {
+      await removeEntry(dir);
+      throw error;
+    }
+    // Only the first pod sets the ownership of the files.
+    if (!spec.readOnly && others.length === 0) await applyOwnership(request);
+  }
+
+  async function expandIfNeeded(
+    { pod, spec, signal }: Pick<SetUpRequest, "pod" | "spec" | "signal">,
+    grow: () => Promise<void>,
+  ): Promise<void> {
+    if (!o.expander) return;
+    if (o.expander.mayBeNeeded(spec)) await o.expander.expandIfNeeded(pod, spec, grow, signal);
+    o.expander.markInUse(spec);
+  }
 
   function applyOwnership({ pod, dir, fsGroup, fsGroupChangePolicy, signal }: SetUpRequest): Promise<void> {
     return o.applyFsGroup({ pod, dir, fsGroup, policy: fsGroupChangePolicy, readOnly: false, signal });
@@ -146,6 +170,8 @@ function localDevice(o: LocalVolumeOptions, devicesDir: string): DeviceMounter {
     },
     deviceDir: (spec) => join(devicesDir, pathElement(spec.name)),
     async mountDevice(_pod, spec, dir, _fsGroup, signal) {
+      // The volume was not in use on this node: the recorded size is outdated.
+      if (spec.persistent) o.expander?.resetSize(spec.persistent.volumeName);
       const { path, fsType } = sourceOf(spec)!;
       checkPath(path);
       if ((await o.guard.run(path, () => kindOf(path))) === "directory" || (await o.mounts.at(dir))) return;

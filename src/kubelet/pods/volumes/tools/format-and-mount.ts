@@ -38,9 +38,9 @@ export async function formatAndMount(
 ): Promise<void> {
   if (!device.startsWith("/"))
     throw new KubeletError("Volume", `the path of device ${JSON.stringify(device)} is not absolute`);
-  const run = (program: string, options: readonly ProgramOption[]) =>
+  const run: Run = (program, options) =>
     commands.run({ program, options, operands: [device] }, { timeoutMs, signal });
-  const existing = await contentOf(device, run);
+  const existing = await contentOf(commands, device, signal);
   const type = fsType || "ext4";
   const readOnly = options.includes("ro");
   if (existing === undefined) {
@@ -63,13 +63,14 @@ function failure(fsType: string, why: string): KubeletError {
 type Run = (program: string, options: readonly ProgramOption[]) => ReturnType<Commands["run"]>;
 
 /** The filesystem or partition table on a device; undefined if blkid finds nothing. */
-async function contentOf(device: string, run: Run): Promise<string | undefined> {
-  const { code, stdout, output } = await run("blkid", [
-    "-p",
-    ["-s", "TYPE"],
-    ["-s", "PTTYPE"],
-    ["-o", "export"],
-  ]);
+export async function contentOf(
+  commands: Commands,
+  device: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const options: ProgramOption[] = ["-p", ["-s", "TYPE"], ["-s", "PTTYPE"], ["-o", "export"]];
+  const call = { program: "blkid", options, operands: [device] };
+  const { code, stdout, output } = await commands.run(call, { timeoutMs, signal });
   if (code === nothingFound) return undefined;
   if (code !== 0)
     throw new KubeletError("Volume", `failed to get disk format of ${device}: ${output.trim()}`);
