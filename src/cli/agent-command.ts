@@ -39,8 +39,9 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
   if (flags.localObjects !== "" && flags.kubeconfig !== "") throw conflictingObjectSources();
   if (flags.enableManifestsHandler) checkManifestsHandler(config);
   const lock = await lockedBy(flags, { logger, clock: systemClock });
+  // Without CAP_SYS_RESOURCE, as in many containers, the limit cannot be raised: nothing that an operator has to act on.
   await setOpenFileLimit(config.maxOpenFiles).catch((error: unknown) =>
-    logger.error("Failed to set rlimit on max file handles", { err: messageOf(error) }),
+    logger.info("Failed to set rlimit on max file handles", { err: messageOf(error) }),
   );
   const credentialProviders = await configuredProviders(flags, gates);
   // Registered before anything is started, so that an early signal is not lost.
