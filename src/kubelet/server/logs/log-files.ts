@@ -1,5 +1,4 @@
-import { createReadStream } from "node:fs";
-import { type FileHandle, readdir, stat } from "node:fs/promises";
+import { type FileHandle, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { createGunzip } from "node:zlib";
 import { errnoOf } from "../../../lib/base/errors.ts";
@@ -34,7 +33,7 @@ export async function rotatedLogs(path: string): Promise<string[]> {
 /** A log file that is being read. The plain one may still be written to. */
 export type OpenLog =
   | { readonly kind: "plain"; readonly file: FileHandle; readonly ino: number }
-  | { readonly kind: "compressed"; readonly path: string };
+  | { readonly kind: "compressed"; readonly file: FileHandle };
 
 export async function openLog(path: string): Promise<Extract<OpenLog, { kind: "plain" }>> {
   const file = await openRegularFile(path, { follow: true });
@@ -42,25 +41,25 @@ export async function openLog(path: string): Promise<Extract<OpenLog, { kind: "p
   return { kind: "plain", file, ino };
 }
 
-/** Undefined if rotation has removed it in the meantime. */
+/** Undefined if rotation has removed it in the meantime, or if it is not a regular file: a pod may have a volume there. */
 export async function openRotated(dir: string, name: string): Promise<OpenLog | undefined> {
   const path = join(dir, name);
-  const compressed = `${path}${compressedSuffix}`;
-  for (const open of [
-    () => openLog(path),
-    async () => (await stat(compressed)) && ({ kind: "compressed", path: compressed } as const),
-  ]) {
+  for (const open of [() => openLog(path), () => openCompressed(`${path}${compressedSuffix}`)]) {
     try {
       return await open();
     } catch (error) {
-      if (errnoOf(error) !== "ENOENT") throw error;
+      if (!["ENOENT", "NotRegularFile"].includes(errnoOf(error) ?? "")) throw error;
     }
   }
   return undefined;
 }
 
+async function openCompressed(path: string): Promise<OpenLog> {
+  return { kind: "compressed", file: await openRegularFile(path, { follow: true }) };
+}
+
 export async function closeLog(log: OpenLog): Promise<void> {
-  if (log.kind === "plain") await log.file.close();
+  await log.file.close();
 }
 
 /**
@@ -69,7 +68,7 @@ export async function closeLog(log: OpenLog): Promise<void> {
  */
 export async function* readLog(log: OpenLog, from: number, end?: number): AsyncGenerator<Buffer> {
   if (log.kind === "compressed") {
-    yield* unpacked(log.path, from);
+    yield* unpacked(log.file, from);
     return;
   }
   const stop = end ?? Number.POSITIVE_INFINITY;
@@ -85,8 +84,8 @@ export async function* readLog(log: OpenLog, from: number, end?: number): AsyncG
   }
 }
 
-async function* unpacked(path: string, from: number): AsyncGenerator<Buffer> {
-  const source = createReadStream(path);
+async function* unpacked(file: FileHandle, from: number): AsyncGenerator<Buffer> {
+  const source = file.createReadStream({ start: 0, autoClose: false });
   const unzip = createGunzip();
   source.on("error", (error) => unzip.destroy(error));
   source.pipe(unzip);
@@ -112,6 +111,6 @@ export async function headOf(log: OpenLog): Promise<Buffer> {
     const head = Buffer.alloc(headBytes);
     return head.subarray(0, await readAt(log.file, head, 0));
   }
-  for await (const chunk of unpacked(log.path, 0)) return Buffer.from(chunk.subarray(0, headBytes));
+  for await (const chunk of unpacked(log.file, 0)) return Buffer.from(chunk.subarray(0, headBytes));
   return Buffer.alloc(0);
 }

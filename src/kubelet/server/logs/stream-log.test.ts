@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { rmSync, symlinkSync, utimesSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, rmSync, symlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { systemClock } from "../../../lib/base/clock.ts";
@@ -149,6 +150,18 @@ test("a corrupt compressed file does not affect the others", async (t) => {
   log.entry("new");
   assert.equal(await log.read(), "new\n");
   assert.equal(await log.read({ tailLines: 5 }), "new\n");
+});
+
+test("a rotated name that is not a regular file is skipped, and nothing waits for the other end of a pipe", async (t) => {
+  const log = fakeLog(t);
+  log.entry("old");
+  const name = log.rotate();
+  rmSync(join(log.dir, name));
+  execFileSync("mkfifo", [join(log.dir, `${name}.gz`)]);
+  mkdirSync(join(log.dir, log.rotate()).concat(".d"));
+  log.entry("new");
+  // As many opens of a pipe as the thread pool has threads would block every other file operation of the process.
+  for (const options of [{}, { tailLines: 5 }]) assert.equal(await log.read(options), "new\n");
 });
 
 test("a line continues from one file to the next", async (t) => {

@@ -190,8 +190,7 @@ async function sizeOf(log: OpenLog): Promise<number> {
 }
 
 async function modifiedAt(log: OpenLog): Promise<number> {
-  const found = log.kind === "plain" ? await log.file.stat() : await stat(log.path);
-  return found.mtimeMs;
+  return (await log.file.stat()).mtimeMs;
 }
 
 async function resolved(path: string): Promise<string> {
