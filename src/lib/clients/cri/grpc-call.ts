@@ -6,17 +6,18 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from "@bufbuild/protobuf";
-import { type Client, credentials, Client as GrpcClient, Metadata } from "@grpc/grpc-js";
+import { type Client, Client as GrpcClient, Metadata } from "@grpc/grpc-js";
 import type { Clock } from "../../base/clock.ts";
 import { abortError } from "../../base/errors.ts";
 import { CriError, toCriError } from "./cri-error.ts";
 import { methodDefinition } from "./service-definition.ts";
+import { SocketCredentials } from "./socket-credentials.ts";
 
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 /** A connection that is opened when it is needed and reopened after it broke. */
 export function openChannel(socketPath: string, maxResponseBytes: number = MAX_MESSAGE_BYTES): Client {
-  return new GrpcClient(`unix://${socketPath}`, credentials.createInsecure(), {
+  return new GrpcClient(`unix://${socketPath}`, new SocketCredentials(), {
     // Go's http2 rejects a socket path as :authority.
     "grpc.default_authority": "localhost",
     "grpc.max_send_message_length": MAX_MESSAGE_BYTES,

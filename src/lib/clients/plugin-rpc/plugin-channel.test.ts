@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { create } from "@bufbuild/protobuf";
 import { Server, ServerCredentials, type ServerWritableStream, type sendUnaryData } from "@grpc/grpc-js";
+import { systemClock } from "../../base/clock.ts";
 import {
   AllocateResponseSchema,
   DevicePlugin,
@@ -12,7 +14,7 @@ import {
   ListAndWatchResponseSchema,
 } from "../../gen/deviceplugin/v1beta1/api_pb.js";
 import { serviceDefinition } from "../cri/service-definition.ts";
-import { openPlugin, type StreamingPluginChannel } from "./plugin-channel.ts";
+import { openPlugin, openWatchedPlugin, type StreamingPluginChannel } from "./plugin-channel.ts";
 
 const mib = 1024 * 1024;
 const never = new AbortController().signal;
@@ -75,4 +77,31 @@ test("a message that cannot be handled ends its stream, and nothing else", { tim
   );
   await assert.rejects(second, { name: "AbortError" });
   assert.equal(id, "x");
+});
+
+test("a channel that is closed while it waits to reconnect does not connect to the next plugin at the socket", {
+  timeout: 30_000,
+}, async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), "plugin-"));
+  t.after(() => rm(dir, { recursive: true }));
+  const [socket, missing] = [join(dir, "p.sock"), join(dir, "missing.sock")];
+  const closed = openWatchedPlugin(socket, systemClock);
+  // There is no socket yet: the first attempt fails, and the channel waits.
+  await assert.rejects(closed.call(allocate, {}, { timeoutMs: 10_000, signal: never }), {
+    grpcCode: "UNAVAILABLE",
+  });
+  closed.watch(() => {});
+  closed.close();
+  let connections = 0;
+  const server = createServer((connection) => {
+    connections++;
+    connection.destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(socket, resolve));
+  t.after(() => server.close());
+  // Another channel tries for several times the longest wait of the first one.
+  const other = openPlugin(missing);
+  await assert.rejects(other.connected({ timeoutMs: 1000, signal: never }));
+  other.close();
+  assert.equal(connections, 0);
 });

@@ -61,7 +61,9 @@ export function openWatchedPlugin(endpoint: string, clock: Clock): WatchedPlugin
     watch(onChange) {
       let wasConnected = false;
       const follow = () => {
-        const state = channel.getChannel().getConnectivityState(true);
+        const state = channel.getChannel().getConnectivityState(false);
+        // Only an idle channel needs it. A closed one would connect again.
+        if (state === connectivityState.IDLE) channel.getChannel().getConnectivityState(true);
         const isConnected = state === connectivityState.READY;
         if (isConnected !== wasConnected) onChange(isConnected);
         wasConnected = isConnected;
