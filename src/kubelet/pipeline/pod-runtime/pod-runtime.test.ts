@@ -196,11 +196,13 @@ test("a container that cannot be created reports the reason, and the others run"
   assert.deepEqual(s.reasons(), {});
 });
 
+// parity: event FailedCreatePodSandBox
 test("a sandbox that cannot be created causes an event and an error, and is retried", async (t) => {
   const s = await setUp(t);
   s.fake.faults.add({ method: "RunPodSandbox", effect: fail("no network") });
   await assert.rejects(s.sync(onePod()), (e: KubeletError) => e.code === "CreatePodSandboxError");
-  assert.ok(s.output.includes("FailedCreatePodSandBox! Failed to create pod sandbox: no network"));
+  const message = "Failed to create pod sandbox: rpc error: code = Unknown desc = no network";
+  assert.ok(s.output.includes(`FailedCreatePodSandBox! ${message}`), s.output.join("\n"));
   await s.sync(onePod());
   assert.deepEqual(s.sandboxes(), ["#0 ready"]);
 });

@@ -11,6 +11,7 @@ import type {
   RuntimeService,
   SandboxId,
 } from "../../../lib/clients/cri/cri.ts";
+import { rpcErrorText } from "../../../lib/clients/cri/cri-error.ts";
 import { formatDuration } from "../../../lib/config/duration.ts";
 import { startPriority } from "../../../lib/model/critical-pod.ts";
 import { type Container, type Pod, type PodId, type PodUid, podRef } from "../../../lib/model/pod.ts";
@@ -515,7 +516,7 @@ export class PodRuntime {
       } catch (error) {
         if (isAbort(error) || signal.aborted) throw error;
         metrics?.podFailed();
-        events.warning(pod, "FailedCreatePodSandBox", `Failed to create pod sandbox: ${messageOf(error)}`);
+        events.warning(pod, "FailedCreatePodSandBox", `Failed to create pod sandbox: ${rpcErrorText(error)}`);
         throw new KubeletError("CreatePodSandboxError", `creating the sandbox: ${messageOf(error)}`, {
           cause: error,
         });

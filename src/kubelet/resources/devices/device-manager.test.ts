@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
 import { metricValues } from "../../../lib/base/fixtures.ts";
+import { RpcError } from "../../../lib/clients/plugin-rpc/rpc-error.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import { decodeCheckpoint } from "./checkpoint.ts";
 import type { DeviceManager } from "./device-manager.ts";
@@ -180,6 +181,18 @@ describe("registration", () => {
     const request = { version: "v1beta1", resource: "not valid", socketPath: "/x" };
     await assert.rejects(manager.plugins.requested(request, never));
     assert.deepEqual(await metricValues(metrics, "kubelet_device_plugin_registration_total"), {});
+  });
+
+  it("a plugin that does not return its options is not registered, and gets the message of the Go kubelet", async () => {
+    const { manager } = start(dir, plugins);
+    const plugin = new FakeDevicePlugin(["a"]);
+    plugin.onOptions = async () => {
+      throw new RpcError("UNKNOWN", "GetDevicePluginOptions", "no options");
+    };
+    await assert.rejects(register(manager, plugin), {
+      message: "failed to get device plugin options: rpc error: code = Unknown desc = no options",
+    });
+    assert.deepEqual(manager.amounts().capacity, {});
   });
 
   it("devices without an ID and repeated IDs are ignored", async () => {

@@ -1,3 +1,4 @@
+import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { StreamingPluginChannel } from "../../../lib/clients/plugin-rpc/plugin-channel.ts";
 import type {
   AllocateResponse,
@@ -39,7 +40,13 @@ export class DevicePlugin {
     const both = this.#signal(signal);
     await this.#channel.connected({ timeoutMs: connectTimeoutMs, signal: both });
     const limits = { timeoutMs: optionsTimeoutMs, signal: both };
-    this.#options = await this.#channel.call(Service.method.getDevicePluginOptions, {}, limits);
+    try {
+      this.#options = await this.#channel.call(Service.method.getDevicePluginOptions, {}, limits);
+    } catch (error) {
+      if (isAbort(error)) throw error;
+      const message = `failed to get device plugin options: ${messageOf(error)}`;
+      throw new KubeletError("DevicePluginOptions", message, { cause: error });
+    }
   }
 
   /** Calls back with each list of devices. Ends when the plugin ends the stream, or is closed. */

@@ -21,6 +21,8 @@ export class FakeDevicePlugin {
   readonly calls: string[] = [];
   onAllocate: (ids: string[]) => Promise<Response[]> = async (ids) => [{ envs: { IDS: ids.join(",") } }];
   onPreferred: (offered: string[], mustInclude: string[], size: number) => Promise<string[]> = async () => [];
+  /** Replaces the response of GetDevicePluginOptions. */
+  onOptions: () => Promise<FakeDevicePlugin["options"]> = async () => this.options;
   onPreStart: (ids: string[]) => Promise<void> = async () => {};
   #streams = new Set<{ send: () => void; fail: () => void }>();
 
@@ -85,7 +87,7 @@ export class FakeDevicePlugin {
     const ids = ((first?.devicesIds ?? request.devicesIds ?? []) as string[]).toSorted((a, b) =>
       a < b ? -1 : 1,
     );
-    if (name === "GetDevicePluginOptions") return this.options;
+    if (name === "GetDevicePluginOptions") return this.onOptions();
     this.calls.push(`${name} ${ids.join(",")}`.trim());
     if (name === "Allocate")
       return create(AllocateResponseSchema, { containerResponses: await this.onAllocate(ids) });
