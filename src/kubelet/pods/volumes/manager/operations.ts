@@ -4,7 +4,7 @@ import type { Pod, PodUid } from "../../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../../lib/model/pod-events.ts";
 import type { SetUpRequest } from "../volume-plugin.ts";
 import type { BlockMaps } from "./block-maps.ts";
-import { inStep } from "./step-error.ts";
+import { inStep, StepError } from "./step-error.ts";
 import type { DesiredVolume, DeviceRecord, VolumeRecord } from "./volume-state.ts";
 
 export interface OperationsOptions {
@@ -55,10 +55,20 @@ export class VolumeOperations {
     const isStillSetUp =
       record.actual === "uncertain" && (await plugin.isStillSetUp?.(pod, spec, { podUid, dir }));
     if (device && !isStillSetUp && device.attachable?.(spec) !== false) {
-      // A volume that this agent has mounted is attached.
-      const verified = async () =>
-        record.actual === "mounted" ? undefined : this.#o.verifyAttached?.(unique, signal);
-      await inStep(`${verb}.WaitForAttach failed`, () => device.waitForAttach(pod, spec, signal, verified));
+      const step = `${verb}.WaitForAttach failed`;
+      let isWaiting = false;
+      const verified = async () => {
+        // A volume that this agent has mounted is attached.
+        if (record.actual === "mounted") return;
+        isWaiting = true;
+        await this.#o.verifyAttached?.(unique, signal);
+        isWaiting = false;
+      };
+      try {
+        await device.waitForAttach(pod, spec, signal, verified);
+      } catch (error) {
+        throw error instanceof StepError ? error : new StepError(step, error, isWaiting);
+      }
     }
     if (volumeMode === "Block") return this.#map(record, desired, signal);
     const group = fsGroupOf(pod);

@@ -198,6 +198,7 @@ export class Reconciler {
 
   #mountFailed(record: VolumeRecord, pod: Pod, error: StepError): void {
     record.failure = this.#failure(record, error);
+    if (error.isWaiting) return;
     const reason = record.volumeMode === "Block" ? "FailedMapVolume" : "FailedMount";
     this.#o.events.warning(pod, reason, eventMessage(error.step, record.name, error.message));
   }

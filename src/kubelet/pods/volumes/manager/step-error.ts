@@ -4,10 +4,13 @@ import { isAbort, messageOf } from "../../../../lib/base/errors.ts";
 export class StepError extends Error {
   readonly step: string;
   readonly aborted: boolean;
-  constructor(step: string, cause: unknown) {
+  /** Another component is not done yet, and reports its failures itself: no event. */
+  readonly isWaiting: boolean;
+  constructor(step: string, cause: unknown, isWaiting = false) {
     super(messageOf(cause), { cause });
     this.name = "StepError";
     this.step = step;
+    this.isWaiting = isWaiting;
     this.aborted = isAbort(cause);
   }
 }

@@ -405,6 +405,41 @@ describe("volumes that a controller attaches", () => {
     assert.deepEqual(reported, ["fake/shared/pv-c", ""]);
   });
 
+  // parity: event FailedMount
+  for (const [what, attachFails, events] of [
+    ["is no event: the controller that attaches reports failures", true, []],
+    [
+      "is an event if the device of an attached volume is missing",
+      false,
+      ['FailedMount: MountVolume.WaitForAttach failed for volume "pv-c" : not there'],
+    ],
+  ] as const)
+    test(`a wait for the attachment that fails ${what}`, async () => {
+      const { clock, host, manager } = await started((host) => ({
+        plugins: [
+          host.plugin("shared", {
+            device: {
+              ...host.plugin("shared").device!,
+              waitForAttach: async (_pod, _spec, _signal, verify) => {
+                await verify?.();
+                throw new Error("not there");
+              },
+            },
+          }),
+        ],
+        operations: host.operations({
+          verifyAttached: async () => {
+            if (attachFails) throw new Error("Volume not attached according to node status");
+          },
+        }),
+      }));
+      manager.register(podWithVolumes("a", [], ["c"]));
+      await clock.advance(300);
+      assert.deepEqual([...new Set(host.events)], events);
+      const why = attachFails ? "Volume not attached according to node status" : "not there";
+      assert.deepEqual(manager.waiting(uid), [`waiting for volume claim-c: ${why}`]);
+    });
+
   for (const isExhausted of [true, false])
     test(`${isExhausted ? "a pod is rejected if they exceed the node's limit" : "a wait fails if they cannot be attached below the node's limit"}`, async () => {
       const { clock, manager } = await started((host) => ({
