@@ -48,10 +48,8 @@ test("any other input is one problem with a line", () => {
     ["empty", "", undefined, /is empty/],
     ["blanks", " \n\n", undefined, /is empty/],
     ["only comments", "# nothing\n", undefined, /no document/],
-    ["duplicate key", "a:\n  b: 1\n  b: 2\n", 3, /duplicate key "b"/],
     ["tab", "a:\n\t- b\n", 2, /[Tt]abs/],
     ["unclosed", "a: 1\nb: [1,\n", 3, /Flow sequence/],
-    ["two documents", "a: 1\n---\nb: 2\n", 3, /second document/],
     ["undefined alias", "a: *x\n", undefined, /[Uu]nresolved alias/],
     ["alias bomb", bomb, undefined, /alias/],
     ["deep", "[".repeat(100_000), undefined, /too deeply/],
@@ -65,6 +63,21 @@ test("any other input is one problem with a line", () => {
   }
   const latin1 = parseDocument(Buffer.from([0x61, 0x3a, 0x20, 0xe4]));
   assert.match("problem" in latin1 ? latin1.problem.message : "", /not UTF-8/);
+});
+
+test("what the Go kubelet reads with a part ignored is read with a warning", () => {
+  for (const [name, text, value, line, warning] of [
+    ["duplicate key", "a:\n  b: {c: 1}\n  b: {d: 2}\n", { a: { b: { d: 2 } } }, 3, /duplicate key "b"/],
+    ["two documents", "a: 1\n---\nb: 2\n", { a: 1 }, 3, /second document/],
+    ["a broken second document", "a: 1\n---\nb: [\n", { a: 1 }, 3, /second document/],
+  ] as const) {
+    const parsed = parse(text);
+    assert.ok("value" in parsed, name);
+    assert.deepEqual(parsed.value, value, name);
+    assert.deepEqual(parsed.warnings.length, 1, name);
+    assert.equal(parsed.warnings[0]?.line, line, name);
+    assert.match(parsed.warnings[0]?.message ?? "", warning, name);
+  }
 });
 
 test("large JSON is read", () => {

@@ -25,11 +25,12 @@ export interface DocumentProblem extends Partial<Position> {
 }
 
 export type Parsed =
-  | { value: unknown; positionOf(path: string): Position | undefined }
+  | { value: unknown; positionOf(path: string): Position | undefined; warnings: readonly DocumentProblem[] }
   | { problem: DocumentProblem };
 
 /** YAML costs about 60 bytes of memory and 250 ns per byte: a large document would block the agent for seconds. */
 const maxYamlBytes = 1024 * 1024;
+const maxWarnings = 100;
 const maxAliases = 100;
 const maxDepth = 1000;
 
@@ -60,7 +61,7 @@ function decodeText(bytes: Uint8Array): string | Parsed {
 
 function parseLargeJson(text: string, size: number): Parsed {
   try {
-    return { value: JSON.parse(text), positionOf: () => undefined };
+    return { value: JSON.parse(text), positionOf: () => undefined, warnings: [] };
   } catch (error) {
     if (text.trimStart().startsWith("{")) return fail(messageOf(error));
     const mib = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
@@ -94,25 +95,31 @@ function parseYaml(text: string): Parsed {
   if (!document) return fail("the file has no document");
   const error = document.errors[0];
   if (error) {
-    const json = fromJson(text);
-    return json ?? fail(firstLine(error.message), positionAt(error.pos[0]));
+    return fromJson(text) ?? fail(firstLine(error.message), positionAt(error.pos[0]));
+  }
+  const warnings: DocumentProblem[] = [];
+  for (const { key, path, offset } of repeatedKeys(document.contents, "")) {
+    if (warnings.length === maxWarnings) break;
+    warnings.push({
+      message: `duplicate key "${key}", the last one counts`,
+      ...positionAt(offset),
+      field: path,
+    });
   }
   if (second) {
     const position = positionAt(second.contents?.range[0] ?? second.range[0]);
-    return fail(`a second document starts here: a manifest contains one Pod`, position);
+    warnings.push({ message: "a second document starts here, ignored", ...position });
   }
-  const repeated = repeatedKey(document.contents, "");
-  if (repeated) return fail(`duplicate key "${repeated.key}"`, positionAt(repeated.offset), repeated.path);
   checkAliases(document);
   const value: unknown = document.toJS({ maxAliasCount: maxAliases });
-  return { value, positionOf: (path) => positionOf(document, path, positionAt) };
+  return { value, positionOf: (path) => positionOf(document, path, positionAt), warnings };
 }
 
 /** JSON that is not YAML, such as with tabs for indentation. */
 function fromJson(text: string): Parsed | undefined {
   if (!/^\s*\{/.test(text)) return undefined;
   try {
-    return { value: JSON.parse(text), positionOf: () => undefined };
+    return { value: JSON.parse(text), positionOf: () => undefined, warnings: [] };
   } catch {
     return undefined;
   }
@@ -129,28 +136,23 @@ function tooDeep(text: string): boolean {
   return false;
 }
 
-function repeatedKey(
+function* repeatedKeys(
   node: Node | null | undefined,
   path: string,
-): { key: string; path: string; offset: number } | undefined {
+): Generator<{ key: string; path: string; offset: number }> {
   if (isSeq(node)) {
-    for (const [i, item] of node.items.entries()) {
-      const found = repeatedKey(item as Node, `${path}[${i}]`);
-      if (found) return found;
-    }
+    for (const [i, item] of node.items.entries()) yield* repeatedKeys(item as Node, `${path}[${i}]`);
   } else if (isMap(node)) {
     const seen = new Set<string>();
     for (const pair of node.items) {
       const key = keyText(pair.key);
       const below = path === "" ? key : `${path}.${key}`;
       if (seen.has(key) && key !== "<<")
-        return { key, path: below, offset: (pair.key as Node).range?.[0] ?? 0 };
+        yield { key, path: below, offset: (pair.key as Node).range?.[0] ?? 0 };
       seen.add(key);
-      const found = repeatedKey(pair.value as Node | null, below);
-      if (found) return found;
+      yield* repeatedKeys(pair.value as Node | null, below);
     }
   }
-  return undefined;
 }
 
 /** The position of a field, or of its nearest parent that exists. */
@@ -170,7 +172,7 @@ function positionOf(
       offset = item.range?.[0] ?? offset;
     } else if (isMap(node)) {
       const key = name ?? index;
-      const pair = node.items.find((p) => keyText(p.key) === key);
+      const pair = node.items.findLast((p) => keyText(p.key) === key);
       if (!pair) break;
       offset = (pair.key as Node).range?.[0] ?? offset;
       node = pair.value as Node | null;

@@ -153,8 +153,6 @@ test("an invalid manifest is logged once, with file, line and field, and does no
       /^image\.yaml:7: spec\.containers\[0\]\.image: Required value/,
     ],
     ["kind.yaml", manifest("x").replace("Pod", "Deployment"), /^kind\.yaml:2: kind: expected "Pod"/],
-    ["two.yaml", `${manifest("x")}---\n${manifest("y")}`, /^two\.yaml:10: a second document/],
-    ["twice.yaml", `${manifest("x")}kind: Pod\n`, /^twice\.yaml:9: kind: duplicate key/],
     ["binary", "\x7fELF\0\0\x01", /^binary: not a text file/],
     ["empty", "", /^empty: the file is empty/],
   ];
@@ -174,6 +172,16 @@ test("an invalid manifest is logged once, with file, line and field, and does no
   writeFileSync(s.file("field.yaml"), manifest("fixed"));
   await runs(s, "fixed", "good");
   assert.ok(!s.problems().some((line) => line.startsWith("field.yaml")));
+});
+
+test("a manifest with a second document or a duplicate key runs, with a warning, as with the Go kubelet", async (t) => {
+  const s = await sourceOn(t);
+  writeFileSync(s.file("two.yaml"), `${manifest("x")}---\n${manifest("y")}`);
+  await runs(s, "x");
+  await until("a warning", () => s.lines.some((line) => /two\.yaml.*a second document/.test(line)));
+  writeFileSync(s.file("twice.yaml"), `${manifest("z")}kind: Pod\n`);
+  await runs(s, "x", "z");
+  await until("a warning", () => s.lines.some((line) => /twice\.yaml.*duplicate key "kind"/.test(line)));
 });
 
 test("a manifest that becomes invalid keeps its pod until it is valid again or removed", async (t) => {

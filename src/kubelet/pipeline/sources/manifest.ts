@@ -30,7 +30,7 @@ function decode(bytes: Uint8Array, options: StaticPodOptions, allowList: boolean
     ? items.map((value, i) => ({ value, at: `items[${i}]` }))
     : [{ value: parsed.value, at: "" }];
   const pods: Pod[] = [];
-  const warnings: SourceProblem[] = [];
+  const warnings: SourceProblem[] = parsed.warnings.map((warning) => ({ file, ...warning }));
   const problems: SourceProblem[] = [];
   for (const { value, at } of entries) {
     const result = makeStaticPod(value, options, at);
