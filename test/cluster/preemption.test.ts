@@ -20,8 +20,13 @@ const pod = (part: number, more: object = {}) => ({
   containers: [container({ resources: requests(part), ...more })],
 });
 
-function isPreempted({ status }: Pod): void {
-  assert.deepEqual([status?.phase, status?.reason, status?.message], ["Failed", "Preempting", message]);
+function isPreempted(pod: Pod): void {
+  const { phase, reason, message: text } = pod.status ?? {};
+  assert.deepEqual([phase, reason, text], ["Failed", "Preempting", message]);
+  wasDisrupted(pod);
+}
+
+function wasDisrupted({ status }: Pod): void {
   const condition = status?.conditions?.find(({ type }) => type === "DisruptionTarget");
   assert.deepEqual(
     [condition?.status, condition?.reason, condition?.message],
@@ -69,7 +74,11 @@ test("a critical pod on a full node preempts the cheapest pod, waits for it, and
   // A static pod is critical too; it has no priority, so that it cannot preempt the other critical pod.
   await cluster.placeManifest("static", pod(0.7));
   await cluster.waitForPod(`static-${nodeName}`, ({ status }) => assert.equal(status?.phase, "Running"));
-  isPreempted(await cluster.waitForPod("large", isPreempted));
+  // Its container ends with 0 at SIGTERM.
+  await cluster.waitForPod("large", (large) => {
+    assert.deepEqual([large.status?.phase, large.status?.reason], ["Succeeded", undefined]);
+    wasDisrupted(large);
+  });
   await cluster.runs("dns");
   await cluster.placeManifest("too-large", pod(0.9));
   await cluster.waitForPod(`too-large-${nodeName}`, ({ status }) => {

@@ -7,6 +7,8 @@ export interface PodFailure {
   message: string;
   /** The label, taint or port that decided. For explanations only: reason and message in the API are those of the reference kubelet. */
   detail?: string;
+  /** Once the containers have ended, the phase is Succeeded if all of them have: then without reason and message. */
+  untilEnded?: true;
   /** Conditions to set besides the usual ones, such as DisruptionTarget. */
   conditions?: Pick<PodCondition, "type" | "status" | "reason" | "message">[];
 }

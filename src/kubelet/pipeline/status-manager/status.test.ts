@@ -168,6 +168,44 @@ test("the reason is that of the first failure", () => {
   assert.deepEqual([later.reason, later.message], ["DeadlineExceeded", "too long"]);
 });
 
+const fromApi = { annotations: { "kubernetes.io/config.source": "api" } };
+const preempted = {
+  phase: "Failed",
+  reason: "Preempting",
+  message: "for another",
+  untilEnded: true,
+} as const;
+const evicted = { phase: "Failed", reason: "Evicted", message: "low" } as const;
+// parity: event Preempting
+for (const [rule, failure, exitCode, workerPhase, expected] of [
+  ["a preempted pod has failed while it is stopped", preempted, 0, "terminating", "Failed Preempting"],
+  ["and has succeeded if its containers have", preempted, 0, "terminated", "Succeeded undefined"],
+  ["and has failed if one of them has", preempted, 137, "terminated", "Failed Preempting"],
+  ["an evicted pod has failed in any case", evicted, 0, "terminated", "Failed Evicted"],
+] as const)
+  test(`preemption: ${rule}`, () => {
+    const pod = aPod({}, fromApi);
+    const running = statusOf(pod, anObservedPod([anObservedContainer("a")]), {
+      failure,
+      workerPhase: "terminating",
+    });
+    const ended = anObservedPod([anObservedContainer("a", { state: "exited", exitCode })]);
+    const { phase, reason } = statusOf(pod, ended, { failure, workerPhase, previous: running });
+    assert.equal(`${phase} ${reason}`, expected);
+  });
+
+test("a preempted pod that has failed in the API remains failed", () => {
+  const pod = aPod({}, fromApi);
+  const failed = { ...pod, status: { phase: "Failed", reason: "Preempting" } } as Pod;
+  const ended = anObservedPod([anObservedContainer("a", { state: "exited", exitCode: 0 })]);
+  const { phase } = statusOf(failed, ended, {
+    failure: preempted,
+    workerPhase: "terminated",
+    previous: failed.status as NonNullable<StatusInput["previous"]>,
+  });
+  assert.equal(phase, "Failed");
+});
+
 test("the status of a rejected pod has only the failure", () => {
   const failure = { phase: "Failed", reason: "OutOfcpu", message: "Pod was rejected: no cpu" } as const;
   const pod = aPod({}, { generation: 2 });

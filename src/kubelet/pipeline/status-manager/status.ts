@@ -93,8 +93,11 @@ function phaseWithReason(
     ...(from?.reason ? { reason: from.reason } : {}),
     ...(from?.message ? { message: from.message } : {}),
   });
-  if (old && isTerminalPhase(old.phase)) return { phase: old.phase, ...reasons(old) };
-  if (failure) return { phase: failure.phase, ...reasons(failure) };
+  const isDecided = isTerminalPhase(isStatic(pod) ? undefined : pod.status?.phase);
+  const isEnded = failure?.untilEnded && workerPhase === "terminated" && old?.reason === failure.reason;
+  if (old && isTerminalPhase(old.phase) && (isDecided || !isEnded))
+    return { phase: old.phase, ...reasons(old) };
+  if (failure && !isEnded) return { phase: failure.phase, ...reasons(failure) };
   const found = podPhase(pod, {
     containers,
     inits,
@@ -108,6 +111,8 @@ function phaseWithReason(
       ) ?? false,
     gates: gates.restart,
   });
+  if (isEnded)
+    return found === "Succeeded" ? { phase: found } : { phase: failure.phase, ...reasons(failure) };
   // A pod that was terminated before it succeeded has failed.
   const isTerminated = workerPhase === "terminated" && !isStatic(pod) && !isTerminalPhase(found);
   // Only init containers that run again, in a new sandbox, take a pod from Running to Pending.

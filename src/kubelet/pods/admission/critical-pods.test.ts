@@ -80,6 +80,7 @@ test("a critical pod preempts, waits until its victims have terminated, and is t
         "b",
         {
           phase: "Failed",
+          untilEnded: true,
           reason: "Preempting",
           message: "Preempted in order to admit critical pod",
           detail:

@@ -15,6 +15,7 @@ export function preempted(
   const chosen = candidatesText(victims, requirements, options);
   return {
     phase: "Failed",
+    untilEnded: true,
     reason: "Preempting",
     message: "Preempted in order to admit critical pod",
     detail: `${lacked}; the fewest and lowest-ranked pods that free it: ${chosen}`,
