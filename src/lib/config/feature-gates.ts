@@ -28,6 +28,11 @@ export class FeatureGates {
     return byStage ?? spec.default;
   }
 
+  /** Gates with another value than their default. */
+  changed(): string[] {
+    return names.filter((name) => this.enabled(name) !== gateTable[name].default);
+  }
+
   /** All gates with their values; GA gates have no stage. */
   list(): { name: string; stage: string; enabled: boolean }[] {
     return names.map((name) => {

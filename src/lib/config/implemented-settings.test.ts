@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { test } from "node:test";
+import { gateTable } from "./feature-gate-table.ts";
+import { FeatureGates } from "./feature-gates.ts";
 import { flagTable } from "./flags/table.ts";
-import { implementedFields, implementedFlags, notImplemented } from "./implemented-settings.ts";
+import {
+  gatesWithoutEffect,
+  implementedFields,
+  implementedFlags,
+  notImplemented,
+} from "./implemented-settings.ts";
 import { kubeletFields } from "./kubelet-configuration.ts";
 import type { Fields } from "./schema.ts";
 
@@ -46,4 +54,33 @@ test("all TLS settings are implemented", () => {
   const fields = leaves(kubeletFields).filter((name) => name.startsWith("tls"));
   assert.ok(fields.length >= 5);
   assert.equal(notImplemented([], fields), undefined);
+});
+
+test("a gate without effect is named if it was set to another value than its default", () => {
+  const line = (settings: Record<string, boolean>) =>
+    notImplemented([], [], new FeatureGates(settings).changed());
+  assert.equal(
+    line({ CRIListStreaming: true, PLEGOnDemandRelist: false, EnvFiles: false }),
+    "accepted but not implemented yet: feature gate CRIListStreaming, feature gate PLEGOnDemandRelist",
+  );
+  assert.equal(line({ CRIListStreaming: false, PLEGOnDemandRelist: true }), undefined);
+  assert.match(line({ AllAlpha: true }) ?? "", /feature gate PodLevelResourceManagers/);
+  assert.equal(line({ StorageVersionAPI: true }), undefined, "no kubelet has it");
+});
+
+test("no source reads a gate that is listed as having no effect", () => {
+  const root = new URL("../../", import.meta.url);
+  for (const gate of gatesWithoutEffect) {
+    assert.equal(gateTable[gate].locked, false, gate);
+    const read = spawnSync(
+      "grep",
+      ["-rlE", "--include=*.ts", "--exclude=*.test.ts", `enabled\\("${gate}"|gates\\("${gate}"`, "."],
+      {
+        cwd: root,
+        encoding: "utf8",
+      },
+    );
+    assert.equal(read.stdout, "", `${gate} is read`);
+    assert.equal(read.status, 1, read.stderr);
+  }
 });

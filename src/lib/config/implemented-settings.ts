@@ -1,3 +1,5 @@
+import type { FeatureName } from "./feature-gate-table.ts";
+
 /** Flags that have an effect. Add a name here together with the code that implements it. */
 export const implementedFlags: ReadonlySet<string> = new Set([
   "address",
@@ -257,14 +259,44 @@ export const implementedFields: ReadonlySet<string> = new Set([
   "volumeStatsAggPeriod",
 ]);
 
-/** One line that names everything that was set and has no effect yet, or none. */
-export function notImplemented(flags: Iterable<string>, fields: Iterable<string>): string | undefined {
+/** Gates that change a kubelet v1.36 on Linux and have no effect here. Gates that only other components have are not listed. */
+export const gatesWithoutEffect: ReadonlySet<FeatureName> = new Set([
+  "AtomicFIFO",
+  "CRIListStreaming",
+  "ClientsAllowCARotation",
+  "ClientsAllowCBOR",
+  "ClientsAllowTLSCacheGC",
+  "ClientsPreferCBOR",
+  "DRAWorkloadResourceClaims",
+  "ImageVolumeWithDigest",
+  "InOrderInformersBatchProcess",
+  "InformerResourceVersion",
+  "KubeletInUserNamespace",
+  "PLEGOnDemandRelist",
+  "PodLevelResourceManagers",
+  "QOSReserved",
+  "SELinuxMount",
+  "UnlockWhileProcessingFIFO",
+  "WatchListClient",
+]);
+
+/**
+ * One line that names everything that was set and has no effect yet, or none. `gates` are those with another value than their
+ * default.
+ */
+export function notImplemented(
+  flags: Iterable<string>,
+  fields: Iterable<string>,
+  gates: Iterable<string> = [],
+): string | undefined {
   const ignoredFlags = [...new Set(flags)]
     .filter((name) => !implementedFlags.has(name))
     .map((name) => `--${name}`);
   const ignoredFields = [...new Set(fields)]
     .filter((name) => !implementedFields.has(name))
     .map((name) => `config ${name}`);
-  const ignored = [...ignoredFlags, ...ignoredFields];
+  const without: ReadonlySet<string> = gatesWithoutEffect;
+  const ignoredGates = [...gates].filter((name) => without.has(name)).map((name) => `feature gate ${name}`);
+  const ignored = [...ignoredFlags, ...ignoredFields, ...ignoredGates];
   return ignored.length > 0 ? `accepted but not implemented yet: ${ignored.join(", ")}` : undefined;
 }

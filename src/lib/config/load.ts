@@ -85,7 +85,7 @@ export async function loadConfiguration({ args }: LoadOptions): Promise<LoadedCo
   const changedFields = setFields.filter(
     (name) => !isDeepStrictEqual(valueAt(config, name), valueAt(defaults, name)),
   );
-  const ignored = notImplemented(given, changedFields);
+  const ignored = notImplemented(given, changedFields, gates.changed());
   return {
     config,
     flags: { ...flags, nodeIP: nodeIps.ips.join(",") },
