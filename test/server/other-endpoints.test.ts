@@ -130,6 +130,8 @@ describe("the plain HTTP endpoints", () => {
     const requests: [string, RegExp][] = [
       [get("/configz"), /^HTTP\/1\.1 404/],
       [get("/logs/"), closed],
+      [get("/debug/pprof/"), /^HTTP\/1\.1 40[45]/],
+      [get("/debug/pprof/heap"), /^HTTP\/1\.1 40[45]/],
       [get(`/containerLogs/default/${pod}/app`), closed],
       [get("/debug/blocked"), /^HTTP\/1\.1 404/],
       [get("/runningpods/"), closed],
@@ -179,6 +181,11 @@ describe("the plain HTTP endpoints", () => {
       for (const socket of all) socket.destroy();
       await waitFor(() => assert.ok(node.openFiles() <= baselineFiles + 5));
     });
+
+  test("the health port serves neither metrics nor statistics nor pods", async () => {
+    for (const path of ["/metrics", "/stats/summary", "/pods"])
+      assert.match(await raw({ port: node.healthPort }, get(path)), /^HTTP\/1\.1 404/);
+  });
 
   test("the read-only port serves its pages, and rejects changes", async () => {
     const endpoint = { port: node.readOnlyPort };

@@ -114,6 +114,14 @@ const rejections: {
     ...{ status: 404, reason: "NotFound" },
     message: "the server could not find the requested resource",
   },
+  {
+    rule: "a cluster-scoped resource below a namespace",
+    method: "GET",
+    path: "/api/v1/namespaces/default/namespaces/default",
+    body: undefined,
+    ...{ status: 404, reason: "NotFound" },
+    message: "the server could not find the requested resource",
+  },
 ];
 
 for (const { rule, method = "POST", path = mapsPath, body, headers, ...expected } of rejections)

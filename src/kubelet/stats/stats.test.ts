@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { FakeClock } from "../../lib/base/fake-clock.ts";
 import { wallTime } from "../../lib/base/time.ts";
@@ -331,6 +331,22 @@ describe("summary", () => {
     assert.equal(found?.volume?.length, 3);
     assert.equal(found?.["ephemeral-storage"]?.usedBytes, 12_288 + 50);
     assert.equal(found?.["ephemeral-storage"]?.inodesUsed, 6 + 5);
+  });
+
+  it("the hosts file counts as ephemeral storage of its pod", async () => {
+    const root = await mkdtemp(join(tmpdir(), "stats-root-"));
+    try {
+      const file = join(root, "pods/web-uid/etc-hosts");
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, "x".repeat(100_000));
+      const { blocks } = await stat(file);
+      assert.ok(blocks > 0);
+      const { stats } = setUp({ containers: [runtimeStats] }, { rootDir: root });
+      const [pod] = await stats.storageOf(new Set(["web-uid" as PodUid]), { layers: true });
+      assert.equal(pod?.["ephemeral-storage"]?.usedBytes, 12_288 + blocks * 512);
+    } finally {
+      await rm(root, { recursive: true });
+    }
   });
 
   it("termination message files of all containers count for evictions, not in the summary", async () => {
