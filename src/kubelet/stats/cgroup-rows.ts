@@ -114,18 +114,15 @@ async function rowOf(
   const usage = o.psi ? counted : { ...counted, pressure: {} };
   const time = o.clock.wall();
   const row = { id, ...labels, time, startedAt: startedAt ?? (await o.cgroups.createdAt(id)) ?? time, usage };
-  if (kind === "machine") {
-    const network = await host.network("self");
-    return { ...row, ...(network && { network }) };
-  }
-  if (kind !== "container" && kind !== "sandbox") return row;
   const pids = await o.cgroups.pids(id);
-  const [first] = pids;
+  // The first process of the machine, of a sandbox or of a container; other cgroups have none of their own.
+  const [first] = kind === "machine" ? [1] : kind === "container" || kind === "sandbox" ? pids : [];
+  const networkOf = kind === "machine" ? "self" : kind === "sandbox" ? first : undefined;
   const [open, tasks, limit, network] = await Promise.all([
     readOpenFiles(pids),
     readTaskStates(pids),
     first === undefined ? undefined : readOpenFilesLimit(first),
-    kind === "sandbox" && first !== undefined ? host.network(first) : undefined,
+    networkOf === undefined ? undefined : host.network(networkOf),
   ]);
   return {
     ...row,

@@ -6,6 +6,8 @@ import { type MountPoint, readMounts } from "../../lib/host/mount-table.ts";
 /** A disk of the machine with a filesystem on it. */
 export interface Disk {
   readonly device: string;
+  /** "8:0" */
+  readonly number: string;
   readonly space: FilesystemSpace;
   readonly counts?: BlockDevice;
 }
@@ -26,7 +28,7 @@ export async function readDisks(mounts: readonly MountPoint[] = readMounts()): P
     [...first.values()].map(async ({ device, source, path }): Promise<Disk | undefined> => {
       const space = await filesystemSpace(path).catch(() => undefined);
       const counts = devices.get(device);
-      return space && { device: source, space, ...(counts && { counts }) };
+      return space && { device: source, number: device, space, ...(counts && { counts }) };
     }),
   );
   return {

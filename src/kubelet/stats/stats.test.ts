@@ -436,6 +436,13 @@ describe("cgroup rows", () => {
     assert.equal(sandbox?.network?.length, 1, "a pod's network is reported at its sandbox");
     assert.equal(container?.network, undefined);
     assert.equal(container?.processes, 2);
+    for (const row of rows)
+      assert.ok(
+        [row.processes, row.tasks, row.openFiles, row.openSockets].every((of) => of !== undefined),
+        row.id,
+      );
+    assert.ok(machine!.openFilesLimit! > 0, "that of the first process");
+    assert.equal(rows[1]?.openFilesLimit, undefined, "a group has no first process");
     assert.equal(container?.layer?.usedBytes, 12_288);
   });
 });

@@ -19,6 +19,8 @@ const table = new RouteTable([
   route("GET", "/exec/{namespace}/{pod}/{container}"),
   route("POST", "/exec/{namespace}/{pod}/{uid}/{container}"),
   route("*", "/debug/flags/v"),
+  route("GET", "/stats/summary"),
+  route("POST", "/checkpoint/{namespace}/{pod}/{container}"),
 ]);
 
 describe("the route of a path", () => {
@@ -51,6 +53,9 @@ describe("the route of a path", () => {
   const others: [string, string, object][] = [
     ["GET", "/logs", { kind: "redirect", to: "/logs/" }],
     ["GET", "/runningpods", { kind: "redirect", to: "/runningpods/" }],
+    ["GET", "/stats", { kind: "redirect", to: "/stats/" }],
+    ["GET", "/stats/", { kind: "missing" }],
+    ["POST", "/checkpoint", { kind: "redirect", to: "/checkpoint/" }],
     ["GET", "/", { kind: "unknown" }],
     ["GET", "/Pods", { kind: "unknown" }],
     ["GET", "/constructor", { kind: "unknown" }],

@@ -18,6 +18,9 @@ interface Compiled {
 const parameter = /^\{([^.}]+)\}$/;
 const rest = /^\{([^.}]+)\.\.\.\}$/;
 
+/** Roots of trees, which have no route of their own. */
+const trees: readonly string[] = ["/stats", "/checkpoint"];
+
 /** Finds the route of a path. Fixed segments take precedence over parameters, and those over the wildcard. */
 export class RouteTable {
   readonly #routes: readonly Compiled[];
@@ -38,6 +41,7 @@ export class RouteTable {
   find(method: string, path: string): RouteMatch {
     const segments = segmentsOf(path);
     if (!this.#roots.has(segments[0] ?? "")) return { kind: "unknown" };
+    if (trees.includes(path)) return { kind: "redirect", to: `${path}/` };
     const allow = new Set<string>();
     for (const compiled of this.#routes) {
       const params = match(compiled.parts, segments);

@@ -164,18 +164,18 @@ const rules: readonly Rule[] = [
     "gauge",
     "threads",
     "Number of threads running inside the container",
-    ({ usage }) => usage.pids?.current,
+    ({ usage }) => usage.pids?.current ?? 0,
   ),
   rule(
     "gauge",
     "threads_max",
-    "Maximum number of threads allowed inside the container; 0: unlimited",
-    ({ usage }) => usage.pids?.max,
+    "Maximum number of threads allowed inside the container, infinity if value is zero",
+    ({ usage }) => usage.pids?.max ?? 0,
   ),
   {
     type: "gauge",
     name: "container_ulimits_soft",
-    help: "Soft ulimit values of the container's root process; -1: unlimited",
+    help: "Soft ulimit values for the container root process. Unlimited if -1, except priority and nice",
     timed: true,
     values: ({ openFilesLimit: limit }) => [
       [{ ulimit: "max_open_files" }, limit !== undefined && limit >= 2 ** 63 ? -1 : limit],
@@ -189,29 +189,33 @@ const rules: readonly Rule[] = [
   spec("spec_cpu_shares", "CPU share of the container.", ({ usage }) => usage.cpu?.shares),
   spec(
     "spec_memory_limit_bytes",
-    "Memory limit for the container; 0: none",
+    "Memory limit for the container.",
     ({ usage: { memory: m } }) => m && (m.limit ?? 0),
   ),
   spec(
     "spec_memory_swap_limit_bytes",
-    "Memory swap limit for the container; 0: none",
+    "Memory swap limit for the container.",
     ({ usage: { memory: m } }) => m && (m.swapLimit ?? 0),
   ),
   spec(
     "spec_memory_reservation_limit_bytes",
-    "Memory reservation limit for the container; 0: none",
+    "Memory reservation limit for the container.",
     ({ usage }) => usage.memory?.reservation,
   ),
   ...pressureRules(),
 ];
 
 function pressureRules(): Rule[] {
+  const help = {
+    waiting: "Total time duration tasks in the container have waited due to",
+    stalled: "Total time duration no tasks in the container could make progress due to",
+  };
   return (["cpu", "memory", "io"] as const).flatMap((resource) =>
     (["waiting", "stalled"] as const).map((kind) =>
       rule(
         "counter",
         `pressure_${resource}_${kind}_seconds_total`,
-        `Total time duration in which ${kind === "waiting" ? "some" : "all"} tasks of the container waited for ${resource}`,
+        `${help[kind]} ${resource === "memory" ? resource : resource.toUpperCase()} congestion.`,
         ({ usage }) => {
           const pressure = usage.pressure[resource];
           return pressure && (kind === "waiting" ? pressure.some : pressure.full).total / 1e6;

@@ -41,7 +41,7 @@ const usage: CgroupUsage = {
     ...{ reservation: 0, limit: 100, swapLimit: 50 },
   },
   pids: { current: 17, max: 0 },
-  io: [{ device: "8:0", reads: 1, writes: 2, readBytes: 3, writeBytes: 4 }],
+  io: [{ device: "8:0", reads: 1, writes: 2, readBytes: 3, writeBytes: 4, bytes: { Read: 3, Write: 4 } }],
   pressure: {
     cpu: { some: line, full: line },
     memory: { some: line, full: line },
@@ -77,7 +77,7 @@ const row: CgroupRow = {
 const noContainer = { name: "", image: "", namespace: "", pod: "", container: "" };
 
 export const fakeRows: readonly CgroupRow[] = [
-  { id: "/", ...noContainer, time: row.time, startedAt: wallTime(0), usage, network },
+  { ...row, id: "/", ...noContainer, layer: undefined, startedAt: wallTime(0), network },
   row,
   { ...row, id: "/kubepods/podu/s1", name: "s1", container: "", network },
 ];
@@ -137,6 +137,7 @@ export function fakeMetricsOptions(over: Partial<MetricsRoutesOptions> = {}): Me
       disks: [
         {
           device: "/dev/vda",
+          number: "254:0",
           space,
           counts: {
             ...{

@@ -9,8 +9,16 @@ import type { Family, MetricType, Sample } from "./exposition.ts";
 export interface Disk {
   /** "/dev/vda1" */
   readonly device: string;
+  /** "8:0" */
+  readonly number: string;
   readonly space: FilesystemSpace;
   readonly counts?: BlockDevice;
+}
+
+export interface Disks {
+  readonly disks: readonly Disk[];
+  /** "8:0" as "/dev/sda". */
+  deviceName(device: string): string;
 }
 
 const machine = { id: "/", name: "", image: "", namespace: "", pod: "", container: "" };
@@ -18,8 +26,7 @@ const machine = { id: "/", name: "", image: "", namespace: "", pod: "", containe
 /** Disks of the machine, and the I/O of each container. */
 export function filesystemFamilies(
   rows: readonly CgroupRow[],
-  disks: readonly Disk[],
-  deviceName: (device: string) => string,
+  { disks, deviceName }: Disks,
   time: WallTime,
 ): Family[] {
   const ofDisks = (of: (disk: Disk) => number | undefined): Sample[] =>
@@ -30,13 +37,24 @@ export function filesystemFamilies(
       row.layer ? sampleOf({ ...labelsOf(row), device: row.layer.device }, of(row.layer), row.time) : [],
     );
   const ofIo = (key: "reads" | "writes" | "readBytes" | "writeBytes"): Sample[] =>
-    rows
-      .filter(({ id }) => id !== "/")
-      .flatMap((row) =>
-        (row.usage.io ?? []).flatMap((io) =>
-          sampleOf({ ...labelsOf(row), device: deviceName(io.device) }, io[key], row.time),
+    rows.flatMap((row) =>
+      (row.usage.io ?? []).flatMap((io) =>
+        sampleOf(
+          { ...labelsOf(row), device: nameFor(row, io.device, { disks, deviceName }) },
+          io[key],
+          row.time,
         ),
-      );
+      ),
+    );
+  /** Operations of the machine: as its cgroup counts them, and of other disks as the disk counts them. */
+  const ofOperations = (key: "reads" | "writes"): Sample[] => {
+    const counted = ofIo(key);
+    const known = new Set(
+      counted.filter(({ labels }) => labels.id === "/").map(({ labels }) => labels.device),
+    );
+    const others = ofCounts((c) => c[key]).filter(({ labels }) => !known.has(labels.device));
+    return [...others, ...counted];
+  };
   const family = (name: string, type: MetricType, help: string, ...samples: Sample[][]): Family => ({
     ...{ name: `container_fs_${name}`, type, help, samples: samples.flat() },
   });
@@ -58,27 +76,15 @@ export function filesystemFamilies(
     ),
     // A container has no inode limit: its total is its usage, and none is free.
     family(
-      ...(["inodes_free", "gauge", "Number of available inodes; 0 for a container"] as const),
+      ...(["inodes_free", "gauge", "Number of available Inodes"] as const),
       ...[ofDisks((d) => d.space.inodesFree), ofLayers(() => 0)],
     ),
     family(
-      ...(["inodes_total", "gauge", "Number of inodes; for a container the number in use"] as const),
+      ...(["inodes_total", "gauge", "Number of Inodes"] as const),
       ...[ofDisks((d) => d.space.inodes), ofLayers((l) => l.inodesUsed)],
     ),
-    family(
-      "reads_total",
-      "counter",
-      "Cumulative count of reads completed",
-      ofCounts((c) => c.reads),
-      ofIo("reads"),
-    ),
-    family(
-      "writes_total",
-      "counter",
-      "Cumulative count of writes completed",
-      ofCounts((c) => c.writes),
-      ofIo("writes"),
-    ),
+    family("reads_total", "counter", "Cumulative count of reads completed", ofOperations("reads")),
+    family("writes_total", "counter", "Cumulative count of writes completed", ofOperations("writes")),
     family("reads_bytes_total", "counter", "Cumulative count of bytes read", ofIo("readBytes")),
     family("writes_bytes_total", "counter", "Cumulative count of bytes written", ofIo("writeBytes")),
     family(
@@ -134,6 +140,31 @@ export function filesystemFamilies(
       ofCounts((c) => c.weightedIoMs / 1000),
     ),
   ];
+}
+
+/** The bytes that each cgroup read and wrote, by device and operation. */
+export function deviceBytesFamily(rows: readonly CgroupRow[], disks: Disks): Family {
+  const samples = rows.flatMap((row) =>
+    (row.usage.io ?? []).flatMap(({ device, bytes }) => {
+      const [major = "", minor = ""] = device.split(":");
+      const labels = { ...labelsOf(row), device: nameFor(row, device, disks), major, minor };
+      return Object.entries(bytes).map(([operation, value]) => ({
+        ...{ labels: { ...labels, operation }, value, time: row.time },
+      }));
+    }),
+  );
+  return {
+    name: "container_blkio_device_usage_total",
+    type: "counter",
+    help: "Blkio Device bytes usage",
+    samples,
+  };
+}
+
+/** The machine's devices have the names under which they are mounted: "/dev/root". */
+function nameFor({ id }: CgroupRow, number: string, { disks, deviceName }: Disks): string {
+  const mounted = id === "/" ? disks.find((disk) => disk.number === number) : undefined;
+  return mounted?.device ?? deviceName(number);
 }
 
 function sampleOf(labels: Sample["labels"], value: number | undefined, time: WallTime): Sample[] {

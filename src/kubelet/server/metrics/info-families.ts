@@ -26,9 +26,16 @@ export interface AgentInfo {
 /** Information about this agent: constant values. */
 export function infoFamilies({ nodeName, cgroupVersion, build, features }: AgentInfo): Family[] {
   const [, major = "", minor = ""] = /^v(\d+)\.(\d+)/.exec(build.gitVersion) ?? [];
+  const fromRuntime = features.some(({ name, enabled }) => name === "PodAndContainerStatsFromCRI" && enabled);
   return [
     one("kubelet_node_name", "The node's name. The count is always 1.", { node: nodeName }),
-    one("kubelet_metrics_provider", "The source of the container metrics", { provider: "cadvisor" }),
+    one(
+      "kubelet_metrics_provider",
+      "Metrics provider used by kubelet to collect container stats. Values can be 'cadvisor' and 'cri'",
+      {
+        provider: fromRuntime ? "cri" : "cadvisor",
+      },
+    ),
     one("kubelet_cgroup_version", "cgroup version on the hosts.", {}, cgroupVersion),
     one("kubernetes_build_info", "Build version, commit, date and platform; the value is always 1", {
       major,

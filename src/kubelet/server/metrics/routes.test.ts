@@ -149,8 +149,99 @@ describe("metrics over HTTP", () => {
     assert.equal(value("container_fs_inodes_total", { id: "/", device: "/dev/vda" }), 100);
     assert.equal(value("container_fs_reads_total", { name: "c1", device: "/dev/sda" }), 1);
     assert.equal(value("container_fs_reads_total", { id: "/", device: "/dev/vda" }), 1);
+    assert.equal(value("container_fs_reads_total", { id: "/", device: "/dev/sda" }), 1);
+    assert.equal(value("container_fs_reads_bytes_total", { id: "/", device: "/dev/sda" }), 3);
+    const each = ["processes", "file_descriptors", "sockets", "threads", "threads_max", "tasks_state"];
+    for (const name of [...each, "ulimits_soft", "spec_memory_limit_bytes"])
+      assert.notEqual(value(`container_${name}`, { id: "/" }), undefined, name);
     assert.equal(value("container_pressure_cpu_waiting_seconds_total", { name: "c1" }), 2);
     assert.equal(parsed.get("container_spec_memory_limit_bytes")?.samples[0]?.time, undefined);
+  });
+
+  // parity: metric container_blkio_device_usage_total
+  it("cgroups: bytes by device and operation; the machine's devices have the names under which they are mounted", async (t) => {
+    const options = fakeMetricsOptions();
+    const disks = async () => {
+      const found = await options.disks();
+      return {
+        ...found,
+        disks: found.disks.map((disk) => ({ ...disk, device: "/dev/root", number: "8:0" })),
+      };
+    };
+    const send = await serve(t, { disks });
+    const parsed = parsePrometheus((await send("/metrics/cadvisor")).text);
+    const family = parsed.get("container_blkio_device_usage_total");
+    const numbers = { major: "8", minor: "0" };
+    assert.equal(family?.type, "counter");
+    assert.deepEqual(
+      family?.samples
+        .filter(({ labels }) => labels.id === "/" || labels.container === "c")
+        .map(({ labels: { id, device, operation, major, minor }, value }) => [
+          { id, device, operation, major, minor },
+          value,
+        ]),
+      [
+        [{ id: "/", device: "/dev/root", operation: "Read", ...numbers }, 3],
+        [{ id: "/", device: "/dev/root", operation: "Write", ...numbers }, 4],
+        [{ id: "/kubepods/podu/c1", device: "/dev/sda", operation: "Read", ...numbers }, 3],
+        [{ id: "/kubepods/podu/c1", device: "/dev/sda", operation: "Write", ...numbers }, 4],
+      ],
+    );
+    const reads = parsed.get("container_fs_reads_total")?.samples.filter(({ labels }) => labels.id === "/");
+    assert.deepEqual(
+      reads?.map(({ labels }) => labels.device),
+      ["/dev/root"],
+      "a device is counted once",
+    );
+  });
+
+  it("help texts start with the stability level, except those of cAdvisor and of the process", async (t) => {
+    const send = await serve(t);
+    const help = async (path: string) =>
+      new Map(
+        [...(await send(path)).text.matchAll(/^# HELP (\S+) (?:\[([A-Z]+)\] )?/gm)].map((m) => [m[1], m[2]]),
+      );
+    const resource = await help("/metrics/resource");
+    assert.deepEqual(
+      [...resource].filter(([, level]) => level !== "STABLE"),
+      [
+        "container_swap_limit_bytes",
+        "container_swap_usage_bytes",
+        "node_swap_usage_bytes",
+        "pod_swap_usage_bytes",
+      ].map((name) => [name, "ALPHA"]),
+    );
+    assert.ok(resource.size > 10);
+    assert.deepEqual(Object.fromEntries(await help("/metrics/probes")), {
+      prober_probe_duration_seconds: "ALPHA",
+      prober_probe_total: "BETA",
+      process_start_time_seconds: "ALPHA",
+    });
+    const metrics = await help("/metrics");
+    assert.equal(metrics.get("kubernetes_build_info"), "BETA");
+    assert.equal(metrics.get("kubelet_node_name"), "ALPHA");
+    assert.ok(metrics.has("process_start_time_seconds"));
+    assert.equal(metrics.get("process_start_time_seconds"), undefined);
+    assert.deepEqual(new Set((await help("/metrics/cadvisor")).values()), new Set([undefined]));
+  });
+
+  it("every page of metrics names the start of the process", async (t) => {
+    const send = await serve(t);
+    for (const page of ["", "/cadvisor", "/resource", "/probes", "/slis"])
+      assert.equal((await send(`/metrics${page}`)).headers.get("process-start-time-unix"), "4", page);
+  });
+
+  // parity: metric kubelet_metrics_provider
+  it("the provider of container metrics depends on PodAndContainerStatsFromCRI", async (t) => {
+    for (const enabled of [false, true]) {
+      const { agent } = fakeMetricsOptions();
+      const features = [{ name: "PodAndContainerStatsFromCRI", stage: "ALPHA", enabled }];
+      const parsed = parsePrometheus(
+        (await (await serve(t, { agent: { ...agent, features } }))("/metrics")).text,
+      );
+      const [sample] = parsed.get("kubelet_metrics_provider")!.samples;
+      assert.deepEqual(sample?.labels, { provider: enabled ? "cri" : "cadvisor" });
+    }
   });
 
   it("/metrics: the registry, build info, and volumes of PVCs", async (t) => {

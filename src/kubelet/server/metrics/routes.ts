@@ -3,7 +3,7 @@ import { gzip } from "node:zlib";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
-import type { WallTime } from "../../../lib/base/time.ts";
+import { epochMs, type WallTime } from "../../../lib/base/time.ts";
 import type { ProcessUsage } from "../../../lib/host/process-usage.ts";
 import type { Summary } from "../../../lib/model/stats-summary.ts";
 import { replyText } from "../replies.ts";
@@ -11,7 +11,7 @@ import type { Exchange, Route } from "../route.ts";
 import type { CgroupRow } from "./cgroup-row.ts";
 import { containerFamilies } from "./container-families.ts";
 import { exposition, type Family } from "./exposition.ts";
-import { type Disk, filesystemFamilies } from "./filesystem-families.ts";
+import { type Disks, deviceBytesFamily, filesystemFamilies } from "./filesystem-families.ts";
 import { type AgentInfo, infoFamilies } from "./info-families.ts";
 import { type MachineInfo, machineFamilies } from "./machine-families.ts";
 import { metaFamilies } from "./meta-families.ts";
@@ -19,6 +19,7 @@ import { acceptsGzip, contentTypes, formatFor } from "./negotiate.ts";
 import { processFamilies, startTimeFamily } from "./process-families.ts";
 import { registryFamilies } from "./registry-families.ts";
 import { resourceFamilies } from "./resource-families.ts";
+import { withLevels } from "./stability-levels.ts";
 import { usageFamilies } from "./usage-families.ts";
 
 export interface MetricsRoutesOptions {
@@ -37,11 +38,7 @@ export interface MetricsRoutesOptions {
     storage(): Promise<Summary>;
     containers(): Promise<readonly CgroupRow[]>;
   };
-  readonly disks: () => Promise<{
-    readonly disks: readonly Disk[];
-    /** "8:0" as "/dev/sda". */
-    deviceName(device: string): string;
-  }>;
+  readonly disks: () => Promise<Disks>;
   readonly machine: MachineInfo;
   readonly agent: AgentInfo;
   readonly process: () => Promise<ProcessUsage>;
@@ -57,7 +54,7 @@ export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
     method: "GET",
     path,
     attributes: () => ({ verb: "get", subresources: ["metrics"] }),
-    handle: async (exchange) => sendFamilies(exchange, await families()),
+    handle: async (exchange) => sendFamilies(exchange, await families(), await startTime()),
   });
   /** A part that fails is omitted and logged. */
   const part = async <T>(what: string, collect: () => Promise<T>): Promise<T | undefined> => {
@@ -68,6 +65,8 @@ export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
       return undefined;
     }
   };
+  /** Clients recognize a restart by it, and that counters start at 0. */
+  const startTime = async () => (await part("process", () => o.process()))?.startedAt;
   const listed = async (what: string, collect: () => Promise<Family[]>) => (await part(what, collect)) ?? [];
   const registered = () =>
     [o.metrics, o.probeMetrics, o.sliMetrics].flatMap(({ registry }) =>
@@ -79,11 +78,13 @@ export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
       const usage = await listed("usage", async () => usageFamilies(await o.stats.storage()));
       const info = infoFamilies(o.agent);
       return [
-        ...(await registryFamilies(o.metrics.registry)),
-        ...info,
-        ...metaFamilies([...registered(), ...info.map(({ name }) => name)]),
+        ...withLevels([
+          ...(await registryFamilies(o.metrics.registry)),
+          ...info,
+          ...metaFamilies([...registered(), ...info.map(({ name }) => name)]),
+          ...usage,
+        ]),
         ...(await listed("process", async () => processFamilies(await o.process()))),
-        ...usage,
       ];
     }),
     page("/metrics/cadvisor", async () => {
@@ -91,21 +92,28 @@ export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
       return [
         ...containerFamilies(rows),
         ...(await listed("disks", async () => {
-          const { disks, deviceName } = await o.disks();
-          return filesystemFamilies(rows ?? [], disks, deviceName, o.now());
+          const disks = await o.disks();
+          return [...filesystemFamilies(rows ?? [], disks, o.now()), deviceBytesFamily(rows ?? [], disks)];
         })),
         ...machineFamilies(o.machine, o.agent.build.gitVersion),
       ];
     }),
-    page("/metrics/resource", async () => resourceFamilies(await part("resources", () => o.stats.totals()))),
-    page("/metrics/probes", async () => [
-      ...(await registryFamilies(o.probeMetrics.registry)),
-      ...(await listed("process", async () => [startTimeFamily(await o.process())])),
-    ]),
-    page("/metrics/slis", async () => [
-      ...(await registryFamilies(o.sliMetrics.registry)),
-      ...(await listed("process", async () => [startTimeFamily(await o.process())])),
-    ]),
+    page("/metrics/resource", async () =>
+      withLevels(resourceFamilies(await part("resources", () => o.stats.totals()))),
+    ),
+    ...(
+      [
+        ["/metrics/probes", o.probeMetrics],
+        ["/metrics/slis", o.sliMetrics],
+      ] as const
+    ).map(([path, { registry }]) =>
+      page(path, async () =>
+        withLevels([
+          ...(await registryFamilies(registry)),
+          ...(await listed("process", async () => [startTimeFamily(await o.process())])),
+        ]),
+      ),
+    ),
     resetRoute("/metrics/slis", o.sliMetrics),
     ...(["GET", "POST"] as const).map((method): Route => summaryRoute(method, o)),
   ];
@@ -134,31 +142,53 @@ function summaryRoute(method: "GET" | "POST", { stats, logger }: MetricsRoutesOp
       const less = onlyCpuAndMemory.length === 1 && onlyCpuAndMemory[0] === "true";
       try {
         const summary = await (less ? stats.cpuAndMemory() : stats.summary());
-        await send(exchange, 200, "application/json", JSON.stringify(summary, undefined, 1));
+        await send(
+          exchange,
+          200,
+          { "content-type": "application/json" },
+          JSON.stringify(summary, undefined, 1),
+        );
       } catch (error) {
         logger.error("Failed to collect stats", { err: messageOf(error) });
-        await send(exchange, 500, "text/plain; charset=utf-8", `Internal Error: ${messageOf(error)}`);
+        await send(
+          exchange,
+          500,
+          { "content-type": "text/plain; charset=utf-8" },
+          `Internal Error: ${messageOf(error)}`,
+        );
       }
     },
   };
 }
 
-function sendFamilies(exchange: Exchange, families: readonly Family[]): Promise<void> {
+function sendFamilies(
+  exchange: Exchange,
+  families: readonly Family[],
+  startedAt: WallTime | undefined,
+): Promise<void> {
   const format = formatFor(exchange.request.headers.accept);
-  return send(exchange, 200, contentTypes[format], exposition(families, format));
+  const headers = {
+    ...(startedAt !== undefined && { "process-start-time-unix": Math.floor(epochMs(startedAt) / 1000) }),
+  };
+  return send(
+    exchange,
+    200,
+    { "content-type": contentTypes[format], ...headers },
+    exposition(families, format),
+  );
 }
 
 async function send(
   { request, response }: Exchange,
   status: number,
-  type: string,
+  headers: Readonly<Record<string, string | number>>,
   text: string,
 ): Promise<void> {
   if (response.headersSent || response.destroyed) return;
   const zipped = text.length >= zipFrom && acceptsGzip(String(request.headers["accept-encoding"] ?? ""));
   const body = zipped ? await zip(text, { level: 1 }) : Buffer.from(text);
   response.writeHead(status, {
-    "content-type": type,
+    ...headers,
     "content-length": body.length,
     ...(zipped && { "content-encoding": "gzip" }),
   });

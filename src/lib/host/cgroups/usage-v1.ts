@@ -57,7 +57,9 @@ export class V1UsageReader implements CgroupUsageReader {
   }
 
   async pids(path: string): Promise<number[]> {
-    const dir = this.#main(path);
+    // Processes of services may be in the root of the other controllers.
+    const mount = this.#mounts.get("cpu");
+    const dir = mount === undefined ? this.#main(path) : cgroupDirOf(mount, path);
     return dir === undefined ? [] : readPids(this.#files as CgroupFiles, dir);
   }
 
@@ -183,31 +185,31 @@ async function first(files: InterfaceFiles, names: readonly string[]): Promise<s
   return "";
 }
 
-interface ReadWrite {
-  read: number;
-  write: number;
-}
+type Operations = Record<string, number>;
 
-/** "8:0 Read 123" lines. */
-function parseBlkio(text: string): Map<string, ReadWrite> {
-  const devices = new Map<string, ReadWrite>();
+/** "8:0 Read 123" lines, by device. */
+function parseBlkio(text: string): Map<string, Operations> {
+  const devices = new Map<string, Operations>();
   for (const line of text.split("\n")) {
-    const [, device, what, value] = /^(\d+:\d+) (Read|Write) (\d+)$/.exec(line) ?? [];
-    if (device === undefined) continue;
-    const counts = devices.get(device) ?? { read: 0, write: 0 };
-    if (what === "Read") counts.read += Number(value);
-    else counts.write += Number(value);
+    const [, device, operation, value] = /^(\d+:\d+) ([A-Z][a-z]+) (\d+)$/.exec(line) ?? [];
+    if (device === undefined || operation === undefined) continue;
+    const counts = devices.get(device) ?? {};
+    counts[operation] = (counts[operation] ?? 0) + Number(value);
     devices.set(device, counts);
   }
   return devices;
 }
 
-function mergeDevices(serviced: Map<string, ReadWrite>, bytes: Map<string, ReadWrite>): DeviceCounters[] {
+function mergeDevices(
+  serviced: ReadonlyMap<string, Operations>,
+  bytes: ReadonlyMap<string, Operations>,
+): DeviceCounters[] {
   return [...new Set([...serviced.keys(), ...bytes.keys()])].map((device) => ({
     device,
-    reads: serviced.get(device)?.read ?? 0,
-    writes: serviced.get(device)?.write ?? 0,
-    readBytes: bytes.get(device)?.read ?? 0,
-    writeBytes: bytes.get(device)?.write ?? 0,
+    reads: serviced.get(device)?.Read ?? 0,
+    writes: serviced.get(device)?.Write ?? 0,
+    readBytes: bytes.get(device)?.Read ?? 0,
+    writeBytes: bytes.get(device)?.Write ?? 0,
+    bytes: bytes.get(device) ?? {},
   }));
 }

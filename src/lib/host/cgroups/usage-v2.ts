@@ -155,7 +155,10 @@ function countsOf(stat: ReadonlyMap<string, number>, total: { usage: number; swa
 
 async function pidsOf(files: InterfaceFiles): Promise<CgroupUsage["pids"]> {
   const [current, max] = await Promise.all([files.number("pids.current"), files.text("pids.max")]);
-  return current === undefined ? undefined : { current, max: limitOf(max) ?? 0 };
+  if (current !== undefined) return { current, max: limitOf(max) ?? 0 };
+  // The root, and cgroups without the controller: the processes count.
+  const processes = await files.text("cgroup.procs");
+  return processes === undefined ? undefined : { current: processes.split("\n").length - 1, max: 0 };
 }
 
 async function pressureOf(files: InterfaceFiles): Promise<CgroupUsage["pressure"]> {
@@ -173,7 +176,8 @@ async function pressureOf(files: InterfaceFiles): Promise<CgroupUsage["pressure"
 function parseIoStat(text: string): DeviceCounters[] {
   return text.split("\n").flatMap((line) => {
     const [device = "", ...pairs] = line.trim().split(" ");
-    if (!/^\d+:\d+$/.test(device)) return [];
+    // A line without counters: a device that this cgroup never used.
+    if (!/^\d+:\d+$/.test(device) || pairs.length === 0) return [];
     const values = new Map(pairs.map((pair) => pair.split("=") as [string, string]));
     const count = (key: string) => Number(values.get(key) ?? 0) || 0;
     return [
@@ -183,6 +187,7 @@ function parseIoStat(text: string): DeviceCounters[] {
         writes: count("wios"),
         readBytes: count("rbytes"),
         writeBytes: count("wbytes"),
+        bytes: { Read: count("rbytes"), Write: count("wbytes") },
       },
     ];
   });

@@ -42,6 +42,7 @@ const v1Files = {
 
 const v2Files = {
   "cgroup.controllers": "cpu memory pids io\n",
+  "cgroup.procs": "2\n3\n",
   "cpu.stat": "usage_usec 9000000\nuser_usec 6000000\nsystem_usec 3000000\n",
   "memory.stat": "anon 200000\nfile 100000\nslab 5000000\ninactive_file 1024\n",
   "kubepods/a/cpu.stat":
@@ -60,7 +61,7 @@ const v2Files = {
     "anon 200\nfile 100\nkernel 4096\nfile_mapped 50\ninactive_file 4000000\nactive_file 300\npgfault 500\npgmajfault 60\n",
   "kubepods/a/pids.current": "7\n",
   "kubepods/a/pids.max": "100\n",
-  "kubepods/a/io.stat": "8:0 rbytes=4096 wbytes=8192 rios=5 wios=6 dbytes=0 dios=0\n",
+  "kubepods/a/io.stat": "8:0 rbytes=4096 wbytes=8192 rios=5 wios=6 dbytes=0 dios=0\n7:0 \n",
   "kubepods/a/cpu.pressure":
     "some avg10=1.50 avg60=2.00 avg300=3.00 total=123\nfull avg10=0.50 avg60=0.00 avg300=0.00 total=45\n",
   "kubepods/old/memory.current": "10\n",
@@ -99,7 +100,16 @@ const common = {
     majorPageFaults: 60,
     limit: 33_554_432,
   },
-  io: [{ device: "8:0", reads: 5, writes: 6, readBytes: 4096, writeBytes: 8192 }],
+  io: [
+    {
+      device: "8:0",
+      reads: 5,
+      writes: 6,
+      readBytes: 4096,
+      writeBytes: 8192,
+      bytes: { Read: 4096, Write: 8192 },
+    },
+  ],
 };
 
 describe("cgroup usage", () => {
@@ -137,7 +147,7 @@ describe("cgroup usage", () => {
         swapLimit: 41_943_040,
       },
       pids: { current: 7, max: 0 },
-      io: common.io,
+      io: [{ ...common.io[0], bytes: { Read: 4096, Write: 8192, Total: 12288 } }],
       // Counters of a hybrid host's unified hierarchy are not reported.
       pressure: {},
     });
@@ -190,6 +200,10 @@ describe("cgroup usage", () => {
   it("a cgroup without memory.peak (kernels before 5.19) has no maximum", async () => {
     const { memory } = (await v2.read("/kubepods/old", "all"))!;
     assert.equal(memory?.maxUsage, 0);
+  });
+
+  it("the root of v2 has no pids.current: its processes count", async () => {
+    assert.deepEqual((await v2.read("/", "all"))?.pids, { current: 2, max: 0 });
   });
 
   it("a kernel that does not count swap has no file for its limit: the limit is 0", async () => {

@@ -57,6 +57,8 @@ export interface DeviceCounters {
   readonly writes: number;
   readonly readBytes: number;
   readonly writeBytes: number;
+  /** Bytes by operation, as the kernel names it on v1: "Read", "Write", and there also "Sync", "Discard", "Total" … */
+  readonly bytes: Readonly<Record<string, number>>;
 }
 
 export type UsageParts = "memory" | "basic" | "all";

@@ -1,0 +1,36 @@
+import type { Family } from "./exposition.ts";
+
+export type StabilityLevel = "ALPHA" | "BETA" | "STABLE" | "INTERNAL";
+
+/** Metrics whose stability level is not ALPHA, as in the reference kubelet. */
+const levels: Readonly<Record<string, StabilityLevel>> = {
+  container_cpu_usage_seconds_total: "STABLE",
+  container_memory_working_set_bytes: "STABLE",
+  container_start_time_seconds: "STABLE",
+  disabled_metrics_total: "BETA",
+  hidden_metrics_total: "BETA",
+  kubelet_first_network_pod_start_sli_duration_seconds: "INTERNAL",
+  kubelet_image_volume_mounted_errors_total: "BETA",
+  kubelet_image_volume_mounted_succeed_total: "BETA",
+  kubelet_image_volume_requested_total: "BETA",
+  kubernetes_build_info: "BETA",
+  kubernetes_feature_enabled: "BETA",
+  kubernetes_healthcheck: "STABLE",
+  kubernetes_healthchecks_total: "STABLE",
+  node_cpu_usage_seconds_total: "STABLE",
+  node_memory_working_set_bytes: "STABLE",
+  pod_cpu_usage_seconds_total: "STABLE",
+  pod_memory_working_set_bytes: "STABLE",
+  prober_probe_total: "BETA",
+  registered_metrics_total: "BETA",
+  resource_scrape_error: "STABLE",
+};
+
+export function levelOf(name: string): StabilityLevel {
+  return levels[name] ?? "ALPHA";
+}
+
+/** Help texts start with the stability level, as those of Kubernetes components do. */
+export function withLevels(families: readonly Family[]): Family[] {
+  return families.map((family) => ({ ...family, help: `[${levelOf(family.name)}] ${family.help}` }));
+}
