@@ -78,7 +78,8 @@ export class WorkCounter {
     type Handle = (event: KubeletEvent) => void;
     const wrap = (handle: Handle): Handle => {
       return (event) => {
-        if (event !== this.#lastEvent) this.#count(`event ${event.kind}`);
+        // The tick of the loop depends on the time only, and its timer is counted.
+        if (event !== this.#lastEvent && event.kind !== "tick") this.#count(`event ${event.kind}`);
         this.#lastEvent = event;
         handle(event);
       };
