@@ -75,8 +75,9 @@ async function passOnError(
   { socket, signal, clock }: UpgradeExchange,
 ): Promise<void> {
   const code = message.statusCode ?? 0;
+  const { socket: backendSocket } = message;
   if (code < 400) {
-    message.destroy();
+    backendSocket.destroy();
     throw new StatusError(500, "", `invalid upgrade response: status code ${code}`);
   }
   const cancel = clock.after(errorBodyTimeoutMs, () => message.destroy());
@@ -92,6 +93,8 @@ async function passOnError(
     socket.destroy();
   } finally {
     cancel();
+    // A request for an upgrade lets Node.js keep the connection alive, although no agent uses it again.
+    backendSocket.destroy();
   }
 }
 

@@ -191,6 +191,26 @@ describe("streams", () => {
     assert.equal(client.seen, "HTTP/1.1 403 Forbidden\r\nx-a: b\r\nConnection: close\r\n\r\nno");
   });
 
+  test("requests that follow a rejected upgrade never reach the kubelet, whose connection is closed", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    let received = "";
+    const closed = Promise.withResolvers<void>();
+    kubelet.upgrade = (_, socket, head) => {
+      received += head;
+      socket.on("data", (chunk) => {
+        received += chunk;
+      });
+      for (const event of ["end", "close"]) socket.once(event, () => closed.resolve());
+      socket.write("HTTP/1.1 400 Bad Request\r\nContent-Length: 3\r\n\r\nbad");
+    };
+    const more = "GET /pods HTTP/1.1\r\nHost: n\r\n\r\n";
+    const client = new RawClient(t, api.port, upgradeText("/exec/p") + more);
+    await client.until(/bad/);
+    client.socket.write(more);
+    await closed.promise;
+    assert.equal(received, "");
+  });
+
   const problems: [string, number, string][] = [
     ["HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", 500, "invalid upgrade response: status code 200"],
     ["", 500, "EOF"],
