@@ -7,7 +7,8 @@ import { readProject } from "./lib/project-names.mjs";
 const root = process.argv[2] ? pathToFileURL(`${process.argv[2]}/`) : new URL("../", import.meta.url);
 const project = readProject(root);
 const documents = [...project.paths]
-  .filter((file) => file.endsWith(".md"))
+  // The parity table also has the names of kubelet v1.36 that no source has; scripts/check-parity.mjs checks it.
+  .filter((file) => file.endsWith(".md") && file !== "docs/PARITY.md")
   .sort((a, b) => a.localeCompare(b));
 const problems = documents
   .flatMap((file) => checkDocument(file, project.read(file), project))

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { claimsOf, compare, parseExceptions, parseReference, renderParity } from "./parity.mjs";
+import {
+  claimsOf,
+  compare,
+  metricExceptions,
+  parseExceptions,
+  parseMetrics,
+  parseReference,
+  renderParity,
+} from "./parity.mjs";
 
 const reference = parseReference(
   "kind\tname\tnote\nevent\tFailedMount\t\nfield\tmaxPods\t\nflag\tmax-pods\t\ngate\tNodeSwap=true\t\ngate\tCSIMigration\tnot read by the kubelet\n",
@@ -12,6 +20,7 @@ const problemsOf = ({
   exceptions = "",
   sources = "FailedMount maxPods NodeSwap",
   text = claiming(claim),
+  unclaimedLimit = 0,
 }) =>
   compare({
     reference,
@@ -19,6 +28,7 @@ const problemsOf = ({
     files: new Map([["a.test.ts", text]]),
     sources,
     flagFields: new Map([["max-pods", "maxPods"]]),
+    unclaimedLimit,
   }).problems;
 
 test("a claim names its file, line, items and the test that follows", () => {
@@ -40,11 +50,15 @@ test("a table in which a test shows each item has no problems", () => {
   assert.deepEqual(problemsOf({}), []);
 });
 
+test("as many unclaimed items as the limit are no problem", () => {
+  assert.deepEqual(problemsOf({ claim: "event FailedMount", unclaimedLimit: 3 }), []);
+});
+
 const wrong = [
   [
-    "an item without a claim or an exception",
-    { claim: "event FailedMount, field maxPods" },
-    /^gate NodeSwap=true: no test/,
+    "one more unclaimed item than the limit",
+    { claim: "event FailedMount", unclaimedLimit: 2 },
+    /^3 items are unclaimed; at most 2 may be/,
   ],
   ["a claim of an unknown item", { claim: "event FailedMunt" }, /v1\.36 has no event FailedMunt/],
   [
@@ -101,7 +115,53 @@ test("a flag is as its field is, and a gate that the kubelet does not read is th
     CSIMigration: "same",
   });
   const page = renderParity(rows);
-  assert.match(page, /\| \[Event reasons\]\(#event-reasons\) \| 1 \| 1 \| 0 \| 0 \|/);
+  assert.match(page, /\| \[Event reasons\]\(#event-reasons\) \| 1 \| 1 \| 0 \| 0 \| 0 \|/);
   assert.match(page, /\| `maxPods` \| different \| ADR 1 \|/);
   assert.match(page, /\| `FailedMount` \| same \| \[a\.test\.ts\]\(\.\.\/a\.test\.ts\) \|/);
+});
+
+test("a field may be shown by the flag that sets it", () => {
+  const text = '// parity: field maxPods\ntest("x", () => start("--max-pods=1"));\n';
+  assert.deepEqual(problemsOf({ text, unclaimedLimit: 2 }), []);
+});
+
+test("metrics that docs/METRICS.md gives a reason for are absent", () => {
+  const page =
+    "## /metrics\n| `a_total` | counter | - | yes |\n| `b_total` | counter | x, y | Counts what is not here. |\n";
+  assert.deepEqual(metricExceptions(page), [
+    {
+      at: "docs/METRICS.md",
+      kind: "metric",
+      name: "/metrics b_total",
+      verdict: "absent",
+      reason: "Counts what is not here.",
+    },
+  ]);
+});
+
+test("the metrics of the reference are read with their pages", () => {
+  assert.deepEqual(
+    parseMetrics("endpoint /metrics\n  a_total counter -\nendpoint /metrics/slis\n  b gauge x\n").map(
+      ({ name }) => name,
+    ),
+    ["/metrics a_total", "/metrics/slis b"],
+  );
+});
+
+test("metric * claims the listed metrics only", () => {
+  const { rows } = compare({
+    reference: [
+      ...parseReference("kind\tname\tnote\nmetric\t/metrics a\t\n"),
+      ...parseMetrics("endpoint /metrics\n  b gauge x\n"),
+    ],
+    exceptions: [],
+    files: new Map([["a.test.ts", '// parity: metric *\ntest("x", () => {});\n']]),
+    sources: "",
+    flagFields: new Map(),
+    unclaimedLimit: 1,
+  });
+  assert.deepEqual(
+    rows.map(({ verdict }) => verdict),
+    ["unclaimed", "same"],
+  );
 });

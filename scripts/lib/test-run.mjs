@@ -80,6 +80,7 @@ async function checks() {
   await step("export rule", () => runTool("scripts/check-exports.mjs", []));
   await step("documents", () => runTool("scripts/check-docs.mjs", []));
   await step("word list", () => runTool("scripts/check-words.mjs", []));
+  await step("parity", () => runTool("scripts/check-parity.mjs", ["--current"]));
   await step("types", () => runTool("node_modules/typescript/bin/tsc", ["--noEmit"]));
   await step("types of the page", () =>
     runTool("node_modules/typescript/bin/tsc", ["--noEmit", "-p", "src/console/page"]),

@@ -140,6 +140,7 @@ test("the API server rejects no request of an agent, from registration to the re
     for (const { metadata } of items) await isGone(`${inDefault}/pods/${metadata.name}`);
   });
 
+  // parity: event Created, event Started, event Killing, event BackOff
   await t.test("events are created and updated", async () => {
     const items = await waitFor(async () => {
       const list = await get<{ items: { reason: string; count?: number }[] }>(`${inDefault}/events`);

@@ -43,6 +43,7 @@ test("the Pods API is not served without its feature gate", async (t) => {
   assert.ok(!existsSync(join(cluster.dir, "root/pods-api")));
 });
 
+// parity: endpoint socket pods-api/pods-api.sock v1alpha1.Pods
 test("List and Get return pods by UID, with the current status of the agent", async (t) => {
   const { cluster, client } = await startWithPodsApi(t);
   const resources = { limits: { cpu: "250m", memory: "64Mi" } };

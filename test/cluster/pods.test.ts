@@ -174,6 +174,7 @@ test("variables come from ConfigMaps, Secrets and services, and the pod waits fo
   );
 });
 
+// parity: event FailedCreatePodSandBox
 test("a pod with an unknown RuntimeClass waits for it, with a reason", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();

@@ -64,6 +64,7 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
     await testNode?.destroy();
   });
 
+  // parity: volume csi
   test("an inline volume is published with the pod's name and tokens, and removed with the pod", async () => {
     const { metadata } = await testNode.apiNode.runs("inline");
     await testNode.inside("inline", "echo hello > /data/file");

@@ -30,6 +30,7 @@ async function withFixture(work: (b: CsiFixture) => Promise<void>): Promise<void
 }
 
 describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" }, () => {
+  // parity: endpoint socket plugins_registry/*.sock pluginregistration.v1.Registration
   it("is registered by its socket, notified, and in the node's objects until the socket is removed", () =>
     withFixture(async (b) => {
       const agent = await b.agent();

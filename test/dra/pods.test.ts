@@ -72,6 +72,7 @@ describe("pods with resource claims", options, () => {
     });
   });
 
+  // parity: event FailedPrepareDynamicResources
   test("a pod without its driver waits with an event and an explanation, and runs when the driver registers", async () => {
     const driver = await node.driver("late.example.com", ["gpu-0"]);
     await driver.start();

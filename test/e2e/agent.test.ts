@@ -33,6 +33,7 @@ describeOnContainerd("the agent", (version) => {
 
   const ids = async () => [containerIdOf(await pods.running("a")), containerIdOf(await pods.running("b"))];
 
+  // parity: endpoint 10248 GET /healthz
   test("serves /healthz with ok, and the state of its components with ?verbose", async () => {
     agent.start();
     await healthy();

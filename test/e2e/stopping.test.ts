@@ -177,6 +177,7 @@ describeLifecycle(
       await suite.pods.running("post-start-slow");
     });
 
+    // parity: event FailedPostStartHook
     test("postStart: a failing hook kills its container", async () => {
       const row = await suite.pods.inPhase("post-start-fails", "Failed");
       assert.ok(eventOf(row, "FailedPostStartHook"), "there is no event");

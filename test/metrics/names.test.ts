@@ -115,6 +115,7 @@ describe("metrics of the kubelet", () => {
       );
   });
 
+  // parity: metric *, endpoint 10250 GET /metrics/probes
   for (const [endpoint, metrics] of listed)
     it(`${endpoint} exposes the listed metrics, and the list states why others are missing`, async () => {
       const ours = new Map((await exposed(endpoint, probes, agent)).map((metric) => [metric.name, metric]));

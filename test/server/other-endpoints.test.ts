@@ -187,6 +187,7 @@ describe("the plain HTTP endpoints", () => {
       assert.match(await raw({ port: node.healthPort }, get(path)), /^HTTP\/1\.1 404/);
   });
 
+  // parity: endpoint 10255 GET /pods, endpoint 10255 GET /metrics, endpoint 10255 GET /stats/summary, endpoint 10255 GET /healthz
   test("the read-only port serves its pages, and rejects changes", async () => {
     const endpoint = { port: node.readOnlyPort };
     for (const path of ["/pods", "/metrics", "/metrics/slis", "/stats/summary", "/healthz"])

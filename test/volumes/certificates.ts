@@ -68,6 +68,7 @@ export const certificates: VolumeSuite = {
   },
 
   tests(node) {
+    // parity: volume projected.podCertificate
     test("a pod waits for its certificates, and starts with them as soon as they are issued", async () => {
       const pending = await requestsOf(node(), "certified", keyTypes.length);
       const message = /credential bundle is not issued yet/;

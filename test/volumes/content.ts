@@ -106,6 +106,8 @@ export const content: VolumeSuite = {
       waitFor(async () => assert.equal(await read(path), text, path), 20_000);
     const restarts = async () => (await node().apiNode.pod("content")).status?.containerStatuses?.[0];
 
+    // parity: volume configMap, volume secret, volume downwardAPI, volume projected.configMap, volume projected.secret
+    // parity: volume projected.downwardAPI, volume projected.clusterTrustBundle
     test("files have their modes, and only selected items exist", async () => {
       await node().runs("content");
       const list = (volume: string) =>
@@ -137,6 +139,7 @@ export const content: VolumeSuite = {
       assert.match(await read("all/ca.pem"), /^-----BEGIN CERTIFICATE-----\n/);
     });
 
+    // parity: volume projected.serviceAccountToken
     test("a token is bound to its audience and its pod, and valid for the requested time", async () => {
       const [, claims] = (await read("all/token")).split(".");
       const { aud, exp, iat, ...more } = JSON.parse(Buffer.from(claims!, "base64url").toString());

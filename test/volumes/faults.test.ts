@@ -82,6 +82,7 @@ describeOnContainerd("volumes that cannot be mounted", (version) => {
     await n.isGone(pod);
   };
 
+  // parity: event FailedMount
   test("a failed mount command is reported by an event with its output and leaves no mount, and the pod runs once it succeeds", async () => {
     const pod = await n.addPod("refused", nfs);
     const dir = dirOf(pod, "nfs");

@@ -79,6 +79,7 @@ export const hostPaths = (disk: () => LoopDevice | undefined): VolumeSuite => ({
       await node().runs(nameOf("Directory", "missing"), 70_000);
     });
 
+    // parity: volume hostPath
     test("containers and the node read each other's writes to files of the node", async () => {
       await node().runs("host-paths");
       assert.equal(await run("cat /v/any; echo; cat /v/file"), "of the node\nof the node");

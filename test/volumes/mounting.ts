@@ -200,6 +200,7 @@ export const mounting: VolumeSuite = {
       assert.equal(mode & 0o7777, 0o664);
     });
 
+    // parity: volume image
     test("an image is a volume that cannot be written to", {
       skip: version === "1.6" && "containerd 1.6 has no image volumes",
     }, async () => {

@@ -131,6 +131,7 @@ export const persistent = (disks: () => Disks | undefined): VolumeSuite => ({
   tests(node) {
     const onHost = (...path: string[]) => join(node().dir, "pv", ...path);
 
+    // parity: volume persistentVolumeClaim, volume local
     test("a local directory and a hostPath are read and written through a PVC", async () => {
       await node().runs("claimed");
       await writeFile(onHost("local", "a"), "by the node");
@@ -151,6 +152,7 @@ export const persistent = (disks: () => Disks | undefined): VolumeSuite => ({
       );
     });
 
+    // parity: volume ephemeral
     test("a generic ephemeral volume uses the PVC created for the pod", async () => {
       await node().runs("passing");
       await node().inside("passing", "echo mine >/v/own/x");

@@ -67,6 +67,7 @@ export const scratch = (hugePages: { unavailable: string | undefined }): VolumeS
   },
 
   tests(node) {
+    // parity: volume emptyDir
     test("an emptyDir is the same directory for all containers of the pod, and writable for all users", async () => {
       const pod = await node().runs("scratch");
       await node().inside("scratch", "echo from c >/v/disk/file");
@@ -77,6 +78,7 @@ export const scratch = (hugePages: { unavailable: string | undefined }): VolumeS
       await assert.rejects(stat(node().volumeDir(pod, "empty-dir", "not-used")), { code: "ENOENT" });
     });
 
+    // parity: volume emptyDir.medium=Memory
     test("an emptyDir in memory is a tmpfs with its sizeLimit, which cannot be exceeded", async () => {
       const pod = await node().runs("scratch");
       const { type, bsize, blocks } = await statfs(node().volumeDir(pod, "empty-dir", "memory"));
@@ -106,6 +108,7 @@ export const scratch = (hugePages: { unavailable: string | undefined }): VolumeS
       assert.equal(await node().inside("scratch", files, "other"), "from c\nstill");
     });
 
+    // parity: volume emptyDir.medium=HugePages
     test("an emptyDir of huge pages is a hugetlbfs of their size", {
       skip: hugePages.unavailable,
     }, async () => {

@@ -66,6 +66,7 @@ describe("conditions of a node", () => {
     ],
     [{ notReady: ["network"] }, "Ready", "False", "KubeletNotReady", "NodeNotReady"],
   ];
+  // parity: event NodeNotReady
   for (const [change, type, status, reason, event] of changes)
     it(`${event} is sent with ${type}=${status}, and for the reverse`, () => {
       const changed = plan(start.conditions, change);
@@ -97,6 +98,7 @@ describe("conditions of a node", () => {
     assert.equal(conditions.length, 5);
   });
 
+  // parity: event NodeReady
   it("are updated after a controller set them to Unknown", () => {
     const lost = start.conditions.map(
       (c): NodeCondition => ({ ...c, status: "Unknown", reason: "NodeStatusUnknown" }),

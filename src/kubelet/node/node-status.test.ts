@@ -37,6 +37,7 @@ const initial = initialNode(fakeSettings());
 const present = planStatus(initial, fakeInputs(), wallTime(registeredAt)).node;
 
 describe("a status", () => {
+  // parity: event Rebooted
   it("reports a reboot", () => {
     const system = { ...fakeInputs().system, bootId: "other" };
     const { events, node } = planStatus(present, fakeInputs({ system }), wallTime(registeredAt));
@@ -184,6 +185,7 @@ describe("parts of a status", () => {
     assert.deepEqual(withSystemLabels(bare, fakeSettings()).metadata.labels, labels);
   });
 
+  // parity: event NodeNotSchedulable, event NodeSchedulable
   it("cordoning is recorded when it changes", () => {
     const cordoned = { ...observed, spec: { unschedulable: true } };
     assert.equal(schedulableEvent(cordoned, false)?.reason, "NodeNotSchedulable");
@@ -192,6 +194,7 @@ describe("parts of a status", () => {
     assert.equal(schedulableEvent(observed, false), undefined);
   });
 
+  // parity: event Starting, event CgroupV1
   it("an agent that starts records an event, and warns of cgroup v1", () => {
     const reasons = (cgroupVersion: 1 | 2) =>
       startEvents({ cgroupVersion }).map((e) => `${e.type} ${e.reason}`);

@@ -57,6 +57,7 @@ const table: [rule: string, method: string, path: string, status: number, body: 
   ["a malformed URL", "GET", "//", 404, notFound],
   ["another malformed URL", "GET", "//[/healthz", 404, notFound],
 ];
+// parity: endpoint 10248 GET /healthz
 for (const [rule, method, path, status, body] of table)
   test(`healthz: ${rule} (${method} ${path})`, async (t) => {
     const { send } = await setUp(t);

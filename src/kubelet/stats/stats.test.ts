@@ -147,7 +147,7 @@ describe("summary", () => {
 
   // parity: gate PodAndContainerStatsFromCRI=false, gate PodAndContainerStatsFromCRI=true
   for (const podStatsFromRuntime of [false, true])
-    it(`containers: numbers of the ${podStatsFromRuntime ? "runtime" : "cgroup"} first, then of the other`, async () => {
+    it(`containers, PodAndContainerStatsFromCRI=${podStatsFromRuntime}: numbers of the ${podStatsFromRuntime ? "runtime" : "cgroup"} first, then of the other`, async () => {
       const summarize = async (containers: FakeRuntimeStats["containers"], cgroup = true) => {
         const { stats, cgroups } = setUp({ containers, images: new Error("gone") }, { podStatsFromRuntime });
         if (!cgroup) cgroups.all.delete(`${podPath}/c-id`);

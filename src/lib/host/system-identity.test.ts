@@ -47,7 +47,7 @@ describe("the identity of the machine", () => {
   });
 
   // parity: flag machine-id-file, flag boot-id-file
-  it("the IDs of machine and boot are those of the first named files that exist, even if these are empty", async () => {
+  it("--machine-id-file and --boot-id-file: the first named file that exists counts, even if it is empty", async () => {
     const files = { "a/id": "\n", "b/id": "b\n", boot: "x\n", "etc/machine-id": "m1\n" };
     const ids = async (machineId: string, bootId: string) => {
       const identity = await identityOf(files, { machineId, bootId });

@@ -157,6 +157,7 @@ for (const [rule, pod, durations, graceOverride, lines] of budget)
     assert.deepEqual([s.deps.stops.size, s.clock.pending], [0, 0], "nothing is left behind");
   });
 
+// parity: event FailedPreStopHook, event Killing
 test("a hook that takes too long continues during the stop and is canceled with the container", async () => {
   const s = setUp({ hooks: { a: "never" }, stops: { a: 1 } });
   const killed = kill(s, one(preStop, 5));

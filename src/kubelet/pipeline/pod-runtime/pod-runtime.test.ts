@@ -296,6 +296,7 @@ test("nothing is done while the refresh fails", async (t) => {
   assert.deepEqual(s.names(), ["a#0 running"]);
 });
 
+// parity: event SandboxChanged
 test("a lost sandbox is replaced; its containers are stopped first and the restart count continues", async (t) => {
   const s = await setUp(t);
   const pod = onePod();

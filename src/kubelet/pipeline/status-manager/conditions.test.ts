@@ -198,7 +198,7 @@ const table: [
   ],
   // parity: gate PodReadyToStartContainersCondition=false
   [
-    "PodReadyToStartContainers is not reported without its gate",
+    "PodReadyToStartContainers is not reported without the gate PodReadyToStartContainersCondition",
     aPod(),
     anObservedPod([]),
     { PodReadyToStartContainers: undefined, PodScheduled: "True : " },

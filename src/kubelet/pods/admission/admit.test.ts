@@ -286,7 +286,7 @@ describe("admitPod", () => {
   });
 
   // parity: gate TaintTolerationComparisonOperators=true, gate TaintTolerationComparisonOperators=false
-  describe("taints", () => {
+  describe("taints, with and without the gate TaintTolerationComparisonOperators", () => {
     const taints = [{ key: "k", value: "v", effect: "NoExecute" }];
     const numeric = (value: string, comparesTaints = true) => ({
       taints: [{ key: "k", value, effect: "NoExecute" }],

@@ -62,6 +62,7 @@ function setUp(...running: Pod[]) {
   return { clock, metrics, active, evicted, terminating, events, admit, decide, gone, victims };
 }
 
+// parity: event Preempting
 test("a critical pod preempts, waits until its victims have terminated, and is then admitted", async () => {
   const { clock, metrics, evicted, events, admit, active, gone } = setUp(pod("a", "1500m"), pod("b", "400m"));
   const dns = pod("dns", "500m", critical);

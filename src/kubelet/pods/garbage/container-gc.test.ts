@@ -83,6 +83,7 @@ test("removeTerminated removes all containers of terminated pods", async () => {
   assert.deepEqual(calls, ["remove a-0", "remove logs of a-0", "stop s0", "remove s0", "refresh 1"]);
 });
 
+// parity: event ContainerGCFailed
 test("container garbage collection runs immediately and every minute, and reports failures", async () => {
   const { gc, clock, calls, events, failing } = setUp(anObservedPod([dead("a", 1), dead("a", 0)]), "active");
   const stop = new AbortController();

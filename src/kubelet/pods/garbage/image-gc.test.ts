@@ -143,6 +143,7 @@ test("deleteUnused keeps new images, and resolves with the freed bytes", async (
   assert.deepEqual(removed, ["a", "b", "c", "d"]);
 });
 
+// parity: event FreeDiskSpaceFailed
 test("an event is recorded if removing all unused images does not free enough space", async () => {
   const { gc, clock, host, events } = setUp();
   await gc.collect();
@@ -166,6 +167,7 @@ test("an image that cannot be removed does not block the others", async () => {
   assert.deepEqual(removed, ["b", "c", "d"]);
 });
 
+// parity: event InvalidDiskCapacity
 test("an event is recorded and nothing is removed if the disk has capacity 0", async () => {
   const { gc, host, events, removed } = setUp();
   host.capacity = 0;
@@ -193,6 +195,7 @@ test("images that were unused for the maximum age since the agent started are re
   await gc.done;
 });
 
+// parity: event ImageGCFailed
 test("image GC runs at the start and every 5 minutes; only a second consecutive failure is reported by an event", async () => {
   const { gc, clock, host, events, stop } = setUp();
   host.runtimeDown = true;

@@ -96,6 +96,7 @@ test("an image without a tag means latest", async () => {
   assert.deepEqual(calls, ["x:latest"]);
 });
 
+// parity: event Pulling, event Pulled, event Failed, event BackOff, event ErrImageNeverPull
 test("events state what happened, and name the container", async () => {
   const { ensure, events, registry, clock } = setUp();
   registry.pull = async () => void (await clock.advance(1500));

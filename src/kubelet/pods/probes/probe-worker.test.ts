@@ -230,6 +230,7 @@ describe("a container that failed its liveness probe", () => {
   });
 });
 
+// parity: event Unhealthy, event ProbeWarning
 describe("an event is recorded", () => {
   const table: [rule: string, result: ReturnType<typeof success>, events: string[]][] = [
     ["not for success", success("fine"), []],

@@ -94,6 +94,7 @@ async function setUp(t: TestContext) {
   };
 }
 
+// parity: event ResizeStarted, event ResizeCompleted
 test("a resize that fits is allocated immediately, and reported until it is completed", async (t) => {
   const node = await setUp(t);
   node.add(aPod("a", 100));
@@ -118,6 +119,7 @@ test("a worker that still has the previous allocation does not complete the new 
   assert.deepEqual([node.inProgress("a")?.generation, node.inProgress("a")?.reason], [2, ""]);
 });
 
+// parity: event ResizeError
 test("an error is reported once, with the generation of the resize, and dropped by the next resize", async (t) => {
   const node = await setUp(t);
   node.add(aPod("a", 100));
@@ -148,6 +150,7 @@ test("an error and the end of a resize do not wake the worker that found them", 
   assert.equal(node.allocated.length, 1);
 });
 
+// parity: event ResizeDeferred
 test("a resize that does not fit is deferred, with one event, until resources are free", async (t) => {
   const node = await setUp(t);
   node.add(aPod("a", 300), aPod("b", 300), aPod("c", 300));
@@ -198,6 +201,7 @@ test("a resize that is reverted is no longer pending", async (t) => {
   assert.deepEqual([node.pending("a"), node.inProgress("a"), node.changes], [undefined, undefined, ["a"]]);
 });
 
+// parity: event ResizeInfeasible
 test("an infeasible resize is not retried until the spec requests something else", async (t) => {
   const node = await setUp(t);
   node.node.isInfeasible = true;

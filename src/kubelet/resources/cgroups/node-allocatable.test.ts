@@ -38,6 +38,7 @@ async function setUp(t: { after(fn: () => void): void }, over: Partial<NodeAlloc
   return { clock, filesystem, events, component, start: () => component.start(stop.signal) };
 }
 
+// parity: event NodeAllocatableEnforced
 test("pods and daemons are limited, and events report it", async (t) => {
   const { filesystem, events, start } = await setUp(t);
   await filesystem.create("/kube.slice/daemons", {});
@@ -50,6 +51,7 @@ test("pods and daemons are limited, and events report it", async (t) => {
   ]);
 });
 
+// parity: event FailedNodeAllocatableEnforcement
 test("a cgroup of daemons that does not exist, or lacks a controller, fails startup and is named", async (t) => {
   const { filesystem, events, start } = await setUp(t);
   const missing = `Failed to enforce Kube Reserved Cgroup Limits on "/kube.slice/daemons": cgroup ["kube.slice" "daemons"] doesn't exist`;

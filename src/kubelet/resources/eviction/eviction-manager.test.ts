@@ -161,6 +161,7 @@ test("critical and static pods are never evicted, even if nothing else is left",
   assert.deepEqual(node.pressure.conditions, ["MemoryPressure"]);
 });
 
+// parity: event ExceededGracePeriod
 test("a pod that does not terminate is reported, and no other is evicted in its place", async () => {
   const pods = [podOf("stuck", { memory: 950 }, {}, 100_000), podOf("other", { memory: 10 })];
   const { clock, node, names } = await start(pods, hard);

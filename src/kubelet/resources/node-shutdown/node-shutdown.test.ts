@@ -55,6 +55,7 @@ test("a lock is held while nothing happens", async (t) => {
   assert.deepEqual([node.held, node.requests, node.terminated.size, node.state.since], [1, 1, 0, undefined]);
 });
 
+// parity: event Shutdown
 test("critical pods terminate when all others have, and the lock is released after them", async (t) => {
   const { clock, node, times } = await setUp(t, [
     pod("critical", critical, { stopsMs: 4000 }),

@@ -21,6 +21,7 @@ const json = async (path: string, method = "GET") =>
   JSON.parse((await send(server.port, path, { method })).body);
 
 describe("information about the node", () => {
+  // parity: endpoint 10250 GET /pods
   test("pods: the desired pods, with their known status", async () => {
     const list = await json("/pods");
     assert.deepEqual([list.kind, list.apiVersion, list.items.length], ["PodList", "v1", 1]);
@@ -28,6 +29,7 @@ describe("information about the node", () => {
     assert.deepEqual([pod.metadata.name, pod.status, pod.kind], ["web", { phase: "Running" }, undefined]);
   });
 
+  // parity: endpoint 10250 GET /runningpods/
   test("runningpods: the pods of the runtime", async () => {
     const { items } = await json("/runningpods/");
     assert.deepEqual(
@@ -47,10 +49,12 @@ describe("information about the node", () => {
     assert.equal((await send(server.port, "/debug/blocked?pod=other")).status, 404);
   });
 
+  // parity: endpoint 10250 GET /configz
   test("configz returns the configuration under its component name", async () => {
     assert.equal((await json("/configz")).kubeletconfig.port, 10250);
   });
 
+  // parity: endpoint 10250 PUT /debug/flags/v
   test("the verbosity can be set", async () => {
     const response = await send(server.port, "/debug/flags/v", { method: "PUT", body: "5" });
     assert.deepEqual(
@@ -59,11 +63,13 @@ describe("information about the node", () => {
     );
   });
 
+  // parity: endpoint 10250 POST /checkpoint/{namespace}/{pod}/{container}
   test("a checkpoint returns its path", async () => {
     const { items } = await json("/checkpoint/default/web/app", "POST");
     assert.match(items[0], /^\/checkpoints\/checkpoint-web_default-app-\d{4}-.*Z\.tar$/);
   });
 
+  // parity: endpoint 10250 POST /run/{namespace}/{pod}/{container}
   test("run returns the output of the command", async () => {
     assert.equal(
       (await send(server.port, "/run/default/web/app?cmd=ls+-l", { method: "POST" })).body,
@@ -115,6 +121,7 @@ describe("values in memory", () => {
     });
 });
 
+// parity: endpoint 10250 GET /healthz, endpoint 10250 GET /healthz/ping
 describe("health", () => {
   const checks = [
     { name: "ping", health: () => ({ ok: true }) as const },

@@ -130,6 +130,7 @@ for (const [path, kind] of pages)
     });
   });
 
+// parity: endpoint 10250 GET /statusz
 test("statusz: start time, version and debug paths", async () => {
   const { body } = await send(server.port, "/statusz");
   const lines = body.split("\n");
@@ -165,6 +166,7 @@ test("statusz: start time, version and debug paths", async () => {
   );
 });
 
+// parity: endpoint 10250 GET /flagz
 test("flagz: the flags by name", async () => {
   const accept = "application/json;g=config.k8s.io;v=v1beta1;as=Flagz";
   const { body } = await send(server.port, "/flagz", { headers: { accept } });

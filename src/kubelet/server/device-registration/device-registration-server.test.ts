@@ -42,6 +42,7 @@ const register = (endpoint: string) =>
     { clock: systemClock, timeoutMs: 10_000, signal: undefined },
   );
 
+// parity: endpoint socket device-plugins/kubelet.sock v1beta1.Registration
 for (const endpoint of ["gpu.sock", "/gpu.sock", "vendor/gpu.sock", "vendor/../gpu.sock"])
   test(`the endpoint ${endpoint} is a socket in the directory of device plugins`, async () => {
     await register(endpoint);

@@ -119,6 +119,7 @@ for (const [what, status, query, expected] of [
     assert.equal(await response.text(), expected.replace("NAME", name).replace("POD", podName));
   });
 
+// parity: endpoint 10250 GET /containerLogs/{namespace}/{pod}/{container}
 for (const [what, status, query] of [
   ["of a running container", running, ""],
   ["of a terminated container", { state: terminatedState(id) }, ""],

@@ -53,6 +53,7 @@ describe("metrics over HTTP", () => {
     ]);
   });
 
+  // parity: endpoint 10250 GET /metrics/resource
   it("resources: seconds, bytes, and when they were measured", async (t) => {
     const send = await serve(t);
     const { headers, text } = await send("/metrics/resource");
@@ -70,6 +71,7 @@ describe("metrics over HTTP", () => {
     assert.equal(parsed.get("resource_scrape_error")?.samples[0]?.value, 0);
   });
 
+  // parity: endpoint 10250 GET /metrics/slis
   it("results of health checks are exposed, and reset on request", async (t) => {
     const slis = healthSlis();
     for (const ok of [true, true, false]) slis.observe("syncloop", ok);
@@ -112,6 +114,7 @@ describe("metrics over HTTP", () => {
     assert.deepEqual([summary.status, summary.text], [500, "Internal Error: no cgroups"]);
   });
 
+  // parity: endpoint 10250 GET /metrics/cadvisor
   it("cgroups: labels of what runs in them, networks at the sandbox, no unlimited numbers", async (t) => {
     const send = await serve(t);
     const parsed = parsePrometheus((await send("/metrics/cadvisor")).text);
@@ -158,7 +161,7 @@ describe("metrics over HTTP", () => {
     assert.equal(parsed.get("container_spec_memory_limit_bytes")?.samples[0]?.time, undefined);
   });
 
-  // parity: metric container_blkio_device_usage_total
+  // parity: metric /metrics/cadvisor container_blkio_device_usage_total
   it("cgroups: bytes by device and operation; the machine's devices have the names under which they are mounted", async (t) => {
     const options = fakeMetricsOptions();
     const disks = async () => {
@@ -231,7 +234,7 @@ describe("metrics over HTTP", () => {
       assert.equal((await send(`/metrics${page}`)).headers.get("process-start-time-unix"), "4", page);
   });
 
-  // parity: metric kubelet_metrics_provider
+  // parity: metric /metrics kubelet_metrics_provider
   it("the provider of container metrics depends on PodAndContainerStatsFromCRI", async (t) => {
     for (const enabled of [false, true]) {
       const { agent } = fakeMetricsOptions();
@@ -244,6 +247,7 @@ describe("metrics over HTTP", () => {
     }
   });
 
+  // parity: endpoint 10250 GET /metrics
   it("/metrics: the registry, build info, and volumes of PVCs", async (t) => {
     const send = await serve(t);
     const parsed = parsePrometheus((await send("/metrics")).text);
@@ -292,6 +296,7 @@ describe("metrics over HTTP", () => {
     assert.ok(open.text.endsWith("# EOF\n"));
   });
 
+  // parity: endpoint 10250 GET /stats/summary
   it("summary: all, or CPU and memory only if just that is requested", async (t) => {
     const send = await serve(t);
     const all = await send("/stats/summary");

@@ -49,6 +49,7 @@ async function setUp(t: TestContext, options: Partial<NodeLogsOptions> = {}) {
   };
 }
 
+// parity: endpoint 10250 GET /logs/
 test("directories are listed and files are sent", async (t) => {
   const { get, directory } = await setUp(t);
   writeFileSync(join(directory, "bin"), Buffer.from([1, 2, 3]));
@@ -173,6 +174,7 @@ if [ "$1" = --field ]; then echo kubelet.service; echo ssh.service; exit 0; fi
 echo "$@"; echo failure >&2; exit \${JOURNAL_EXIT:-0}
 `;
 
+// parity: endpoint 10250 GET /logs/?query=
 test("services are queried from the journal, and those it does not know from files", async (t) => {
   const { get, dir, directory } = await setUp(t);
   writeFileSync(join(directory, "web"), "from web\n");

@@ -69,6 +69,7 @@ describe("pod resources", () => {
     await rm(dir, { recursive: true });
   });
 
+  // parity: endpoint socket pod-resources/kubelet.sock v1.PodResourcesLister
   it("List: sidecars and containers of active pods, with their resources", async () => {
     const { podResources } = await callUnary(channel, v1.list, {}, limits);
     assert.deepEqual(

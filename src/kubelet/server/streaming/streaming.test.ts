@@ -117,6 +117,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe("a remote command over WebSocket", () => {
+  // parity: endpoint 10250 GET,POST /exec/{namespace}/{pod}/{container}
   test("v5: stdin is echoed and can be closed on its own, and the success status comes last", async () => {
     const client = await exec("echo", "input=1&output=1");
     assert.equal(client.message.headers["sec-websocket-protocol"], "v5.channel.k8s.io");
@@ -190,6 +191,7 @@ describe("a remote command over WebSocket", () => {
     client.socket.destroy();
   });
 
+  // parity: endpoint 10250 GET,POST /attach/{namespace}/{pod}/{container}
   test("attach uses the TTY setting of the container, not of the caller", async () => {
     const client = await openWebSocket(
       server.port,
@@ -309,6 +311,7 @@ describe("a remote command over SPDY", () => {
 });
 
 describe("port forwarding over WebSocket", () => {
+  // parity: endpoint 10250 GET,POST /portForward/{namespace}/{pod}
   test("SPDY in messages is unwrapped, and wrapped on the way back", async () => {
     const client = await openWebSocket(
       server.port,

@@ -95,6 +95,7 @@ describe("an iscsi volume", () => {
   });
   afterEach(() => rm(root, { recursive: true, force: true }));
 
+  // parity: volume iscsi
   it("is attached, formatted, mounted once for the node, bind-mounted for the pod, and torn down", async () => {
     const { plugin, commands } = setUp();
     const spec = volume();

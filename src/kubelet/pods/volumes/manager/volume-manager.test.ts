@@ -57,6 +57,7 @@ describe("waiting for the volumes of a pod", () => {
     assert.deepEqual(manager.inUse(), ["fake/shared/pv-c"]);
   });
 
+  // parity: event FailedMount
   test("after 2 min 3 s it fails with the missing volumes and the cause; the event has upstream's message", async () => {
     const { clock, host, manager } = await started((host) => ({
       plugins: [

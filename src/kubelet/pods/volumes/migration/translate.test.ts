@@ -29,6 +29,8 @@ function bound(source: object, more: object = {}, meta: object = {}): VolumeSpec
 const csiOf = (spec: VolumeSpec) => toCsi(spec, "ns").persistent?.spec.csi;
 const compact = (source: object) => JSON.parse(JSON.stringify(source));
 
+// parity: volume portworxVolume, volume awsElasticBlockStore, volume azureDisk, volume azureFile, volume cinder, volume gcePersistentDisk
+// parity: volume vsphereVolume
 describe("a volume of an in-tree type is translated to CSI", () => {
   const uri = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/disks/d";
   const secret = { name: "azure-storage-account-acc-secret", namespace: "ns" };

@@ -39,6 +39,7 @@ test("a root matches if it is a directory of the group with at least the needed 
   for (const [found, readOnly, matches] of table) assert.equal(rootMatches(found, 5, readOnly), matches);
 });
 
+// parity: event VolumePermissionChangeInProgress
 test("a slow change is reported after 30 s and then every minute", async () => {
   const clock = new FakeClock();
   const reported: string[] = [];

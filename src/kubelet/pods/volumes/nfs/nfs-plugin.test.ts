@@ -63,6 +63,7 @@ describe("an nfs volume", () => {
       "mount -t nfs -o hard,nfsvers=4.1,ro -- s:/e DIR",
     ],
   ];
+  // parity: volume nfs
   for (const [what, spec, line] of cases)
     it(`${what} is mounted by mount(8)`, async () => {
       const commands = new FakeCommands();

@@ -104,6 +104,7 @@ function setUp(given: Claim) {
 }
 
 describe("the expansion of a volume", () => {
+  // parity: event FileSystemResizeSuccessful
   it("marks the claim, expands, and reports to the claim and the pod", async () => {
     const s = setUp(
       claim({
