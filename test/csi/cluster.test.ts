@@ -48,7 +48,12 @@ it("a pod created before its driver gets its inline volume when the driver regis
     tokens: undefined,
     mounts: hostMounts,
     ownership: { apply: async () => {} },
-    expander: new VolumeExpander({ ...common, api: kubeVolumeApi(cluster.transport), events }),
+    expander: new VolumeExpander({
+      ...common,
+      api: kubeVolumeApi(cluster.transport),
+      events,
+      claimEvents: events,
+    }),
     onDriver: () => manager.resync((plugin) => plugin === csi.plugin.name),
   });
   const blockMaps = new BlockMaps({ mounts: hostMounts });

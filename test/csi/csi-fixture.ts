@@ -74,6 +74,7 @@ export class CsiAgent {
         apply: async (path, { fsGroup }) => void fixture.ownershipChanges.push(`${path} ${fsGroup}`),
       },
       expander: new VolumeExpander({
+        claimEvents: { normal() {}, warning() {} },
         api: kubeVolumeApi(api),
         events: { normal: note, warning: note },
         ...common,

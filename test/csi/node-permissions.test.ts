@@ -143,7 +143,7 @@ it("a node is authorized for all API requests of CSI volumes, and its writes are
 
   // It records the new size of the volume in the PVC.
   const events = { normal: () => {}, warning: () => {} };
-  const expander = new VolumeExpander({ api, events, ...common });
+  const expander = new VolumeExpander({ claimEvents: { normal() {}, warning() {} }, api, events, ...common });
   assert.equal(expander.mayBeNeeded(resolved.spec), true);
   await expander.expandIfNeeded(pod, resolved.spec, async () => {}, signal);
   const { status } = await find<{ status: typeof claimStatus }>(`${claims}/c`);

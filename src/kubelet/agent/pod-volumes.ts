@@ -86,7 +86,8 @@ export function podVolumes(
           ...{ events, metrics, ...common },
         })
       : undefined;
-  const expander = api && new VolumeExpander({ api: kubeVolumeApi(api), events, ...common });
+  const claimEvents = view?.recorder.claims ?? { normal() {}, warning() {} };
+  const expander = api && new VolumeExpander({ api: kubeVolumeApi(api), events, claimEvents, ...common });
   let csi: CsiVolumes | undefined;
   objects?.onChange((ref) => post({ kind: "volume-content-changed", ref }));
   bundles?.onChange(() => post({ kind: "volume-content-changed", ref: { kind: "ClusterTrustBundle" } }));

@@ -78,6 +78,14 @@ export class EventRecorder implements Component, PodEvents {
     warning: (reason, message) => this.#record(nodeReference(this.#o.nodeName), "Warning", reason, message),
   };
 
+  /** Events about PersistentVolumeClaims of pods. */
+  readonly claims = {
+    normal: (claim: NamedClaim, reason: string, message: string) =>
+      this.#record(claimReference(claim), "Normal", reason, message),
+    warning: (claim: NamedClaim, reason: string, message: string) =>
+      this.#record(claimReference(claim), "Warning", reason, message),
+  };
+
   get done(): Promise<void> {
     return this.#loop;
   }
@@ -227,6 +235,22 @@ function isNamespaceTerminating(error: unknown): boolean {
   if (status === 403)
     return details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") ?? false;
   return status === 404 && /^namespaces "[^"]*" not found/.test(message);
+}
+
+interface NamedClaim {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly uid: string;
+    readonly resourceVersion?: string;
+  };
+}
+
+function claimReference({
+  metadata: { name, namespace, uid, resourceVersion },
+}: NamedClaim): ObjectReference {
+  const common = { kind: "PersistentVolumeClaim", apiVersion: "v1", namespace, name, uid };
+  return { ...common, ...(resourceVersion !== undefined && { resourceVersion }) };
 }
 
 /** A response that the same request would get again. */

@@ -433,6 +433,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       const expander = new VolumeExpander({
         api: kubeVolumeApi(api),
         events: { normal: record, warning: record },
+        claimEvents: { normal() {}, warning() {} },
         clock: systemClock,
         logger: silentLogger,
       });
@@ -471,7 +472,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       while (volumes.events.length === 0) await new Promise<void>((done) => setImmediate(done));
       assert.match(
         volumes.events[0]!,
-        /^FailedMount: MountVolume.SetUp failed for volume "pv1" : resize of device \/dev\/loop\d+ failed: exit status 1. resize2fs output: /,
+        /^FailedMount: MountVolume.Setup failed while expanding volume for volume "pv1" : resize of device \/dev\/loop\d+ failed: exit status 1. resize2fs output: /,
       );
     });
 

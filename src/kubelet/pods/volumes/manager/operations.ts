@@ -2,9 +2,16 @@ import { dirname } from "node:path";
 import { KubeletError } from "../../../../lib/base/errors.ts";
 import type { Pod, PodUid } from "../../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../../lib/model/pod-events.ts";
+import { ExpansionError } from "../persistent/volume-expander.ts";
 import type { SetUpRequest } from "../volume-plugin.ts";
 import type { BlockMaps } from "./block-maps.ts";
-import { inStep, StepError } from "./step-error.ts";
+import {
+  inStep,
+  mapExpansionStep,
+  mountExpansionStep,
+  onlineExpansionStep,
+  StepError,
+} from "./step-error.ts";
 import type { DesiredVolume, DeviceRecord, VolumeRecord } from "./volume-state.ts";
 
 export interface OperationsOptions {
@@ -93,7 +100,7 @@ export class VolumeOperations {
     const request: SetUpRequest = { podUid, dir, pod, spec, ...group, deviceDir, signal };
     await inStep(last, async () => {
       if (record.actual !== "mounted") await this.#o.makeDir?.(dirname(dirname(dir)));
-      await plugin.setUp(request);
+      await namingExpansion(record, () => plugin.setUp(request));
     });
   }
 
@@ -122,7 +129,7 @@ export class VolumeOperations {
         throw new KubeletError("Volume", "no volume plugin matched");
       });
     const device = await inStep("MapVolume.MapPodDevice failed", async () =>
-      block!.map(pod, spec, { podUid, dir }, signal),
+      namingExpansion(record, () => block!.map(pod, spec, { podUid, dir }, signal)),
     );
     if (device === "")
       await inStep("MapVolume failed", async () => {
@@ -145,6 +152,17 @@ export class VolumeOperations {
     const affinity = spec.persistent?.spec.nodeAffinity;
     const conflict = affinity === undefined ? undefined : this.#o.affinityConflict?.(affinity);
     if (conflict !== undefined) throw new KubeletError("Volume", conflict);
+  }
+}
+
+/** A failed expansion is a step of its own: if the volume is in use, the pod goes on with the old size. */
+async function namingExpansion<T>({ actual, volumeMode }: VolumeRecord, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ExpansionError)) throw error;
+    const first = volumeMode === "Block" ? mapExpansionStep : mountExpansionStep;
+    throw new StepError(actual === "mounted" ? onlineExpansionStep : first, error);
   }
 }
 

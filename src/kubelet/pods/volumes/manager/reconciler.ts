@@ -9,7 +9,7 @@ import type { VolumePlugin } from "../volume-plugin.ts";
 import { type FoundVolume, findVolumes } from "./found-volumes.ts";
 import { volumeDir } from "./layout.ts";
 import type { DeviceChanges, VolumeOperations } from "./operations.ts";
-import { eventMessage, StepError } from "./step-error.ts";
+import { eventMessage, onlineExpansionStep, StepError } from "./step-error.ts";
 import { driverOf, type VolumeMetrics, volumeMetrics } from "./volume-metrics.ts";
 import { planVolumes } from "./volume-plan.ts";
 import {
@@ -199,7 +199,8 @@ export class Reconciler {
   #mountFailed(record: VolumeRecord, pod: Pod, error: StepError): void {
     record.failure = this.#failure(record, error);
     if (error.isWaiting) return;
-    const reason = record.volumeMode === "Block" ? "FailedMapVolume" : "FailedMount";
+    const failedMount = record.volumeMode === "Block" ? "FailedMapVolume" : "FailedMount";
+    const reason = error.step === onlineExpansionStep ? "VolumeResizeFailed" : failedMount;
     this.#o.events.warning(pod, reason, eventMessage(error.step, record.name, error.message));
   }
 

@@ -15,6 +15,11 @@ export class StepError extends Error {
   }
 }
 
+export const mountExpansionStep = "MountVolume.Setup failed while expanding volume";
+export const mapExpansionStep = "MapVolume.MarkVolumeAsMounted failed while expanding volume";
+/** The volume is in use. */
+export const onlineExpansionStep = "NodeExpandVolume.NodeExpandVolume failed";
+
 /** Wraps errors with the name of the step. */
 export async function inStep<T>(step: string, work: () => Promise<T>): Promise<T> {
   try {

@@ -5,6 +5,7 @@ import { FakeClock } from "../../../../lib/base/fake-clock.ts";
 import { createMetrics } from "../../../../lib/base/metrics.ts";
 import { msBetween } from "../../../../lib/base/time.ts";
 import type { Pod, PodUid, Volume } from "../../../../lib/model/pod.ts";
+import { ExpansionError } from "../persistent/volume-expander.ts";
 import { claimSpec, FakeVolumeHost, podWithVolumes } from "./fake-volumes.ts";
 import type { VolumeManager, VolumeManagerOptions } from "./volume-manager.ts";
 
@@ -281,6 +282,31 @@ describe("volumes that require remounts", () => {
     assert.equal(await calls(() => manager.changed(["other" as PodUid])), 0);
     await clock.advance(60_000);
     assert.equal(await calls(() => manager.register(pod)), 1);
+  });
+
+  // parity: event VolumeResizeFailed
+  test("that fail to expand report it: VolumeResizeFailed in use, otherwise FailedMount", async () => {
+    let failing = true;
+    const setUp = async () => {
+      if (failing) throw new ExpansionError("failed", "input/output error");
+    };
+    const { clock, host, manager } = await started((fake) => ({
+      plugins: [fake.plugin("own", { requiresRemount: true, setUp })],
+    }));
+    manager.register(podWithVolumes("a", ["x"]));
+    await clock.advance(50);
+    failing = false;
+    manager.changed([uid]);
+    await clock.advance(1000);
+    assert.notEqual(manager.mounted(uid, "x"), undefined);
+    failing = true;
+    manager.changed([uid]);
+    await clock.advance(50);
+    assert.deepEqual(host.events, [
+      'FailedMount: MountVolume.Setup failed while expanding volume for volume "x" : input/output error',
+      'VolumeResizeFailed: NodeExpandVolume.NodeExpandVolume failed for volume "x" : input/output error',
+    ]);
+    assert.notEqual(manager.mounted(uid, "x"), undefined);
   });
 
   test("a change during setUp causes one more setUp", async () => {

@@ -81,10 +81,15 @@ function setUp(given: Claim) {
   const api = new StorageApi();
   api.put(path, given as never);
   const events: string[] = [];
+  const claimEvents: string[] = [];
   const record = (_: unknown, reason: string, message: string) => void events.push(`${reason}: ${message}`);
   const expander = new VolumeExpander({
     api: kubeVolumeApi(api),
     events: { normal: record, warning: record },
+    claimEvents: {
+      normal: ({ metadata }, reason) => void claimEvents.push(`${metadata.name} ${reason}`),
+      warning: ({ metadata }, reason) => void claimEvents.push(`${metadata.name} ${reason}`),
+    },
     clock: new FakeClock(),
     logger: silentLogger,
   });
@@ -100,7 +105,7 @@ function setUp(given: Claim) {
       never,
     );
   const status = () => api.get<Claim>(path)?.status;
-  return { api, events, expander, run, sizes, status };
+  return { api, events, claimEvents, expander, run, sizes, status };
 }
 
 describe("the expansion of a volume", () => {
@@ -126,6 +131,7 @@ describe("the expansion of a volume", () => {
     assert.equal(s.api.requests.filter((request) => request.startsWith("PATCH")).length, 2);
     const message = 'MountVolume.NodeExpandVolume succeeded for volume "pv" n1';
     assert.deepEqual(s.events, [`FileSystemResizeSuccessful: ${message}`]);
+    assert.deepEqual(s.claimEvents, ["c FileSystemResizeSuccessful"]);
   });
 
   it("is reported to the claim and retried if it fails", async () => {
@@ -183,6 +189,7 @@ describe("the expansion of a volume", () => {
     await s.run(undefined, spec("2Gi", "1Gi", true));
     assert.deepEqual(s.sizes, []);
     assert.match(s.events[0] ?? "", /^FileSystemResizeFailed: .* requested read-only file system$/);
+    assert.deepEqual(s.claimEvents, ["c FileSystemResizeFailed"]);
   });
 
   it("is done once by each node that uses the volume", async () => {

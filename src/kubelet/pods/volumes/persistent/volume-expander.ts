@@ -22,8 +22,15 @@ export class ExpansionError extends KubeletError {
 export interface ExpanderOptions {
   readonly api: VolumeApi;
   readonly events: PodEvents;
+  readonly claimEvents: ClaimEvents;
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+/** Records events about PVCs, next to those about the pod. */
+interface ClaimEvents {
+  normal(claim: Pick<Claim, "metadata">, reason: string, message: string): void;
+  warning(claim: Pick<Claim, "metadata">, reason: string, message: string): void;
 }
 
 type Expand = (size: string, signal: AbortSignal) => Promise<void>;
@@ -85,6 +92,7 @@ export class VolumeExpander {
         "requested read-only file system",
       );
       this.#o.events.warning(pod, "FileSystemResizeFailed", message);
+      this.#o.claimEvents.warning(claim, "FileSystemResizeFailed", message);
       return;
     }
     await this.#expand(pod, spec, claim, plan, expand, signal);
@@ -113,7 +121,7 @@ export class VolumeExpander {
       }
       if (recovers && kind !== "uncertain")
         await this.#recordFailure(current, volumeName, size, error, signal);
-      if (kind !== "in-use") throw error;
+      if (kind !== "in-use") throw error instanceof ExpansionError ? error : failure(messageOf(error), error);
       this.#offlineOnly.add(volumeName);
       this.#o.logger.warn("Failed to expand volume in use", {
         volume: volumeName,
@@ -126,6 +134,7 @@ export class VolumeExpander {
     const node = pod.spec.nodeName ?? "";
     const message = this.#eventMessage(spec, "MountVolume.NodeExpandVolume succeeded", node);
     this.#o.events.normal(pod, "FileSystemResizeSuccessful", message);
+    this.#o.claimEvents.normal(current, "FileSystemResizeSuccessful", message);
     if (!isReported) await this.#patch(current, markFinished(current, size), signal);
   }
 
