@@ -21,6 +21,9 @@ function decode(bytes: Uint8Array, options: StaticPodOptions, allowList: boolean
   const file = nameOf(options.origin);
   const parsed = parseDocument(bytes);
   if ("problem" in parsed) return { problems: [{ file, ...parsed.problem }] };
+  const [ignored] = parsed.warnings;
+  // No other kubelet accepts applied manifests: no part of one is ignored.
+  if (options.origin.source === "applied" && ignored) return { problems: [{ file, ...ignored }] };
   const locate = (field: string, message: string): SourceProblem => {
     return { file, ...parsed.positionOf(field), ...(field && { field }), message };
   };
