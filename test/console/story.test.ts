@@ -149,7 +149,7 @@ describe(long("the user's story in the console of kubelet up"), { skip: browserU
     await page.getByLabel("Previous run").check();
     await page.getByText(/^End of the log, \d+ lines/).waitFor();
     const download = page.waitForEvent("download");
-    await page.getByRole("link", { name: "Download" }).click();
+    await page.getByRole("button", { name: "Download" }).click();
     const file = await download;
     assert.equal(file.suggestedFilename(), `${story}-main-previous.log`);
     assert.match(readFileSync(await file.path(), "utf8"), /^line 0\nline 1\n/);
