@@ -5,11 +5,12 @@ import { same } from "./same.ts";
 /** Collects validation errors of an API object, with the messages of an API server. Values are shown in full. */
 export class FieldProblems extends Problems {
   override invalid(path: string, value: unknown, detail: string): void {
-    this.add(path, `Invalid value: ${inFull(value)}: ${detail}`);
+    if (!this.full) this.add(path, `Invalid value: ${inFull(value)}: ${detail}`);
   }
 
   override duplicate(path: string, value: unknown, detail?: string): void {
-    this.add(path, `Duplicate value: ${inFull(value)}${detail === undefined ? "" : `: ${detail}`}`);
+    if (!this.full)
+      this.add(path, `Duplicate value: ${inFull(value)}${detail === undefined ? "" : `: ${detail}`}`);
   }
 
   checks(path: string, value: unknown, messages: Messages): void {
@@ -19,6 +20,7 @@ export class FieldProblems extends Problems {
   /** Adds a "not supported" error unless the value is one of these, which are listed in this order. */
   oneOf(path: string, value: unknown, supported: readonly string[]): void {
     if (typeof value === "string" && supported.includes(value)) return;
+    if (this.full) return;
     const names = supported.map((name) => JSON.stringify(name)).join(", ");
     this.add(path, `Unsupported value: ${inFull(value ?? "")}: supported values: ${names}`);
   }

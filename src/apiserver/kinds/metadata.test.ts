@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { updateErrors, validationErrors } from "./fixtures.ts";
+import { assertGrowth } from "../../../test/growth.ts";
+import type { ApiObject } from "../storage/object.ts";
+import { testKinds, updateErrors, validationErrors } from "./fixtures.ts";
 import {
   configMapKey,
   labelValue,
@@ -120,4 +122,53 @@ describe("metadata", () => {
     assert.deepEqual(await updateErrors("configmaps", {}, { metadata: { uid: "other" } }), [
       'metadata.uid: Invalid value: "other": field is immutable',
     ]));
+});
+
+describe("the time to validate a list is proportional to its length", () => {
+  const numbered = (size: number, item: (i: number) => object | string) =>
+    Array.from({ length: size }, (_, i) => item(i));
+  const controller = { kind: "Pod", name: "p", uid: "u", controller: true };
+  const rows: [rule: string, kind: string, fields: (size: number) => { metadata?: object; spec?: object }][] =
+    [
+      [
+        "owners that are all controllers",
+        "ConfigMap",
+        (size) => ({ metadata: { ownerReferences: numbered(size, () => controller) } }),
+      ],
+      [
+        "finalizers during deletion",
+        "ConfigMap",
+        (size) => ({
+          metadata: {
+            deletionTimestamp: "2026-01-01T00:00:00Z",
+            finalizers: numbered(size, (i) => `x.io/${i}`),
+          },
+        }),
+      ],
+      [
+        "tolerations",
+        "Pod",
+        (size) => ({ spec: { tolerations: numbered(size, (i) => ({ key: `k${i}` })) } }),
+      ],
+      [
+        "topology spread constraints",
+        "Pod",
+        (size) => ({
+          spec: { topologySpreadConstraints: numbered(size, (i) => ({ topologyKey: `k${i}` })) },
+        }),
+      ],
+    ];
+  const { objects, definitions } = testKinds();
+  for (const [rule, kind, fields] of rows)
+    test(rule, () =>
+      assertGrowth(1, 20, (size) => {
+        const { metadata, spec } = fields(size);
+        const draft = {
+          metadata: { name: "a", namespace: "b", uid: "u", ...metadata },
+          spec: { containers: [], ...spec },
+        };
+        const definition = definitions.find((one) => one.kind === kind);
+        return () => definition?.validateUpdate?.(draft, draft as unknown as ApiObject, objects.context());
+      }),
+    );
 });

@@ -33,8 +33,8 @@ export function checkMetaUpdate(draft: Unstructured, oldObject: ApiObject, probl
   const meta = draft.metadata;
   const old = oldObject.metadata as unknown as DraftMeta;
   if (old.deletionTimestamp !== undefined) {
-    const more = (meta.finalizers ?? []).filter((name) => !(old.finalizers ?? []).includes(name));
-    const names = [...new Set(more)].sort(compareText).map((name) => JSON.stringify(name));
+    const more = new Set(meta.finalizers).difference(new Set(old.finalizers));
+    const names = [...more].sort(compareText).map((name) => JSON.stringify(name));
     if (names.length > 0)
       problems.forbidden(
         "metadata.finalizers",

@@ -14,8 +14,7 @@ export function pruned(merged: JsonObject, last: FieldSet, managers: Managers, r
   const named = (set: FieldSet) => set.withNamedFields(rule);
   const pathsOf = (object: JsonObject) => named(fieldSetOf(object, rule));
   const all = pathsOf(merged);
-  let owned = new FieldSet();
-  for (const { fields } of managers.values()) owned = owned.union(fields);
+  const owned = FieldSet.unionOf([...managers.values()].map(({ fields }) => fields));
 
   // Removing an item removes all its fields. Those owned by other managers are restored, and those that never were the
   // applier's.

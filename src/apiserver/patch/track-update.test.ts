@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { assertGrowth } from "../../../test/growth.ts";
 import { isObject, type Json, type JsonObject } from "./json-value.ts";
 import { schemaFor } from "./schema.ts";
 import { trackUpdate } from "./track-update.ts";
@@ -160,3 +161,15 @@ test("if there are more than ten updaters, the oldest are merged into one entry"
   const text = JSON.stringify(managers(object)[0]!.fieldsV1);
   for (const label of ["l0", "l1", "l5"]) assert.ok(text.includes(`f:${label}`), label);
 });
+
+test("the oldest of any number of updaters are merged in linear time", () =>
+  assertGrowth(1, 2000, (size) => {
+    const managedFields = Array.from({ length: size }, (_, i) => ({
+      manager: `m${i}`,
+      operation: "Update",
+      apiVersion: "v1",
+      fieldsV1: { "f:metadata": { "f:labels": { [`f:l${i}`]: {} } } },
+    }));
+    const object = { ...created, metadata: { ...(created.metadata as JsonObject), managedFields } };
+    return () => assert.equal(managers(trackUpdate(undefined, object, options)).length, 10);
+  }));

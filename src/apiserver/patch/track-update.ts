@@ -107,11 +107,16 @@ function capped(managers: Map<ManagerId, Manager>): Managers {
   if (surplus <= 0) return managers;
   updaters.sort(([, left], [, right]) => byAge(left, right));
   const out = new Map(managers);
-  for (const [id, manager] of updaters.slice(0, surplus + 1)) {
-    out.delete(id);
-    const bucket = { ...manager, name: "ancient-changes", subresource: "" };
-    const earlier = out.get(managerId(bucket))?.fields ?? new FieldSet();
-    out.set(managerId(bucket), { ...bucket, fields: earlier.union(manager.fields) });
+  const merged = updaters.slice(0, surplus + 1);
+  for (const [id] of merged) out.delete(id);
+  const buckets = Map.groupBy(
+    merged.map(([, manager]) => ({ ...manager, name: "ancient-changes", subresource: "" })),
+    managerId,
+  );
+  for (const [id, bucket] of buckets) {
+    const kept = out.get(id);
+    const fields = FieldSet.unionOf([...(kept ? [kept] : []), ...bucket].map((manager) => manager.fields));
+    out.set(id, { ...bucket.at(-1)!, fields });
   }
   return out;
 }

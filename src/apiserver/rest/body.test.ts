@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { assertGrowth } from "../../../test/growth.ts";
+import { encodeProtobuf } from "../protobuf/encode-protobuf.ts";
 import { type BodyEncoding, parseBody } from "./body.ts";
 
 const parse = (text: string, encoding: BodyEncoding = "yaml") => parseBody(Buffer.from(text), encoding);
@@ -63,4 +64,16 @@ describe("a body that is nested deeply is rejected", () => {
       assert.throws(() => parse(`${"- ".repeat(depth)}1`), { status: 400, message: /exceeded max depth$/ });
     });
   }
+});
+
+describe("a body in protobuf", () => {
+  const nested = (levels: number) => {
+    const managedFields = [{ fieldsV1: JSON.parse(`${'{"f:a":'.repeat(levels)}{}${"}".repeat(levels)}`) }];
+    return encodeProtobuf({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", managedFields } });
+  };
+  const read = (body: Buffer) => parseBody(body, "protobuf", { group: "", version: "v1", kind: "ConfigMap" });
+
+  test("may contain JSON of 400 levels", () => assert.ok(read(nested(400)).value));
+  test("must not contain JSON of more than 500 levels", () =>
+    assert.throws(() => read(nested(600)), /exceeded max depth/));
 });

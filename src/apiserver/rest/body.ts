@@ -90,9 +90,20 @@ export function parseBody(body: Buffer, encoding: BodyEncoding, expected?: Group
     case "yaml":
       return parseYaml(body.toString("utf8"));
     case "protobuf":
-      return { value: decodeProtobuf(body, expected), duplicates: [] };
+      return { value: fromProtobuf(body, expected), duplicates: [] };
     default:
       return encoding satisfies never;
+  }
+}
+
+/** Messages are nested as deeply as their types, but fields of managedFields contain JSON. */
+function fromProtobuf(body: Buffer, expected: GroupVersionKind | undefined): unknown {
+  const value = decodeProtobuf(body, expected);
+  try {
+    checkDepth(value);
+    return value;
+  } catch (error) {
+    throw badRequest(messageOf(error));
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Document, isAlias, isCollection, isPair } from "yaml";
+import { type Alias, type Document, isAlias, isCollection, isPair, type Node } from "yaml";
 
 /** The parser compares each alias with all anchors and aliases before it. */
 const maxComparisons = 10_000_000;
@@ -19,4 +19,28 @@ export function checkAliases({ contents }: Pick<Document, "contents">): void {
   count(contents);
   if (aliases * (anchors + aliases) > maxComparisons)
     throw new Error(`too many anchors and aliases: ${anchors} and ${aliases}`);
+}
+
+/**
+ * The node that each alias refers to: the last one before it with the anchor. `Alias.resolve` searches the whole document for each
+ * alias.
+ */
+export function aliasTargets({ contents }: Pick<Document, "contents">): ReadonlyMap<Alias, Node> {
+  const anchored = new Map<string, Node>();
+  const targets = new Map<Alias, Node>();
+  const visit = (node: unknown): void => {
+    if (isPair(node)) {
+      visit(node.key);
+      visit(node.value);
+    } else if (isAlias(node)) {
+      const target = anchored.get(node.source);
+      if (target) targets.set(node, target);
+    } else if (node !== null) {
+      const { anchor } = node as { anchor?: string };
+      if (anchor) anchored.set(anchor, node as Node);
+      if (isCollection(node)) node.items.forEach(visit);
+    }
+  };
+  visit(contents);
+  return targets;
 }

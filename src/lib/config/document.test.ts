@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { assertGrowth } from "../../../test/growth.ts";
 import { parseDocument } from "./document.ts";
 import { formatConfigProblem } from "./problems.ts";
 
@@ -88,3 +89,9 @@ test("no text makes the reader throw", () => {
     { numRuns: 500 },
   );
 });
+
+test("the time to read a file is proportional to the number of its aliases", () =>
+  assertGrowth(1, 2000, (size) => {
+    const text = `a: &a 1\nlist:\n${"- *a\n".repeat(size)}`;
+    return () => parseDocument(text, "f");
+  }));

@@ -8,6 +8,7 @@ import {
   parseAllDocuments,
   type ScalarTag,
 } from "yaml";
+import { aliasTargets } from "../base/yaml-aliases.ts";
 import { Origins, type Path, type Problem } from "./problems.ts";
 
 export interface ConfigDocument {
@@ -67,13 +68,13 @@ export function parseDocument(text: string, file: string): ConfigDocument {
   }
   if (problems.some(({ tolerated }) => !tolerated)) return { value: undefined, origins, problems };
 
-  const root = document;
+  const targets = aliasTargets(document);
   let nodes = 0;
   function walk(node: Node | null | undefined, path: Path): unknown {
     if (path.length > maxDepth) nodes = maxNodes;
     if (++nodes > maxNodes) return null;
     if (isAlias(node)) {
-      const target = node.resolve(root);
+      const target = targets.get(node);
       if (target) return walk(target, path);
       const message = `*${node.source} refers to nothing`;
       problems.push({ path, message, origin: at(node.range?.[0] ?? 0) });
@@ -115,7 +116,7 @@ export function parseDocument(text: string, file: string): ConfigDocument {
     for (const [name, value] of inherited) if (!entries.has(name)) entries.set(name, value);
     return Object.fromEntries(entries);
   }
-  const value = walk(root.contents as Node, []);
+  const value = walk(document.contents as Node, []);
   if (nodes > maxNodes) problems.push({ path: [], message: "has too many values", origin: file });
   return { value, origins, problems };
 }

@@ -22,3 +22,13 @@ test("additions and removals are counted on their own sides", () => {
   );
   assert.equal(jsonDiff(undefined, { a: 1 }), '@@ -1 +1,3 @@\n-null\n+{\n+ "a": 1\n+}\n');
 });
+
+test("values that differ in very many lines are shown as a whole", () => {
+  const count = 100_000;
+  const diff = jsonDiff(
+    numbers(count),
+    numbers(count).map((n) => n + count),
+  );
+  assert.match(diff, /^@@ -1,100002 \+1,100002 @@\n \[\n- 0,\n- 1,\n/);
+  assert.equal(diff.match(/^[-+]/gm)?.length, 2 * count);
+});

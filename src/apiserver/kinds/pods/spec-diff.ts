@@ -37,6 +37,9 @@ function range(start: number, length: number): string {
   return length === 1 ? String(start) : `${length === 0 ? start - 1 : start},${length}`;
 }
 
+/** A comparison of all lines with all others, in 16 MB. If more lines differ, they are shown as a whole. */
+const maxComparisons = 4_000_000;
+
 /** The longest common subsequence, after equal lines at both ends are skipped. */
 function compare(a: readonly string[], b: readonly string[]): Line[] {
   let start = 0;
@@ -52,6 +55,11 @@ function compare(a: readonly string[], b: readonly string[]): Line[] {
 }
 
 function middle(a: readonly string[], b: readonly string[]): Line[] {
+  if (a.length * b.length > maxComparisons)
+    return [
+      ...a.map((text) => ({ mark: "-", text }) as const),
+      ...b.map((text) => ({ mark: "+", text }) as const),
+    ];
   const width = b.length + 1;
   const longest = new Uint32Array((a.length + 1) * width);
   const at = (i: number, j: number) => longest[i * width + j] ?? 0;

@@ -22,9 +22,14 @@ export const userAgent = "kube-probe/1.36";
 
 export const success = (output = ""): AttemptResult => ({ kind: "success", output });
 export const warning = (output: string): AttemptResult => ({ kind: "warning", output });
-export const failure = (output: string): AttemptResult => ({ kind: "failure", output });
+export const failure = (output: string): AttemptResult => ({ kind: "failure", output: bounded(output) });
 export const probeError = (message: string, state: "unknown" | "failure" = "unknown"): AttemptResult => ({
   kind: "error",
   state,
-  message,
+  message: bounded(message),
 });
+
+/** A message may contain the command of a probe, whose length has a limit of several MiB. */
+function bounded(text: string): string {
+  return text.length > maxOutputBytes ? `${text.slice(0, maxOutputBytes)}...` : text;
+}

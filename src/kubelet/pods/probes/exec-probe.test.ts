@@ -27,6 +27,14 @@ const exited =
     );
 
 describe("an exec probe", () => {
+  it("reports at most 10 KiB of a long command that timed out", async () => {
+    const execSync = () => Promise.reject(new CriError("DEADLINE_EXCEEDED", "ExecSync", "timeout"));
+    const limits = { clock: new FakeClock(), timeoutMs: 1, signal: new AbortController().signal };
+    const result = await probeExec({ execSync }, { id, command: ["sh", "x".repeat(1_000_000)] }, limits);
+    assert.ok(result.kind === "failure" && /^command timed out: "sh x+\.\.\.$/.test(result.output));
+    assert.ok(result.output.length < 10_300, `${result.output.length}`);
+  });
+
   const table: [rule: string, run: RuntimeService["execSync"], result: AttemptResult][] = [
     ["succeeds with exit code 0", exited(0, "ok"), { kind: "success", output: "ok" }],
     [

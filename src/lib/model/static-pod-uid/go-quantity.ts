@@ -47,8 +47,7 @@ function added(a: InternalQuantity, b: InternalQuantity): InternalQuantity {
     if (a.value === 0n) return { ...b, text: "", format };
   }
   const scale = Math.min(a.scale, b.scale);
-  const of = (internalForm: InternalQuantity) =>
-    internalForm.value * 10n ** BigInt(internalForm.scale - scale);
+  const of = (internalForm: InternalQuantity) => internalForm.value * powerOfTen(internalForm.scale - scale);
   return { value: of(a) + of(b), scale, text: "", format, isBig: a.isBig || b.isBig };
 }
 
@@ -103,8 +102,8 @@ function rounded(internalForm: InternalQuantity): InternalQuantity {
 
 /** The same amount with another exponent, rounded up. */
 function atScale(value: bigint, from: number, to: number): bigint {
-  if (from >= to) return value * 10n ** BigInt(from - to);
-  const unit = 10n ** BigInt(to - from);
+  if (from >= to) return value * powerOfTen(from - to);
+  const unit = powerOfTen(to - from);
   return (value + unit - 1n) / unit;
 }
 
@@ -119,9 +118,19 @@ function printed({ value, scale, text, format, isBig }: InternalQuantity): strin
   );
 }
 
+/** No amount is larger; an exponent has no limit. */
+const maxPower = 100_000;
+
+function powerOfTen(exponent: number): bigint {
+  return 10n ** BigInt(Math.min(exponent, maxPower));
+}
+
 /** The value in limbs of 64 bits, the lowest first. */
 function limbs(value: bigint): bigint[] {
+  if (value === 0n) return [];
+  const text = (value < 0n ? -value : value).toString(16);
   const found: bigint[] = [];
-  for (let rest = value < 0n ? -value : value; rest > 0n; rest >>= 64n) found.push(BigInt.asUintN(64, rest));
+  for (let end = text.length; end > 0; end -= 16)
+    found.push(BigInt(`0x${text.slice(Math.max(end - 16, 0), end)}`));
   return found;
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
+import { assertGrowth } from "../../../../test/growth.ts";
 import { applyPodDefaults } from "../defaults/pod.ts";
 import { decodePod } from "../validation/decode-pod.ts";
 import { goQuantity, goSum } from "./go-quantity.ts";
@@ -81,11 +82,25 @@ describe("the Go representation of a quantity", () => {
     ["1500u", false, number("1500", -6, "1500u", "DecimalSI")],
     ["1.5Gi", true, big("1610612736000", 3, "BinarySI")],
     ["1.5Gi", false, big("1610612736000000000", 9, "BinarySI")],
+    ["1e-2000000000", false, big("1", 9, "DecimalExponent")],
   ];
   for (const [text, isRounded, expected] of table)
     it(`of ${text}${isRounded ? " in a resource list" : ""} equals that of kubelet v1.36.4`, () => {
       assert.equal(goQuantity(text, isRounded), expected);
     });
+
+  it("has a size that an exponent does not determine", () => {
+    for (const text of ["1234567890123456789e2000000000", "1e2000000000", "1e-2000000000"]) {
+      assert.ok(goQuantity(text, true).length < 150_000, text);
+      assert.ok(goSum([text, "1"]).length < 150_000, text);
+    }
+  });
+
+  it("takes linear time in the number of digits", () =>
+    assertGrowth(1, 100, (size) => {
+      const text = "9".repeat(size);
+      return () => goQuantity(text, true);
+    }));
 
   it("of a sum has the smaller exponent, and no cached string", () => {
     assert.equal(goSum(["1", "500m"]), number("1500", -3, "", "DecimalSI"));

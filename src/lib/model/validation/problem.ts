@@ -4,12 +4,23 @@ export interface Problem {
   message: string;
 }
 
+/** Further problems are not collected: each of a million items of a list may have several, and each may show the whole list. */
+const maxTextLength = 1024 * 1024;
+
 /** Collects problems. One method for each type of field error of the API server, so that messages are the same. */
 export class Problems {
   readonly list: Problem[] = [];
+  #textLength = 0;
+
+  /** True if there are so many problems that no more are collected. */
+  get full(): boolean {
+    return this.#textLength >= maxTextLength;
+  }
 
   add(path: string, message: string): void {
+    if (this.full) return;
     this.list.push({ path, message });
+    this.#textLength += path.length + message.length;
   }
 
   required(path: string, detail?: string): void {
@@ -17,20 +28,21 @@ export class Problems {
   }
 
   invalid(path: string, value: unknown, detail: string): void {
-    this.add(path, `Invalid value: ${formatValue(value)}: ${detail}`);
+    if (!this.full) this.add(path, `Invalid value: ${formatValue(value)}: ${detail}`);
   }
 
   unsupported(path: string, value: unknown, supported: Iterable<string>): void {
+    if (this.full) return;
     const names = [...supported].sort((a, b) => (a < b ? -1 : 1)).map((name) => JSON.stringify(name));
     this.add(path, `Unsupported value: ${formatValue(value)}: supported values: ${names.join(", ")}`);
   }
 
   duplicate(path: string, value: unknown): void {
-    this.add(path, `Duplicate value: ${formatValue(value)}`);
+    if (!this.full) this.add(path, `Duplicate value: ${formatValue(value)}`);
   }
 
   notFound(path: string, value: unknown): void {
-    this.add(path, `Not found: ${formatValue(value)}`);
+    if (!this.full) this.add(path, `Not found: ${formatValue(value)}`);
   }
 
   forbidden(path: string, detail: string): void {

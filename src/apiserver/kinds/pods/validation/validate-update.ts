@@ -1,6 +1,7 @@
 import type { Container, PodSpec } from "../../../../lib/model/pod.ts";
 import type { Problem } from "../../../../lib/model/validation/problem.ts";
 import type { Unstructured } from "../../../definition.ts";
+import { canonicalText, type JsonObject } from "../../../patch/json-value.ts";
 import type { ApiObject } from "../../../storage/object.ts";
 import { FieldProblems } from "../../field-problems.ts";
 import { checkMetaUpdate } from "../../metadata.ts";
@@ -70,10 +71,9 @@ function checkDeadline(spec: PodSpec, old: PodSpec, problems: FieldProblems): bo
 }
 
 function checkAddedTolerations(spec: PodSpec, old: PodSpec, problems: FieldProblems): void {
-  const areKept = (old.tolerations ?? []).every(({ tolerationSeconds: _then, ...rest }) =>
-    (spec.tolerations ?? []).some(({ tolerationSeconds: _now, ...other }) => sameJson(rest, other)),
-  );
-  if (!areKept)
+  const texts = ({ tolerations = [] }: PodSpec) =>
+    new Set(tolerations.map(({ tolerationSeconds: _, ...rest }) => canonicalText(rest as JsonObject)));
+  if (!texts(old).isSubsetOf(texts(spec)))
     problems.forbidden(
       "spec.tolerations",
       "existing toleration can not be modified except its tolerationSeconds",
