@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
+import { assertGrowth } from "../../../../test/growth.ts";
 import { parseDocument } from "./document.ts";
 
 const parse = (text: string) => parseDocument(Buffer.from(text));
@@ -109,4 +110,26 @@ test("a path has the position of its field, or of the nearest parent", () => {
     ["", 1, 1],
   ] as const)
     assert.deepEqual(parsed.positionOf(path), { line, column }, path);
+});
+
+describe("the time to find all positions is proportional to the size of the document", () => {
+  const lines = (size: number, line: (i: number) => string) =>
+    Array.from({ length: size }, (_, i) => line(i));
+  const rows: [rule: string, text: (size: number) => string[], path: (i: number) => string][] = [
+    ["fields of one mapping", (size) => ["spec:", ...lines(size, (i) => `  f${i}: 1`)], (i) => `spec.f${i}`],
+    [
+      "fields of an alias",
+      (size) => ["a: &a {b: 1}", "list:", ...lines(size, () => "  - x"), "c: *a"],
+      () => "c.b",
+    ],
+  ];
+  for (const [rule, text, path] of rows)
+    test(rule, () =>
+      assertGrowth(1, 100, (size) => {
+        const parsed = parse(text(size).join("\n"));
+        assert.ok("positionOf" in parsed);
+        const paths = Array.from({ length: 20 * size }, (_, i) => path(i % size));
+        return () => paths.forEach(parsed.positionOf);
+      }),
+    );
 });

@@ -1,4 +1,5 @@
 import {
+  type Alias,
   type Document,
   isAlias,
   isMap,
@@ -6,10 +7,12 @@ import {
   isSeq,
   LineCounter,
   type Node,
+  type Pair,
   parseAllDocuments,
+  type YAMLMap,
 } from "yaml";
 import { messageOf } from "../../../lib/base/errors.ts";
-import { checkAliases } from "../../../lib/base/yaml-aliases.ts";
+import { aliasTargets, checkAliases } from "../../../lib/base/yaml-aliases.ts";
 import { maxManifestBytes } from "./source.ts";
 import { kubernetesTags } from "./yaml-schema.ts";
 
@@ -112,7 +115,7 @@ function parseYaml(text: string): Parsed {
   }
   checkAliases(document);
   const value: unknown = document.toJS({ maxAliasCount: maxAliases });
-  return { value, positionOf: (path) => positionOf(document, path, positionAt), warnings };
+  return { value, positionOf: positions(document, positionAt), warnings };
 }
 
 /** JSON that is not YAML, such as with tabs for indentation. */
@@ -155,30 +158,46 @@ function* repeatedKeys(
   }
 }
 
-/** The position of a field, or of its nearest parent that exists. */
-function positionOf(
+/**
+ * Returns the position of a field, or of its nearest parent that exists. A manifest may have as many problems as fields, so mappings and
+ * aliases are indexed once.
+ */
+function positions(
   document: Document.Parsed,
-  path: string,
   positionAt: (offset: number) => Position,
-): Position | undefined {
-  let node: Node | undefined | null = document.contents;
-  let offset = node?.range?.[0];
-  for (const [, name, index] of path.matchAll(/([^.[\]]+)|\[([^[\]]*)\]/g)) {
-    if (isAlias(node)) node = node.resolve(document) as Node | undefined;
-    if (isSeq(node)) {
-      const item = node.items[Number(index)] as Node | undefined;
-      if (!item) break;
-      node = item;
-      offset = item.range?.[0] ?? offset;
-    } else if (isMap(node)) {
-      const key = name ?? index;
-      const pair = node.items.findLast((p) => keyText(p.key) === key);
-      if (!pair) break;
-      offset = (pair.key as Node).range?.[0] ?? offset;
-      node = pair.value as Node | null;
-    } else break;
-  }
-  return offset === undefined ? undefined : positionAt(offset);
+): (path: string) => Position | undefined {
+  let targets: ReadonlyMap<Alias, Node> | undefined;
+  const indexes = new Map<YAMLMap, Map<string, Pair>>();
+  const pairOf = (map: YAMLMap, key: string) => {
+    let index = indexes.get(map);
+    if (!index) {
+      index = new Map(map.items.map((pair) => [keyText(pair.key), pair]));
+      indexes.set(map, index);
+    }
+    return index.get(key);
+  };
+  return (path) => {
+    let node: Node | undefined | null = document.contents;
+    let offset = node?.range?.[0];
+    for (const [, name, index] of path.matchAll(/([^.[\]]+)|\[([^[\]]*)\]/g)) {
+      if (isAlias(node)) {
+        targets ??= aliasTargets(document);
+        node = targets.get(node);
+      }
+      if (isSeq(node)) {
+        const item = node.items[Number(index)] as Node | undefined;
+        if (!item) break;
+        node = item;
+        offset = item.range?.[0] ?? offset;
+      } else if (isMap(node)) {
+        const pair = pairOf(node, name ?? index ?? "");
+        if (!pair) break;
+        offset = (pair.key as Node).range?.[0] ?? offset;
+        node = pair.value as Node | null;
+      } else break;
+    }
+    return offset === undefined ? undefined : positionAt(offset);
+  };
 }
 
 function keyText(key: unknown): string {
