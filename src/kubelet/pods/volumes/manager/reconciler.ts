@@ -40,6 +40,7 @@ export interface ReconcilerHooks {
   /** Called every minute as a safety net: relevant changes wake the reconciler anyway. */
   tick(): void;
   removed(record: VolumeRecord): void;
+  /** Called at the beginning of a pass, once for all volumes of a pod with the same change. */
   changed(uid: PodUid, change: VolumeChange): void;
 }
 
@@ -53,6 +54,10 @@ interface Running {
 }
 
 const tickMs = 60_000;
+/** From this number of operations on, they end in groups: a pass after each would take quadratic time for a pod with many volumes. */
+const manyOperations = 64;
+const groupShare = 8;
+const maxGroupMs = 20;
 const stopLimitMs = 2_000;
 
 /**
@@ -71,6 +76,10 @@ export class Reconciler {
   #scheduled = false;
   #tickAt: MonotonicTime | undefined;
   #cancelTimer = () => {};
+  /** Operations that have ended since the last pass, and the changes to report with the next. */
+  #ended = 0;
+  readonly #changed = new Map<VolumeChange, Set<PodUid>>();
+  #cancelGroup: (() => void) | undefined;
 
   constructor(options: ReconcilerOptions, hooks: ReconcilerHooks) {
     this.#o = options;
@@ -107,6 +116,10 @@ export class Reconciler {
   }
 
   #pass(): void {
+    this.#ended = 0;
+    this.#cancelGroup?.();
+    this.#cancelGroup = undefined;
+    this.#reportChanges();
     const now = this.#o.clock.monotonic();
     if (this.#tickAt === undefined || now >= this.#tickAt) {
       this.#tickAt = plusMs(now, tickMs);
@@ -123,6 +136,19 @@ export class Reconciler {
     this.#hooks.after();
   }
 
+  #wakeForGroup(): void {
+    this.#ended++;
+    const running = this.#busy.size;
+    if (running < manyOperations || this.#ended * groupShare >= running) this.wake();
+    else this.#cancelGroup ??= this.#o.clock.after(maxGroupMs, () => this.wake());
+  }
+
+  #reportChanges(): void {
+    const changed = [...this.#changed];
+    this.#changed.clear();
+    for (const [change, pods] of changed) for (const uid of pods) this.#hooks.changed(uid, change);
+  }
+
   #remove(record: VolumeRecord): void {
     this.records.delete(record.key);
     this.#hooks.removed(record);
@@ -133,8 +159,11 @@ export class Reconciler {
     const keys = [operation.unique, ...("record" in operation ? [operation.record.key] : [])];
     const ended = this.#run(operation, abort.signal).then((change) => {
       for (const key of keys) this.#busy.delete(key);
-      if ("record" in operation) this.#hooks.changed(operation.record.podUid, change);
-      this.wake();
+      if ("record" in operation) {
+        const pods = this.#changed.get(change) ?? new Set();
+        this.#changed.set(change, pods.add(operation.record.podUid));
+      }
+      this.#wakeForGroup();
     });
     for (const key of keys) this.#busy.set(key, { operation, abort, ended });
   }

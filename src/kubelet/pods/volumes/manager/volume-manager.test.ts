@@ -32,6 +32,15 @@ function outcome(wait: Promise<void>): { done: boolean | undefined; error: Error
   return result;
 }
 
+class CountingClock extends FakeClock {
+  timers = 0;
+
+  override after(ms: number, callback: () => void): () => void {
+    this.timers++;
+    return super.after(ms, callback);
+  }
+}
+
 const uid = "a" as PodUid;
 const byText = (a: string, b: string) => (a < b ? -1 : 1);
 
@@ -56,6 +65,28 @@ describe("waiting for the volumes of a pod", () => {
       "/root/pods/a/volumes/fake~shared/pv-c",
     ]);
     assert.deepEqual(manager.inUse(), ["fake/shared/pv-c"]);
+  });
+
+  test("many volumes that are set up one at a time take few passes", async () => {
+    const clock = new CountingClock();
+    const host = new FakeVolumeHost(clock);
+    const ends: (() => void)[] = [];
+    const setUp = () => new Promise<void>((resolve) => void ends.push(resolve));
+    const manager = host.manager({ plugins: [host.plugin("own", { setUp })] });
+    await manager.start(never);
+    const names = Array.from({ length: 2000 }, (_, index) => `v${index}`);
+    const result = outcome(manager.waitFor(podWithVolumes("a", names), never));
+    await clock.advance(1);
+    assert.equal(ends.length, names.length);
+    const before = clock.timers;
+    for (const end of ends) {
+      end();
+      for (let turns = 0; turns < 20; turns++) await Promise.resolve();
+    }
+    await clock.advance(20);
+    assert.equal(result.done, true);
+    // Each pass sets a timer.
+    assert.ok(clock.timers - before < names.length / 4, `${clock.timers - before} timers`);
   });
 
   // parity: event FailedMount
