@@ -147,7 +147,9 @@ export class CredentialProvider {
     const record = (failed: boolean) => metrics.ran(name, msSince(clock, startedAt) / 1000, failed);
     let output: string;
     try {
-      output = await run({ path, args, env, input: encodeRequest(apiVersion, request), clock, timeoutMs });
+      const input = encodeRequest(apiVersion, request);
+      const secret = request.token ? { secret: request.token } : {};
+      output = await run({ path, args, env, input, ...secret, clock, timeoutMs });
     } catch (error) {
       record(true);
       const message = request.token

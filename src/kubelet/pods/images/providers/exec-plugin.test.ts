@@ -108,6 +108,19 @@ const env = { PATH: process.env.PATH };
 const run = (name: string, timeoutMs = 60_000, input = "") =>
   execPlugin({ path: join(dir, name), args: [], env, input, clock: systemClock, timeoutMs });
 
+test("no part of the token is in an error, even if stderr was cut within it", async () => {
+  await script("token", "cat >&2", "printf '%01900d' 0 >&2", "exit 1");
+  const token = "abcdefghij".repeat(100);
+  const run = { path: join(dir, "token"), args: [], env: { PATH: process.env.PATH } };
+  const failed = execPlugin({
+    ...{ ...run, input: `request ${token} end`, secret: token, clock: systemClock, timeoutMs: 60_000 },
+  });
+  await assert.rejects(failed, (error: Error) => {
+    assert.ok(!error.message.includes("abcdefghij"), error.message);
+    return /\[token\] end0{1900}$/.test(error.message);
+  });
+});
+
 test("a plugin that times out is killed with its children", async () => {
   await script("hangs", 'sleep 300 & echo $! > "$0.pid"; echo waiting >&2; wait');
   await assert.rejects(run("hangs", 300), /^Error: did not exit within 0.3 s: waiting$/);

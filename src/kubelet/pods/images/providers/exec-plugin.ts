@@ -6,6 +6,8 @@ export interface PluginRun {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly input: string;
+  /** Part of the input, and never of an error. */
+  readonly secret?: string;
   readonly clock: Clock;
   readonly timeoutMs: number;
 }
@@ -43,7 +45,8 @@ export function execPlugin(run: PluginRun): Promise<string> {
       if (output.length > maxOutput) abort(`wrote more than ${maxOutput} bytes`);
     });
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      stderr = (stderr + text).slice(-maxStderr);
+      // The secret first: a part of it would not be recognized. One that has not arrived completely is at the end.
+      stderr = hidden(stderr + text, run.secret).slice(-Math.max(maxStderr, run.secret?.length ?? 0));
     });
     child.on("error", (error) => settle(() => reject(error)));
     child.on("close", (code, signal) => {
@@ -54,6 +57,10 @@ export function execPlugin(run: PluginRun): Promise<string> {
     child.stdin.on("error", () => {});
     child.stdin.end(run.input);
   });
+}
+
+function hidden(text: string, secret: string | undefined): string {
+  return secret ? text.replaceAll(secret, "[token]") : text;
 }
 
 function killGroup(pid: number): void {
