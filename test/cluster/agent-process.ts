@@ -25,6 +25,7 @@ export class AgentProcess {
       ...leavesHostUnchanged,
       "--resolv-conf=",
       "--healthz-port=0",
+      "--read-only-port=0",
       "--image-gc-high-threshold=100",
     ];
     const child = spawn(process.execPath, [kubeletProgram, ...common, ...flags], {

@@ -46,6 +46,7 @@ test("a kubelet with --kubeconfig is a node of that cluster, and its pods keep r
       ...leavesHostUnchanged,
       "--resolv-conf=",
       "--healthz-port=0",
+      "--read-only-port=0",
       "--image-gc-high-threshold=100",
     ],
     { stdio: ["ignore", "ignore", "pipe"] },

@@ -102,7 +102,10 @@ describe("a CSI driver that crashes", options, () => {
     });
     await wasCalled(driver, "NodeExpandVolume");
     await driver.kill();
-    await reports(name, /FailedMount: .*Expander.NodeExpand failed to expand the volume.*code = Unavailable/);
+    await reports(
+      name,
+      /VolumeResizeFailed: .*Expander.NodeExpand failed to expand the volume.*code = Unavailable/,
+    );
     const { status } = await testNode.apiNode.get<Claim>(`${claimsPath}/${name}`);
     assert.equal(status.allocatedResourceStatuses?.storage, "NodeResizeInProgress");
     assert.deepEqual(

@@ -13,6 +13,7 @@ const scriptSources: Readonly<Record<string, string>> = {
   package: "scripts/lib/package/make-packages.mjs",
   takeover: "scripts/takeover.mjs",
   bench: "test/bench/**/*.ts",
+  fuzz: "test/fuzz/main.ts",
   neighbour: "test/neighbour/neighbour.ts",
 };
 const ownCommands = [...read("src/cli/main.ts").matchAll(/^ +case "(\w+)":/gm)].map(([, name]) => name!);

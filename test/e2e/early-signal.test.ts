@@ -16,7 +16,7 @@ test("an agent that waits for a port during startup exits on a signal, without a
   const { port } = owner.address() as { port: number };
   const agent = await StandaloneAgent.create();
   t.after(() => agent.destroy());
-  agent.start([`--healthz-port=${port}`]);
+  agent.start(["--address=127.0.0.1", `--read-only-port=${port}`]);
   await waitFor(() => assert.match(agent.log(), /Port is in use, waiting for it/));
   assert.deepEqual(await agent.end("SIGTERM"), [0, null]);
   assert.match(agent.log(), /Stopped before startup completed/);

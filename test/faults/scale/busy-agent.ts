@@ -31,7 +31,13 @@ export class BusyAgent {
       users: [{ name: "u", user: {} }],
     };
     writeFileSync(kubeconfig, JSON.stringify(config));
-    const unlimited = ["--kube-api-qps=10000", "--kube-api-burst=20000", "--event-qps=0", "--max-pods=1000"];
+    const unlimited = [
+      "--kube-api-qps=10000",
+      "--kube-api-burst=20000",
+      "--event-qps=10000",
+      "--event-burst=20000",
+      "--max-pods=1000",
+    ];
     const flags = [`--kubeconfig=${kubeconfig}`, "--enable-server=false", ...unlimited];
     const env = { ...process.env, PROCESS_HOOK_DIR: cluster.dir, NODE_OPTIONS: `--import ${hook}` };
     const busy = new BusyAgent(cluster, new AgentProcess(cluster, flags, env));
