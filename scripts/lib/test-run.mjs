@@ -77,6 +77,7 @@ async function checks() {
   await step("import rule", () => runTool("scripts/check-imports.mjs", []));
   await step("event rule", () => runTool("scripts/check-events.mjs", []));
   await step("program rule", () => runTool("scripts/check-programs.mjs", []));
+  await step("walk rule", () => runTool("scripts/check-walks.mjs", []));
   await step("export rule", () => runTool("scripts/check-exports.mjs", []));
   await step("documents", () => runTool("scripts/check-docs.mjs", []));
   await step("word list", () => runTool("scripts/check-words.mjs", []));

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { KubeletError, messageOf } from "../lib/base/errors.ts";
@@ -16,7 +16,8 @@ export async function openBrowser(link: string): Promise<void> {
     writeFileSync(file, redirectPage(link), { mode: 0o600, flag: "wx" });
     await xdgOpen(file);
   } catch (error) {
-    rmSync(dir, { recursive: true, force: true });
+    rmSync(file, { force: true });
+    rmdirSync(dir);
     throw error;
   }
 }

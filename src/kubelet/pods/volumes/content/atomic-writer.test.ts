@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
-import * as fs from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { systemClock } from "../../../../lib/base/clock.ts";
 import { FakeClock } from "../../../../lib/base/fake-clock.ts";
-import { type FileCalls, writeAtomically } from "./atomic-writer.ts";
+import { hostMounts } from "../../../../lib/host/mounts.ts";
+import { diskFiles, type FileCalls, writeAtomically } from "./atomic-writer.ts";
 import { CrashingCalls } from "./fake-file-calls.ts";
 import { filesOf, modeOf, payloadOf, rootOf, tempDir } from "./fake-volume-dir.ts";
 
@@ -41,7 +41,7 @@ describe("atomic writer", () => {
   it("a failed write names the volume", async (t) => {
     const dir = tempDir(t);
     const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
-    const files = { ...fs, writeFile: () => Promise.reject(full) } as FileCalls;
+    const files = { ...diskFiles, writeFile: () => Promise.reject(full) } as FileCalls;
     await assert.rejects(writeAtomically(dir, payloadOf({ a: "1" }), { clock, files }), {
       message: `ENOSPC: no space left on device, write '${dir}'`,
       code: "ENOSPC",
@@ -76,6 +76,21 @@ describe("atomic writer", () => {
     await writeAtomically(dir, payloadOf({ a: "1", b: "2" }), { clock });
     await writeAtomically(dir, payloadOf({ b: "3" }), { clock });
     assert.deepEqual(rootOf(dir), ["..<time>", "..data -> ..<time>", "a", "b -> ..data/b", "inner"]);
+  });
+
+  it("never removes the content of a mount", { skip: process.getuid?.() !== 0 }, async (t) => {
+    const [dir, other] = [tempDir(t), tempDir(t)];
+    writeFileSync(join(other, "kept"), "1");
+    await writeAtomically(dir, payloadOf({ a: "1" }), { clock });
+    const old = join(dir, readlinkSync(join(dir, "..data")), "mounted");
+    mkdirSync(old);
+    await hostMounts.bind(other, old);
+    try {
+      await assert.rejects(writeAtomically(dir, payloadOf({ a: "2" }), { clock }), { code: "EBUSY" });
+    } finally {
+      await hostMounts.unmount(old);
+    }
+    assert.equal(readFileSync(join(other, "kept"), "utf8"), "1");
   });
 
   it("writes again when a file was changed", async (t) => {
@@ -137,7 +152,7 @@ describe("atomic writer", () => {
         const dir = tempDir(t);
         await writeAtomically(dir, payloadOf({ a: "1" }), { clock });
         const full = Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
-        const files: FileCalls = { ...fs, [name]: () => Promise.reject(full) };
+        const files: FileCalls = { ...diskFiles, [name]: () => Promise.reject(full) };
         await assert.rejects(writeAtomically(dir, payloadOf({ a: "2" }), { clock, files }), full);
         assert.deepEqual(rootOf(dir), ["..<time>", "..data -> ..<time>", "a -> ..data/a"]);
         assert.deepEqual(filesOf(dir), { a: "1" });

@@ -2,10 +2,11 @@ import * as fs from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { Clock } from "../../../../lib/base/clock.ts";
 import { errnoOf } from "../../../../lib/base/errors.ts";
+import { removeTree } from "../../../../lib/host/remove-tree.ts";
 import { type ContentFile, checkPayload, type Payload, topNames } from "./payload.ts";
 import { dataLink, newDataLink, newGenerationName, planRoot, type RootEntry } from "./volume-root.ts";
 
-export type FileCalls = Pick<
+type NodeCalls = Pick<
   typeof fs,
   | "chmod"
   | "chown"
@@ -20,6 +21,12 @@ export type FileCalls = Pick<
   | "symlink"
   | "writeFile"
 >;
+
+export interface FileCalls extends NodeCalls {
+  removeTree(path: string): Promise<void>;
+}
+
+export const diskFiles: FileCalls = { ...fs, removeTree };
 
 export interface WriteOptions {
   readonly clock: Clock;
@@ -45,7 +52,7 @@ export async function writeAtomically(
   payload: Payload,
   options: WriteOptions,
 ): Promise<boolean> {
-  const files = options.files ?? fs;
+  const files = options.files ?? diskFiles;
   const desired = checkPayload(payload);
   const current = await currentGeneration(files, dir);
   const isCurrent = current !== undefined && (await containsExactly(files, join(dir, current), desired));
@@ -92,7 +99,7 @@ async function writeGeneration(
     for (const path of dirsOf(payload)) await makeDir(files, join(root, path), options.fsGroup);
     for (const [path, file] of payload) await writeFile(files, join(root, path), file, options.fsGroup);
   } catch (error) {
-    await files.rm(root, { recursive: true, force: true }).catch(() => {});
+    await files.removeTree(root).catch(() => {});
     throw withPath(error, dir);
   }
   return name;
@@ -146,12 +153,12 @@ function withPath(error: unknown, path: string): unknown {
 async function replaceDataLink(files: FileCalls, dir: string, generation: string): Promise<void> {
   const link = join(dir, newDataLink);
   try {
-    await files.rm(link, { recursive: true, force: true });
+    if (await files.lstat(link).catch(undefinedIfAbsent)) await files.removeTree(link);
     await files.symlink(generation, link);
     await files.rename(link, join(dir, dataLink));
   } catch (error) {
     await files.rm(link, { force: true }).catch(() => {});
-    await files.rm(join(dir, generation), { recursive: true, force: true }).catch(() => {});
+    await files.removeTree(join(dir, generation)).catch(() => {});
     throw error;
   }
 }
@@ -171,7 +178,7 @@ async function cleanUp(files: FileCalls, dir: string, generation: string, payloa
     const user = ownerOf(name, payload);
     if (user !== undefined) await files.lchown(link, user, -1);
   }
-  for (const name of remove) await files.rm(join(dir, name), { recursive: true, force: true });
+  for (const name of remove) await files.removeTree(join(dir, name));
 }
 
 function ownerOf(name: string, payload: Payload): number | undefined {

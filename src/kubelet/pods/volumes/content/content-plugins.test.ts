@@ -6,6 +6,7 @@ import { describe, it } from "node:test";
 import { hostMounts } from "../../../../lib/host/mounts.ts";
 import type { fakePod } from "../../../../lib/model/fake-pod.ts";
 import type { Volume } from "../../../../lib/model/pod.ts";
+import { diskFiles } from "./atomic-writer.ts";
 import { FakeContentNode, podWith } from "./fake-content.ts";
 import { filesOf, modeOf, tempDir } from "./fake-volume-dir.ts";
 
@@ -216,7 +217,7 @@ describe("content volumes", () => {
   it("keeps its content when the object is deleted or the disk is full", async (t) => {
     let full = false;
     const files = {
-      ...fs,
+      ...diskFiles,
       writeFile: async (...args: Parameters<typeof fs.writeFile>) => {
         if (full) throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
         return fs.writeFile(...args);
@@ -243,7 +244,7 @@ describe("content volumes", () => {
     ["mount", undefined],
   ] as const)
     it(`a failed setUp leaves nothing behind (${what})`, async (t) => {
-      const n = node(t, fault && { files: { ...fs, ...fault } });
+      const n = node(t, fault && { files: { ...diskFiles, ...fault } });
       if (!fault) n.mounts.mountFault = new Error("mount: EPERM");
       const request = n.request(secret);
       await assert.rejects(n.pluginFor(secret).setUp(request), fault ? /ENOSPC/ : /EPERM/);

@@ -1,7 +1,9 @@
 import * as fs from "node:fs/promises";
-import type { FileCalls } from "./atomic-writer.ts";
+import { diskFiles, type FileCalls } from "./atomic-writer.ts";
 
-const modifying = new Set(["chmod", "chown", "lchown", "mkdir", "rename", "rm", "symlink", "writeFile"]);
+const modifying = new Set([
+  ...["chmod", "chown", "lchown", "mkdir", "rename", "rm", "removeTree", "symlink", "writeFile"],
+]);
 
 /** For tests: the real calls, of which the n-th modifying one behaves as if the process was killed in it. */
 export class CrashingCalls {
@@ -18,9 +20,9 @@ export class CrashingCalls {
     return this.#calls;
   }
 
-  readonly calls: FileCalls = new Proxy(fs, {
+  readonly calls: FileCalls = new Proxy(diskFiles, {
     get:
-      (target, name: keyof typeof fs) =>
+      (target, name: keyof FileCalls) =>
       async (...args: never[]) => {
         if (this.#dead) throw new Error("killed");
         if (modifying.has(name) && this.#calls++ === this.#crashAt) {
@@ -36,9 +38,9 @@ export class CrashingCalls {
   async #doPartially(name: string, args: never[]): Promise<void> {
     const [path, data] = args as unknown as [string, Uint8Array];
     if (name === "writeFile") await fs.writeFile(path, data.subarray(0, data.length >> 1));
-    if (name === "rm") {
+    if (name === "removeTree") {
       const inside = await fs.readdir(path).catch(() => []);
-      if (inside[0]) await fs.rm(`${path}/${inside[0]}`, { recursive: true, force: true });
+      if (inside[0]) await diskFiles.removeTree(`${path}/${inside[0]}`);
     }
   }
 }

@@ -1,4 +1,5 @@
 import * as fs from "node:fs";
+import { removeTree } from "../../../../lib/host/remove-tree.ts";
 import type { FileCalls } from "./atomic-writer.ts";
 
 const promisified =
@@ -19,6 +20,7 @@ export const memoryFiles = {
   readFile: promisified(fs.readFileSync as (path: string) => Buffer),
   readdir: promisified(fs.readdirSync),
   readlink: promisified(fs.readlinkSync),
+  removeTree,
   rename: promisified(fs.renameSync),
   rm: promisified(fs.rmSync),
   symlink: promisified(fs.symlinkSync),
