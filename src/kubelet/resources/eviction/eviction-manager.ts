@@ -98,7 +98,7 @@ const unknownLayout: FsLayout = { dedicatedImageFs: false, splitContainerFs: fal
 
 /**
  * Keeps the node usable when memory, disk space, inodes or process IDs run low: reports conditions, reclaims what no pod uses, then evicts
- * pods, one at a time, with a measurement in between.
+ * pods, one at a time, with a measurement in between. All pods that exceed their own limits of local storage are evicted together.
  */
 export class EvictionManager implements Component {
   readonly name = "eviction-manager";
@@ -151,11 +151,15 @@ export class EvictionManager implements Component {
     await Promise.all(evicted.all().map((uid) => this.#untilCleanedUp({ uid }, immediately, signal)));
     while (!signal.aborted) {
       try {
-        const evictedPod = await this.#synchronize(signal);
+        const evictedPods = await this.#synchronize(signal);
         this.#lastError = "";
-        if (!evictedPod) await this.#pause(signal);
+        if (evictedPods.length === 0) await this.#pause(signal);
         else {
-          await this.#untilCleanedUp(evictedPod, evictedPod.graceSeconds, signal);
+          await Promise.all(
+            evictedPods.map((evictedPod) =>
+              this.#untilCleanedUp(evictedPod, evictedPod.graceSeconds, signal),
+            ),
+          );
           // Before the next measurement: their layers and logs may be what fills the disk.
           await this.#o.reclaim("evicted containers", signal);
         }
@@ -171,8 +175,8 @@ export class EvictionManager implements Component {
     }
   }
 
-  /** One measurement and at most one eviction. */
-  async #synchronize(signal: AbortSignal): Promise<Evicted | undefined> {
+  /** One measurement, and the evictions that follow from it. */
+  async #synchronize(signal: AbortSignal): Promise<Evicted[]> {
     const layout = await this.#fsLayout();
     const { clock, transitionMs, activePods } = this.#o;
     if (layout?.splitContainerFs && this.#o.splitFileSystems === false)
@@ -190,11 +194,12 @@ export class EvictionManager implements Component {
     this.#state = state;
     this.#observations = observations;
     this.#setConditions(conditions);
-    if (signal.aborted) return undefined;
+    if (signal.aborted) return [];
     const pods = activePods();
     const exceeding = await this.#evictExceeding(pods, layout ?? unknownLayout);
-    if (exceeding || toReclaim.length === 0 || signal.aborted) return exceeding;
-    return this.#reclaim(byUrgency(toReclaim), layout ?? unknownLayout, at, signal);
+    if (exceeding.length > 0 || toReclaim.length === 0 || signal.aborted) return exceeding;
+    const chosen = await this.#reclaim(byUrgency(toReclaim), layout ?? unknownLayout, at, signal);
+    return chosen ? [chosen] : [];
   }
 
   #measure(): Promise<NodeUsage> {
@@ -306,12 +311,13 @@ export class EvictionManager implements Component {
     return this.#evict(pod, { message, detail, conditions: [disruption], annotations, graceSeconds });
   }
 
-  /** Evicts the first pod that exceeds a limit of local ephemeral storage. */
-  async #evictExceeding(pods: readonly Pod[], layout: FsLayout): Promise<Evicted | undefined> {
+  /** Evicts all pods that exceed a limit of local ephemeral storage. */
+  async #evictExceeding(pods: readonly Pod[], layout: FsLayout): Promise<Evicted[]> {
     const { localStorage, stats, evicted, metrics, logger } = this.#o;
-    if (!localStorage) return undefined;
+    if (!localStorage) return [];
     const limited = pods.filter((pod) => limitsStorage(pod) && !evicted.has(pod.metadata.uid));
-    if (limited.length === 0) return undefined;
+    if (limited.length === 0) return [];
+    const evictions: Evicted[] = [];
     const podStats = await stats.storage(limited);
     for (const pod of limited) {
       const found = podStats.get(pod.metadata.uid);
@@ -323,9 +329,9 @@ export class EvictionManager implements Component {
       }
       const { message, detail } = exceeded;
       metrics.evicted(exceeded.signal);
-      return this.#evict(pod, { message, detail, graceSeconds: immediately });
+      evictions.push(await this.#evict(pod, { message, detail, graceSeconds: immediately }));
     }
-    return undefined;
+    return evictions;
   }
 
   async #evict(
