@@ -2,7 +2,17 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Clock } from "./clock.ts";
 import { monotonicTime } from "./fake-clock.ts";
-import { dateOf, earliest, endOfTime, epochMs, latest, msBetween, plusMs, wallTime } from "./time.ts";
+import {
+  dateOf,
+  earliest,
+  endOfTime,
+  epochMs,
+  latest,
+  msBetween,
+  plusMs,
+  rfc3339Nanos,
+  wallTime,
+} from "./time.ts";
 
 describe("points in time", () => {
   const noon = "2026-01-01T12:00:00Z";
@@ -14,6 +24,15 @@ describe("points in time", () => {
     }
     const none = wallTime("no date");
     assert.ok(Number.isNaN(epochMs(none)) && !(none < wallTime(noon)) && !(none >= wallTime(noon)));
+  });
+
+  it("a time has nine digits of a second and the offset of its time zone", () => {
+    const at = new Date("2026-01-01T12:00:00.5Z");
+    assert.equal(rfc3339Nanos(at, 0), "2026-01-01T12:00:00.500000000Z");
+    assert.equal(rfc3339Nanos(at, 330), "2026-01-01T17:30:00.500000000+05:30");
+    assert.equal(rfc3339Nanos(at, -60), "2026-01-01T11:00:00.500000000-01:00");
+    assert.equal(epochMs(wallTime(rfc3339Nanos(at, 330))), at.getTime());
+    assert.equal(epochMs(wallTime(rfc3339Nanos(at))), at.getTime());
   });
 
   for (const [kind, at] of [

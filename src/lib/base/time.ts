@@ -59,3 +59,12 @@ export function epochMs(time: WallTime): number {
 export function dateOf(time: WallTime): Date {
   return new Date(epochMs(time));
 }
+
+/** The text of a time in the machine's time zone, with nanoseconds, as Go writes it into annotations. */
+export function rfc3339Nanos(at: Date, offsetMinutes = -at.getTimezoneOffset()): string {
+  const local = new Date(at.getTime() + offsetMinutes * 60_000).toISOString().replace("Z", "000000");
+  if (offsetMinutes === 0) return `${local}Z`;
+  const ahead = Math.abs(offsetMinutes);
+  const [hours, minutes] = [Math.floor(ahead / 60), ahead % 60].map((part) => String(part).padStart(2, "0"));
+  return `${local}${offsetMinutes < 0 ? "-" : "+"}${hours}:${minutes}`;
+}

@@ -1,3 +1,4 @@
+import { rfc3339Nanos } from "../../../lib/base/time.ts";
 import {
   annotationSeen,
   annotationSource,
@@ -34,7 +35,7 @@ export function updateKnownPods(
     if (!before) {
       const annotatedPod = annotated(pod, {
         [annotationSource]: source,
-        [annotationSeen]: now.toISOString(),
+        [annotationSeen]: rfc3339Nanos(now),
       });
       known.set(uid, { received: pod, emitted: annotatedPod });
       emit("ADD", annotatedPod);

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { healthy } from "../../../lib/base/component.ts";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { type Logger, silentLogger } from "../../../lib/base/logger.ts";
+import { rfc3339Nanos } from "../../../lib/base/time.ts";
 import {
   annotationSeen,
   annotationSource,
@@ -118,7 +119,7 @@ test("a pod keeps its source and the time at which it was first seen", async () 
   const annotations = changes.map((change) => change.pods[0]?.metadata.annotations);
   assert.deepEqual(annotations[0], {
     [annotationSource]: "file",
-    [annotationSeen]: "2026-01-01T00:00:00.000Z",
+    [annotationSeen]: rfc3339Nanos(new Date("2026-01-01T00:00:00.000Z")),
   });
   assert.deepEqual(annotations[1], annotations[0]);
 });
