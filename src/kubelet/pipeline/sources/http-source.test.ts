@@ -125,7 +125,6 @@ test("a problem is logged once, and the last valid set is kept", async (t) => {
   const rows: [respond: Respond, line: string | RegExp][] = [
     [status(500), "URL: 500 Internal Server Error"],
     [status(404), "URL: 404 Not Found"],
-    [body(""), "URL: zero-length data received"],
     [body(pod("a", 5)), /^URL:1: spec\.containers\[0\]\.image: expected a string, got 5/],
     [
       body(list(pod("ok"), pod("bad", ""))),
@@ -150,9 +149,19 @@ test("a problem is logged once, and the last valid set is kept", async (t) => {
   assert.deepEqual(s.source.problems(), []);
 });
 
-test("an empty first response is an empty set; a failure is none", async (t) => {
+test("an empty response is an empty set and a problem; a failure keeps the pods", async (t) => {
   const empty = await sourceOn(t, body(""));
   assert.deepEqual(empty.emits, [[]]);
+  await empty.poll(body(pod("a")));
+  assert.deepEqual(empty.names(), ["a-n"]);
+  await empty.poll(status(503));
+  assert.deepEqual(empty.names(), ["a-n"]);
+  empty.lines.length = 0;
+  await empty.poll(body(""));
+  assert.deepEqual(empty.names(), []);
+  assert.deepEqual(empty.lines, ["URL: zero-length data received"]);
+  await empty.poll(body(pod("a")));
+  assert.deepEqual(empty.names(), ["a-n"], "the same pod again, after an empty response");
   const failed = await sourceOn(t, status(503));
   assert.deepEqual(failed.emits, []);
   await failed.poll(body(pod("a")));
@@ -184,6 +193,32 @@ test("the body of a redirect is not read, which may have no end", { timeout: 30_
   });
   await closed.promise;
   assert.deepEqual(s.names(), ["a-n"]);
+});
+
+test("the proxy of the environment is used", async (t) => {
+  const hosts: unknown[] = [];
+  const proxy = createServer((request, response) => {
+    hosts.push(request.url);
+    response.end(JSON.stringify(pod("far")));
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  const HTTP_PROXY = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const stop = new AbortController();
+  const emitted = Promise.withResolvers<Pod[]>();
+  const source = new HttpSource({
+    ...{ url: "http://manifests.example/pods", nodeName: "n", pollMs, env: { HTTP_PROXY } },
+    ...{ clock: new FakeClock(), logger: silentLogger },
+  });
+  await source.start(stop.signal, emitted.resolve);
+  const names = (await emitted.promise).map((p) => p.metadata.name);
+  stop.abort();
+  await source.done;
+  assert.deepEqual(names, ["far-n"]);
+  assert.deepEqual(hosts, ["http://manifests.example/pods"]);
 });
 
 test("a redirect is followed", async (t) => {

@@ -1,8 +1,9 @@
-import { request as httpRequest, type IncomingMessage } from "node:http";
-import { request as httpsRequest } from "node:https";
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { type Clock, sleep } from "../../../lib/base/clock.ts";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { type Environment, proxyFor } from "../../../lib/clients/kube/proxy.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { decodeManifestOrList, shownUrl } from "./manifest.ts";
 import { ProblemLog } from "./problem-log.ts";
@@ -20,6 +21,8 @@ export interface HttpSourceOptions {
   logger: Logger;
   allowApiReferences?: boolean;
   hasLocalObjects?: boolean;
+  /** HTTP_PROXY, HTTPS_PROXY and NO_PROXY are used. */
+  env?: Environment;
 }
 
 const timeoutMs = 10_000;
@@ -34,7 +37,6 @@ export class HttpSource implements PodSource {
   #log: ProblemLog;
   /** The last body that was decoded, and the result. */
   #decoded: { body: Buffer; problems: SourceProblem[]; warnings: SourceProblem[] } | undefined;
-  #emitted: boolean = false as boolean;
   #problems: SourceProblem[] = [];
 
   constructor(options: HttpSourceOptions) {
@@ -65,10 +67,12 @@ export class HttpSource implements PodSource {
   async #poll(signal: AbortSignal, emit: (pods: Pod[]) => void): Promise<void> {
     const { url, nodeName, allowApiReferences = false, hasLocalObjects = false, clock } = this.#options;
     try {
-      const body = await fetchBody(url, this.#options.headers ?? {}, clock, signal);
+      const { headers = {}, env = process.env } = this.#options;
+      const body = await fetchBody(url, { headers, env }, clock, signal);
       if (body.length === 0) {
-        // As a first response it means that there are no pods; later it is more likely a failure of the server.
-        if (!this.#emitted) this.#emit([], emit);
+        // There are no pods, also if there were some. It is a problem too: a server should return an empty list.
+        this.#decoded = undefined;
+        emit([]);
         throw new KubeletError("EmptyManifest", "zero-length data received");
       }
       if (!this.#decoded?.body.equals(body)) {
@@ -78,18 +82,13 @@ export class HttpSource implements PodSource {
           hasLocalObjects,
           origin: { source: "http", url },
         });
-        if ("pods" in result) this.#emit(result.pods, emit);
+        if ("pods" in result) emit(result.pods);
         this.#decoded = { body, problems: [], warnings: [], ...result };
       }
       this.#report(this.#decoded.problems);
     } catch (error) {
       if (!signal.aborted) this.#report([{ file: shownUrl(url), message: messageOf(error) }]);
     }
-  }
-
-  #emit(pods: Pod[], emit: (pods: Pod[]) => void): void {
-    this.#emitted = true;
-    emit(pods);
   }
 
   #report(problems: SourceProblem[]): void {
@@ -101,7 +100,7 @@ export class HttpSource implements PodSource {
 /** GET with a timeout, redirects and a size limit. */
 async function fetchBody(
   url: string,
-  headers: Record<string, string[]>,
+  request: GetOptions,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<Buffer> {
@@ -110,7 +109,7 @@ async function fetchBody(
   const cancel = clock.after(timeoutMs, () => timeout.abort(timedOut));
   const combined = AbortSignal.any([signal, timeout.signal]);
   try {
-    return await get(new URL(url), headers, combined, maxRedirects);
+    return await get(new URL(url), request, combined, maxRedirects);
   } catch (error) {
     throw timeout.signal.aborted ? timedOut : error;
   } finally {
@@ -118,15 +117,22 @@ async function fetchBody(
   }
 }
 
+interface GetOptions {
+  readonly headers: Record<string, string[]>;
+  readonly env: Environment;
+}
+
 async function get(
   url: URL,
-  headers: Record<string, string[]>,
+  { headers, env }: GetOptions,
   signal: AbortSignal,
   redirects: number,
 ): Promise<Buffer> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const send = url.protocol === "https:" ? httpsRequest : httpRequest;
-    send(url, { headers, signal, agent: false }, resolve).on("error", reject).end();
+    send(url, { headers, signal, agent: proxyAgent(url, env) ?? false }, resolve)
+      .on("error", reject)
+      .end();
   });
   const { statusCode = 0, statusMessage = "" } = response;
   const { location } = response.headers;
@@ -134,7 +140,7 @@ async function get(
     // Its body may have no end.
     response.destroy();
     const next = new URL(location, url);
-    return get(next, keepsHeaders(url, next) ? headers : {}, signal, redirects - 1);
+    return get(next, { headers: keepsHeaders(url, next) ? headers : {}, env }, signal, redirects - 1);
   }
   const chunks: Buffer[] = [];
   let length = 0;
@@ -148,6 +154,15 @@ async function get(
   }
   if (statusCode !== 200) throw new KubeletError("HttpStatus", `${statusCode} ${statusMessage}`.trim());
   return Buffer.concat(chunks);
+}
+
+/** An agent for one request through the proxy of the environment; undefined if there is none for the URL. */
+function proxyAgent(url: URL, env: Environment): HttpAgent | undefined {
+  const proxy = proxyFor(url, undefined, env)?.href;
+  if (!proxy) return undefined;
+  return url.protocol === "https:"
+    ? new HttpsAgent({ proxyEnv: { HTTPS_PROXY: proxy } })
+    : new HttpAgent({ proxyEnv: { HTTP_PROXY: proxy } });
 }
 
 /** Headers (a token, for example) for one host are not sent to another, nor without encryption. */
