@@ -35,7 +35,11 @@ export interface ImageParts {
 }
 
 /** The image manager, as configured, and the components to be started before it is used. */
-export function imageManager(parts: ImageParts): { manager: ImageManager; components: Component[] } {
+export function imageManager(parts: ImageParts): {
+  manager: ImageManager;
+  pullSecrets: Pick<PullCredentials, "reportMissing">;
+  components: Component[];
+} {
   const { config, gates, rootDir, images, clock, logger, events, metrics } = parts;
   const credentials = new PullCredentials({
     secret: parts.secret ?? (async () => undefined),
@@ -65,7 +69,7 @@ export function imageManager(parts: ImageParts): { manager: ImageManager; compon
     runtimeHandler: gates.enabled("RuntimeClassInImageCriApi") ? parts.runtimeHandler : undefined,
     metrics,
   });
-  return { manager, components: records ? [records] : [] };
+  return { manager, pullSecrets: credentials, components: records ? [records] : [] };
 }
 
 function pullRecords(parts: ImageParts, parallelPulls: number): PullRecords {

@@ -134,6 +134,7 @@ export function podParts(
   const syncer = podSyncer(core, {
     ...{ runtime, probes, userNamespaces, statuses, dynamicResources: resources },
     volumes: volumes.manager,
+    pullSecrets: run.pullSecrets,
     exclusiveResources: exclusive.topology,
     admit: admission.admit,
     admitted: (pod) => allocation.admitted(pod),

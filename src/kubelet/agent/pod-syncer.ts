@@ -52,6 +52,7 @@ export function podSyncer(
     readonly probes: { addPod(pod: Pod): void };
     readonly userNamespaces: { release(uid: PodUid): Promise<void> };
     readonly volumes: VolumeManager;
+    readonly pullSecrets: { reportMissing(pod: Pod, signal: AbortSignal): Promise<void> };
     readonly dynamicResources: DynamicResources | undefined;
     readonly exclusiveResources: {
       admit(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<Admission> | undefined;
@@ -65,6 +66,7 @@ export function podSyncer(
   const { exclusiveResources } = parts;
   return createPodSyncer({
     ...{ runtime, probes, userNamespaces, admit, admitted, events },
+    pullSecrets: parts.pullSecrets,
     resourceClaims: parts.dynamicResources?.claims,
     objects: core.objects ?? noObjects,
     volumes: {

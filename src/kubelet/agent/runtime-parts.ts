@@ -9,6 +9,7 @@ import { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
 import type { PodResizing } from "../pipeline/pod-runtime/resize-pod.ts";
 import { restartDelays } from "../pipeline/pod-runtime/restart-backoff.ts";
 import { createStartMetrics } from "../pipeline/pod-runtime/start-metrics.ts";
+import type { PullCredentials } from "../pods/images/pull-credentials.ts";
 import { LifecycleHooks } from "../pods/lifecycle/lifecycle-hooks.ts";
 import type { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
 import { ServiceAccountTokens } from "../pods/volumes/content/tokens/service-account-tokens.ts";
@@ -30,6 +31,7 @@ export interface RuntimeParts {
   requests: CriRequests;
   files: PodFiles;
   volumes: PodVolumes;
+  pullSecrets: Pick<PullCredentials, "reportMissing">;
   /** Must be started before the first pod is synced. */
   components: readonly Component[];
 }
@@ -154,5 +156,13 @@ export function podRuntime(
     maxRestartDelayMs: delays.maxMs,
     firstRestartDelayMs: delays.initialMs,
   });
-  return { runtime, requests, files, volumes, components: [...images.components, ...volumes.components] };
+  const { pullSecrets } = images;
+  return {
+    runtime,
+    requests,
+    files,
+    volumes,
+    pullSecrets,
+    components: [...images.components, ...volumes.components],
+  };
 }

@@ -17,6 +17,8 @@ export interface PodSyncerOptions {
   readonly objects: { register(pod: Pod): void; unregister(pod: { metadata: { uid: PodUid } }): void };
   readonly userNamespaces: { release(uid: PodUid): Promise<void> };
   readonly volumes: SyncVolumes;
+  /** Reports pull secrets that cannot be retrieved. */
+  readonly pullSecrets?: { reportMissing(pod: Pod, signal: AbortSignal): Promise<void> };
   /** The ResourceClaims of pods; absent on a node that cannot have any. `onStep` reports what the pod waits for. */
   readonly resourceClaims?: SyncResourceClaims | undefined;
   /** The network health that the runtime reports; healthy until known. */
@@ -118,6 +120,8 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
       objects.register(pod);
       requireNetwork(pod, report);
       await waitForVolumes(pod, report, signal);
+      // Containers whose images are present do not wait for secrets.
+      void o.pullSecrets?.reportMissing(pod, signal).catch(() => {});
       await prepareResourceClaims(pod, report, signal);
       return runtime.sync(pod, report, signal);
     },

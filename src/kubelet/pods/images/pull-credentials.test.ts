@@ -37,7 +37,9 @@ function setUp(node: DockerConfig = []) {
       (auth) => `${auth.username} ${auth.password}`,
     );
   };
-  return { users, events };
+  const reportMissing = (...names: string[]) =>
+    credentials.reportMissing(aPod({ imagePullSecrets: names.map((name) => ({ name })) }), never);
+  return { users, reportMissing, events };
 }
 
 const node: DockerConfig = [
@@ -93,9 +95,14 @@ test("each credential has its source, and those of credential provider plugins c
   );
 });
 
-test("secrets that cannot be retrieved are named in an event, and the others are used", async () => {
-  const { users, events } = setUp();
+// parity: event FailedToRetrieveImagePullSecret
+test("secrets that cannot be retrieved are named in an event with each sync, and the others are used", async () => {
+  const { users, reportMissing, events } = setUp();
   assert.deepEqual(await users("r.io/app", "none", "newer", "locked"), ["newer newer's"]);
+  assert.deepEqual(events, []);
+  await reportMissing("newer", "");
+  assert.deepEqual(events, []);
+  await reportMissing("none", "newer", "locked");
   assert.deepEqual(events, [
     "FailedToRetrieveImagePullSecret: Unable to retrieve some image pull secrets (none, locked); attempting to pull the image may not succeed.",
   ]);

@@ -46,30 +46,40 @@ export class PullCredentials {
     return [...ofPod.lookup(repository), ...ofNode.lookup(repository), ...ofPlugins];
   }
 
-  async #ofSecrets(pod: Pod, signal: AbortSignal): Promise<Keyring> {
-    const { namespace } = pod.metadata;
-    const keyring = new Keyring();
-    const missing: string[] = [];
-    for (const { name } of pod.spec.imagePullSecrets ?? []) {
-      if (!name) continue;
-      const secret = await this.#o.secret(namespace, name, signal).catch((error) => {
-        if (isAbort(error)) throw error;
-      });
-      if (!secret) {
-        missing.push(name);
-        continue;
-      }
-      const uid = secret.metadata?.uid ?? "";
-      const source: CredentialSource = { kind: "secret", uid, namespace, name };
-      for (const config of configOf(secret, `${namespace}/${name}`)) keyring.add(config, source);
-    }
+  /** Reports the pull secrets of a pod that cannot be retrieved: with each sync, whether or not an image has to be pulled. */
+  async reportMissing(pod: Pod, signal: AbortSignal): Promise<void> {
+    const { missing } = await this.#secretsOf(pod, signal);
     if (missing.length > 0)
       this.#o.events.warning(
         pod,
         "FailedToRetrieveImagePullSecret",
         `Unable to retrieve some image pull secrets (${missing.join(", ")}); attempting to pull the image may not succeed.`,
       );
+  }
+
+  async #ofSecrets(pod: Pod, signal: AbortSignal): Promise<Keyring> {
+    const { namespace } = pod.metadata;
+    const keyring = new Keyring();
+    for (const { name, secret } of (await this.#secretsOf(pod, signal)).found) {
+      const uid = secret.metadata?.uid ?? "";
+      const source: CredentialSource = { kind: "secret", uid, namespace, name };
+      for (const config of configOf(secret, `${namespace}/${name}`)) keyring.add(config, source);
+    }
     return keyring;
+  }
+
+  async #secretsOf(pod: Pod, signal: AbortSignal) {
+    const found: { name: string; secret: PullSecret }[] = [];
+    const missing: string[] = [];
+    for (const { name } of pod.spec.imagePullSecrets ?? []) {
+      if (!name) continue;
+      const secret = await this.#o.secret(pod.metadata.namespace, name, signal).catch((error) => {
+        if (isAbort(error)) throw error;
+      });
+      if (secret) found.push({ name, secret });
+      else missing.push(name);
+    }
+    return { found, missing };
   }
 }
 
