@@ -1,14 +1,13 @@
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type Agent, startAgent } from "../kubelet/agent/agent.ts";
 import type { PodRow } from "../kubelet/agent/pod-overview.ts";
-import { decodeManifestOrList } from "../kubelet/pipeline/sources/manifest.ts";
-import { formatProblem, type PodSource } from "../kubelet/pipeline/sources/source.ts";
+import { decodeManifest } from "../kubelet/pipeline/sources/manifest.ts";
+import type { PodSource, SourceProblem } from "../kubelet/pipeline/sources/source.ts";
 import { systemClock } from "../lib/base/clock.ts";
 import { KubeletError } from "../lib/base/errors.ts";
 import { createLogger } from "../lib/base/log-writer.ts";
 import { type Logger, silentLogger } from "../lib/base/logger.ts";
-import { printable } from "../lib/base/terminal-text.ts";
+import { printable, printableLines } from "../lib/base/terminal-text.ts";
 import { whenAborted } from "../lib/base/when-aborted.ts";
 import { loadConfiguration } from "../lib/config/load.ts";
 import type { Pod } from "../lib/model/pod.ts";
@@ -16,11 +15,13 @@ import { removeAbandonedNodes } from "../single-node/abandoned.ts";
 import { startLocalNode } from "../single-node/local-node.ts";
 import { requireBinaries, startLocalAgent } from "./local-agent.ts";
 import { parseOptions } from "./options.ts";
+import { atLine, type FilePod, readPodFiles } from "./pod-files.ts";
 import { untilSignal } from "./signals.ts";
 
 const runUsage = `kubelet run -f pod.yaml: run pods once to completion and print the result of each
 
-  -f FILE            a Pod or a PodList; may be repeated
+  -f FILE            pods as YAML or JSON, one or more per file; a directory of such files; - for standard input.
+                     May be repeated
   --keep             keep the pods in the runtime after they have terminated
   other flags        as for the agent; with --container-runtime-endpoint or --config the pods run in that runtime,
                      otherwise in a temporary private containerd
@@ -51,11 +52,12 @@ export async function runCommand(args: readonly string[], out: NodeJS.WriteStrea
         })
       : silentLogger;
   const localObjects = loaded.flags.localObjects === "" ? undefined : loaded.flags.localObjects;
-  const read = (nodeName: string) => readPods(paths, nodeName, localObjects !== undefined);
+  const files = await readPodFiles(paths, process.stdin);
+  const decode = (nodeName: string) => decodePods(files, nodeName, localObjects !== undefined);
   // The manifests are validated before anything is started.
-  await read("check");
+  for (const warning of decode("check").warnings) process.stderr.write(`${printableLines(warning)}\n`);
   const pods: Pod[] = [];
-  const sources = (nodeName: string) => [onceSource(pods, () => read(nodeName))];
+  const sources = (nodeName: string) => [onceSource(pods, () => decode(nodeName).pods)];
   if (ownRuntime) {
     const binaries = requireBinaries();
     await removeAbandonedNodes(/^run-(\d+)$/); // of killed runs
@@ -83,38 +85,34 @@ export async function runCommand(args: readonly string[], out: NodeJS.WriteStrea
   return finish(agent, pods, signalled, out, options.keep === true);
 }
 
-async function readPods(
-  paths: readonly string[],
+function decodePods(
+  files: readonly FilePod[],
   nodeName: string,
   hasLocalObjects: boolean,
-): Promise<Pod[]> {
+): { pods: Pod[]; warnings: string[] } {
   const pods: Pod[] = [];
-  for (const path of paths) {
-    const bytes = await readFile(path).catch((error) => {
-      throw new KubeletError("Manifest", `${path}: ${error.message}`, { cause: error });
-    });
-    const manifest = decodeManifestOrList(bytes, {
-      nodeName,
-      hasLocalObjects,
-      origin: { source: "file", path: resolve(path) },
-    });
-    if ("problems" in manifest)
-      throw new KubeletError("Manifest", manifest.problems.map(formatProblem).join("\n"));
+  const warnings: string[] = [];
+  for (const from of files) {
+    const origin = { source: "file", path: resolve(from.file) } as const;
+    const manifest = decodeManifest(Buffer.from(from.text), { nodeName, hasLocalObjects, origin });
+    const shown = (problem: SourceProblem) => atLine(from, problem);
+    if ("problems" in manifest) throw new KubeletError("Manifest", manifest.problems.map(shown).join("\n"));
     pods.push(...manifest.pods);
+    warnings.push(...manifest.warnings.map(shown));
   }
   for (const pod of pods) if (pod.spec.restartPolicy !== "OnFailure") pod.spec.restartPolicy = "Never";
-  return pods;
+  return { pods, warnings };
 }
 
 /** A source that emits a fixed set of pods once. */
-function onceSource(pods: Pod[], read: () => Promise<Pod[]>): PodSource {
+function onceSource(pods: Pod[], read: () => readonly Pod[]): PodSource {
   const stopped = Promise.withResolvers<void>();
   return {
     name: "file",
     done: stopped.promise,
     async start(signal, emit) {
       whenAborted(signal, stopped.resolve);
-      pods.push(...(await read()));
+      pods.push(...read());
       emit(pods);
     },
   };

@@ -114,12 +114,12 @@ describeOnContainerd("kubelet run", (version) => {
     const items = [one, two].map((manifest) => JSON.parse(manifest) as object);
     const done = await run({
       "list.json": JSON.stringify({ apiVersion: "v1", kind: "PodList", items }),
-      "always.yaml": ends("always", 0),
+      "always.yaml": `${ends("always", 0)}\n---\n${ends("second", 0)}\n`,
     });
     assert.equal(done.status, 0, done.stderr);
     const lines = done.stdout.trimEnd().split("\n").sort();
-    assert.equal(lines.length, 3, done.stdout);
-    for (const [i, name] of ["always", "one", "two"].entries())
+    assert.equal(lines.length, 4, done.stdout);
+    for (const [i, name] of ["always", "one", "second", "two"].entries())
       assert.match(lines[i]!, new RegExp(`^default/${name}-\\S+: Succeeded: c exited 0$`));
   });
 
