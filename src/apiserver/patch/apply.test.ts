@@ -276,6 +276,13 @@ describe("kubectl takes over fields of its client-side apply", () => {
     const error = rejection(() => apply(live, pod({ nodeName: "m", priority: 2 }), by("kubectl")));
     assert.match(error.message, /^Apply failed with 1 conflict: .*: \.spec\.priority$/);
   });
+  test("an annotation that is nested too deeply allows nothing", () => {
+    const deep = 60_000;
+    const text = `{"apiVersion":"v1","spec":{"nodeName":"n","x":${"[".repeat(deep)}${"]".repeat(deep)}}}`;
+    const metadata = { ...(live.metadata as JsonObject), annotations: { [annotation]: text } };
+    const error = rejection(() => apply({ ...live, metadata }, pod({ nodeName: "m" }), by("kubectl")));
+    assert.match(error.message, /^Apply failed with 1 conflict: .*: \.spec\.nodeName$/);
+  });
   test("other managers may not", () => {
     assert.equal(rejection(() => apply(live, pod({ nodeName: "m" }), by("me"))).code, "Conflict");
   });

@@ -1,3 +1,4 @@
+import { isTooDeep } from "../../lib/base/json-value.ts";
 import { FieldSet } from "./field-set.ts";
 import { canonicalText, isObject, type Json, type JsonObject } from "./json-value.ts";
 import type { Schema } from "./schema.ts";
@@ -45,7 +46,8 @@ function annotationsOf(object: JsonObject): JsonObject {
 
 function parsed(text: string): Json | undefined {
   try {
-    return JSON.parse(text) as Json;
+    const value = JSON.parse(text) as Json;
+    return isTooDeep(value) ? undefined : value;
   } catch {
     return undefined;
   }

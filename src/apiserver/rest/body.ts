@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { isMap, isScalar, isSeq, LineCounter, type ParsedNode, parseDocument } from "yaml";
 import type { Clock } from "../../lib/base/clock.ts";
 import { messageOf } from "../../lib/base/errors.ts";
+import { isTooDeep } from "../../lib/base/json-value.ts";
 import { checkAliases } from "../../lib/base/yaml-aliases.ts";
 import type { GroupVersionKind } from "../definition.ts";
 import { decodeProtobuf } from "../protobuf/protobuf.ts";
@@ -158,15 +159,8 @@ function yamlValue(text: string): ParsedBody {
   return { value: document.toJS({ maxAliasCount: 100 }), duplicates };
 }
 
-/** Objects of the API are not nested deeply, and functions that walk them recurse. */
-const maxDepth = 500;
-
 function checkDepth(value: unknown): void {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > maxDepth) throw new Error("exceeded max depth");
-    level = level.flatMap((item) => (item !== null && typeof item === "object" ? Object.values(item) : []));
-  }
+  if (isTooDeep(value)) throw new Error("exceeded max depth");
 }
 
 /** Throws a bad request whose message begins with `what` if it is not JSON, or is nested too deeply. */

@@ -3,8 +3,11 @@ import type { CallerLimits } from "../access.ts";
 import type { Caller } from "../definition.ts";
 import { tooManyRequests } from "./problems.ts";
 
+/** A socket, or a session of HTTP/2. */
+export type Connection = EventEmitter & { readonly destroyed: boolean };
+
 interface User {
-  readonly connections: Set<EventEmitter>;
+  readonly connections: Set<Connection>;
   requests: number;
   watches: number;
 }
@@ -23,12 +26,13 @@ export class RequestsInProgress {
   }
 
   /** Returns a function that ends the request. Throws if the user has too many open. `isWatch`: it has no timeout. */
-  begin(caller: Caller, connection: EventEmitter, isWatch: boolean): () => void {
+  begin(caller: Caller, connection: Connection, isWatch: boolean): () => void {
     const limits = this.#limitsOf(caller);
     if (!limits) return () => {};
     const { name } = caller;
     const user = this.#users.get(name) ?? { connections: new Set(), requests: 0, watches: 0 };
-    const isNew = !user.connections.has(connection);
+    // A connection that was closed in the meantime does not report it again.
+    const isNew = !connection.destroyed && !user.connections.has(connection);
     if (
       this.#open >= this.#limit ||
       (isNew && user.connections.size >= limits.connections) ||

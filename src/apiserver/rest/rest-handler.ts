@@ -9,7 +9,7 @@ import type { RestParts } from "./exchange.ts";
 import { mustBeAllowed } from "./permission.ts";
 import { badRequest, methodNotAllowed, noSuchResource, unauthorized } from "./problems.ts";
 import { parsePath, type Target } from "./request-path.ts";
-import { RequestsInProgress } from "./requests-in-progress.ts";
+import { type Connection, RequestsInProgress } from "./requests-in-progress.ts";
 import { serveResource } from "./resources.ts";
 import { ResponseWriter } from "./response-writer.ts";
 import { asStatusError, continueTokenOf, type Status, type Subject, statusOf } from "./status.ts";
@@ -200,7 +200,7 @@ export class RestHandler {
 }
 
 /** The connection of a request: the session of HTTP/2, or the socket of HTTP/1.1. */
-function connectionOf(request: IncomingMessage): EventEmitter {
+function connectionOf(request: IncomingMessage): Connection {
   const { stream } = request as { stream?: ServerHttp2Stream };
   return stream?.session ?? request.socket;
 }

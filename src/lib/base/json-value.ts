@@ -38,3 +38,15 @@ function hasFieldsOf(a: object, b: object, presenceOnly = false): boolean {
   }
   return true;
 }
+
+/** Objects of the API are not nested deeply, and functions that walk them recurse. */
+const maxDepth = 500;
+
+export function isTooDeep(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > maxDepth) return true;
+    level = level.flatMap((item) => (item !== null && typeof item === "object" ? Object.values(item) : []));
+  }
+  return false;
+}

@@ -20,3 +20,21 @@ for (const [origin, isRead] of [
     assert.match(problems[0]?.message ?? "", /second document/);
     assert.equal(problems[0]?.line, 7);
   });
+
+test("of thousands of unknown fields 100 are listed, the others counted", () => {
+  const unknown = (from: number) =>
+    Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`x${from + i}`, 1]));
+  const item = (name: string, from: number) => ({
+    metadata: { name },
+    spec: { containers: [{ name: "c", image: "i" }], ...unknown(from) },
+  });
+  const list = { apiVersion: "v1", kind: "PodList", items: [item("a", 0), item("b", 3000)] };
+  const manifest = decodeManifestOrList(Buffer.from(JSON.stringify(list)), {
+    ...{ nodeName: "node-1", hasLocalObjects: false },
+    origin: { source: "file", path: "/m/many.json" },
+  });
+  assert.ok("pods" in manifest);
+  assert.equal(manifest.pods.length, 2);
+  assert.equal(manifest.warnings.length, 101);
+  assert.equal(manifest.warnings.at(-1)?.message, "5900 further unknown fields, ignored");
+});

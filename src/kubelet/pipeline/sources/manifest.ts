@@ -3,6 +3,9 @@ import { type ManifestOrigin, makeStaticPod, type StaticPodOptions } from "../..
 import { parseDocument } from "./document.ts";
 import type { SourceProblem } from "./source.ts";
 
+/** Further unknown fields are counted, not listed: a manifest may have hundreds of thousands. */
+const maxUnknownFields = 100;
+
 export type Manifest =
   | { pods: Pod[] /** Problems that do not make the pod invalid. */; warnings: SourceProblem[] }
   | { problems: SourceProblem[] };
@@ -35,6 +38,7 @@ function decode(bytes: Uint8Array, options: StaticPodOptions, allowList: boolean
   const pods: Pod[] = [];
   const warnings: SourceProblem[] = parsed.warnings.map((warning) => ({ file, ...warning }));
   const problems: SourceProblem[] = [];
+  let unknown = 0;
   for (const { value, at } of entries) {
     const result = makeStaticPod(value, options, at);
     if ("problems" in result) {
@@ -42,8 +46,12 @@ function decode(bytes: Uint8Array, options: StaticPodOptions, allowList: boolean
       continue;
     }
     pods.push(result.pod);
-    for (const field of result.unknownFields) warnings.push(locate(field, "unknown field, ignored"));
+    const listed = result.unknownFields.slice(0, Math.max(0, maxUnknownFields - unknown));
+    for (const field of listed) warnings.push(locate(field, "unknown field, ignored"));
+    unknown += result.unknownFields.length;
   }
+  const further = unknown - maxUnknownFields;
+  if (further > 0) warnings.push({ file, message: `${further} further unknown fields, ignored` });
   return problems.length > 0 ? { problems } : { pods, warnings };
 }
 
