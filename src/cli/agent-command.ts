@@ -77,6 +77,7 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     nodeFlags: flags,
     gates,
     rootDir: flags.rootDir,
+    devicePluginDir: devicePluginDir(process.env),
     hostnameOverride: flags.hostnameOverride,
     nodeIp: flags.nodeIP,
     host: { keepsKernelTunables: flags.keepKernelTunables },
@@ -133,6 +134,14 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
   await agent.stop();
   cluster?.close();
   return reason === undefined ? 0 : 1;
+}
+
+/**
+ * The path that plugins are built with, whatever the root directory is. Kubelets of tests must not share it: the variable is set for
+ * them, and documented nowhere else.
+ */
+function devicePluginDir(env: NodeJS.ProcessEnv): string | undefined {
+  return env.KUBELET_TS_DEVICE_PLUGINS === "root-dir" ? undefined : "/var/lib/kubelet/device-plugins";
 }
 
 /**

@@ -24,6 +24,8 @@ export interface GateState {
 export interface AgentOptions {
   config: KubeletConfiguration;
   rootDir: string;
+  /** Where device plugins register; `<root-dir>/device-plugins` unless set. */
+  devicePluginDir?: string | undefined;
   /** The directory of the symlinks to container logs. */
   containerLogsDir?: string;
   hostnameOverride?: string;

@@ -11,6 +11,7 @@ import { type AgentHandlers, podHandlers } from "./event-handlers.ts";
 import { evictionManager } from "./eviction.ts";
 import { explainer } from "./explain-node.ts";
 import { readNode } from "./node.ts";
+import { makeNodeDirectories } from "./node-directories.ts";
 import { nodeShutdown } from "./node-shutdown.ts";
 import { nodeStats } from "./node-stats.ts";
 import { notReadyReasons } from "./not-ready.ts";
@@ -88,6 +89,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
 
   const stopWatchdog = watchdog(o.serviceManager, { clock, logger, checks });
   const startAll = async () => {
+    await makeNodeDirectories(o, node.info);
     await lifecycle.start(new RootDirLock({ rootDir: o.rootDir, clock, logger }));
     await pods.prepare();
     const first = [...(core.tracing ? [core.tracing.component] : []), ...endpoints.first];

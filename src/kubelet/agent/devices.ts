@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { Component } from "../../lib/base/component.ts";
 import { openPlugin } from "../../lib/clients/plugin-rpc/plugin-channel.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
@@ -7,6 +6,7 @@ import { DeviceManager } from "../resources/devices/device-manager.ts";
 import { DeviceRegistrationServer } from "../server/device-registration/device-registration-server.ts";
 import { readySandbox, runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
+import { devicePluginDir } from "./node-directories.ts";
 
 export interface NodeDevices {
   readonly manager: DeviceManager;
@@ -25,7 +25,7 @@ export function nodeDevices(
   },
 ): NodeDevices {
   const { options, node, observed, clock, logger, metrics, post } = core;
-  const dir = join(options.rootDir, "device-plugins");
+  const dir = devicePluginDir(options);
   const manager = new DeviceManager({
     ...{ dir, clock, logger, metrics },
     open: (socketPath) => openPlugin(socketPath, clock),

@@ -21,6 +21,7 @@ import { credentialTokens } from "./credential-tokens.ts";
 import type { NodeDevices } from "./devices.ts";
 import type { DynamicResources } from "./dynamic-resources.ts";
 import { imageManager } from "./images.ts";
+import { containerLogsDir } from "./node-directories.ts";
 import { podRequests } from "./pod-requests.ts";
 import { type PodVolumes, podVolumes } from "./pod-volumes.ts";
 import { startLimiter } from "./start-limiter.ts";
@@ -58,7 +59,7 @@ export function podRuntime(
   const files = new PodFiles({
     rootDir: o.rootDir,
     podLogsDir: config.podLogsDir,
-    containerLogsDir: o.containerLogsDir ?? "/var/log/containers",
+    containerLogsDir: containerLogsDir(o),
   });
   const delays = restartDelays({
     maxContainerRestartPeriodMs: config.crashLoopBackOff.maxContainerRestartPeriod,

@@ -13,6 +13,8 @@ export interface Libc {
   /** Opens `path` below an open directory; `resolve` restricts where symbolic links may lead. */
   openAt(dirFd: number, path: string | Buffer, how: OpenHow): Promise<number>;
   makeDirAt(dirFd: number, name: string, mode: number): Promise<void>;
+  /** Sets an extended attribute. */
+  setAttribute(path: string, name: string, value: Buffer): Promise<void>;
   ioctl(fd: number, request: number, argument: number): number;
   /** A request whose argument is a structure, which the kernel reads or writes. */
   ioctlBuffer(fd: number, request: number, argument: Buffer): void;
@@ -79,6 +81,9 @@ async function load(): Promise<Libc> {
     "long syscall(long number, int dir, const void *path, void *how, size_t size)",
   );
   const mkdirat = library.func("int mkdirat(int dir, const char *path, unsigned int mode)");
+  const setxattr = library.func(
+    "int setxattr(const char *path, const char *name, const void *value, size_t size, int flags)",
+  );
   const ioctl = library.func("int ioctl(int fd, unsigned long request, long argument)");
   const ioctlBuffer = library.func("int ioctl(int fd, unsigned long request, void *argument)");
   const quotactl = library.func(
@@ -132,6 +137,9 @@ async function load(): Promise<Libc> {
     },
     async makeDirAt(dirFd, name, mode) {
       await run(mkdirat, `mkdir ${name}`, dirFd, name, mode);
+    },
+    async setAttribute(path, name, value) {
+      await run(setxattr, `set ${name} of ${path}`, path, name, value, value.length, 0);
     },
     ioctl(fd, request, argument) {
       const result: number = ioctl(fd, request, argument);

@@ -19,7 +19,7 @@ import { PluginConnections } from "./plugin-connections.ts";
 const checkpointName = "kubelet_internal_checkpoint";
 
 export interface DeviceManagerOptions {
-  /** `<root-dir>/device-plugins` */
+  /** The directory of the checkpoint. */
   readonly dir: string;
   readonly open: OpenDevicePlugin;
   /** NUMA nodes of the machine. */

@@ -14,7 +14,7 @@ import {
 import { GrpcComponent } from "../grpc-socket/grpc-component.ts";
 
 export interface DeviceRegistrationOptions {
-  /** `<root-dir>/device-plugins`: the sockets of plugins are here too. */
+  /** `/var/lib/kubelet/device-plugins`: the sockets of plugins are here too. */
   readonly dir: string;
   readonly logger: Logger;
   /** Throws if the plugin cannot be used; the message is sent to it. */
