@@ -132,6 +132,7 @@ describeOnContainerd("statistics of a pod", (version) => {
         bootedAt: wallTime(epochMs(await readBootTime())),
         startedAt: wallTime(epochMs(wallTime(Date.now()))),
         psi: true,
+        isCrio: false,
         podStatsFromRuntime: false,
         maxAgeMs: 0,
       });

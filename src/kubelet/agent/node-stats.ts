@@ -37,5 +37,6 @@ export function nodeStats(core: AgentCore, parts: Required<Pick<StatsOptions, "v
     startedAt: clock.wall(),
     psi: gates("KubeletPSI"),
     podStatsFromRuntime: gates("PodAndContainerStatsFromCRI"),
+    isCrio: config.containerRuntimeEndpoint.endsWith("run/crio/crio.sock"),
   });
 }

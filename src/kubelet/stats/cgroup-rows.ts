@@ -5,7 +5,7 @@ import type { InterfaceCounters } from "../../lib/host/network-usage.ts";
 import { readOpenFiles, readOpenFilesLimit } from "../../lib/host/process-usage.ts";
 import { readTaskStates, type TaskStates } from "../../lib/host/task-states.ts";
 import type { ObservedPod } from "../state/observed-pods.ts";
-import { containerIdOf } from "./cgroup-sampler.ts";
+import { containerIdOf, containerPids } from "./cgroup-sampler.ts";
 import type { Layer } from "./layers.ts";
 import type { StatsHost, StatsOptions } from "./options.ts";
 
@@ -13,8 +13,10 @@ import type { StatsHost, StatsOptions } from "./options.ts";
 export interface CgroupRow {
   /** Its path: "/kubepods/pod…/…". */
   readonly id: string;
-  /** The ID of the container or sandbox; "" if it is neither. */
+  /** The ID of the container or sandbox, with CRI-O its name; "" if it is neither. */
   readonly name: string;
+  /** The ID of the container; undefined if it is none. */
+  readonly containerId?: string;
   readonly image: string;
   readonly namespace: string;
   readonly pod: string;
@@ -33,9 +35,11 @@ export interface CgroupRow {
   readonly layer?: Layer;
 }
 
-type Owner = Pick<CgroupRow, "name" | "image" | "namespace" | "pod" | "container"> & {
+type Owner = Pick<CgroupRow, "name" | "image" | "namespace" | "pod" | "container" | "containerId"> & {
   readonly kind: "machine" | "group" | "pod" | "sandbox" | "container";
   readonly startedAt?: WallTime;
+  /** For a sandbox: the cgroups of the containers in its network. */
+  readonly sharedBy?: readonly string[];
 };
 
 const cgroupsAtOnce = 4;
@@ -87,19 +91,50 @@ async function addPod(
 ): Promise<void> {
   const podLabels = { namespace: pod.namespace, pod: pod.name };
   owners.set(path, { ...noContainer, ...podLabels, kind: "pod" });
+  const sharedBy: string[] = [];
   for (const dir of await o.cgroups.children(path)) {
     const id = containerIdOf(dir);
     const container = pod.containers.find((c) => c.id === id);
     const sandbox = pod.sandboxes.find((s) => s.id === id);
-    const owner = { ...noContainer, ...podLabels, name: id };
-    if (container)
-      owners.set(`${path}/${dir}`, {
-        ...{ ...owner, kind: "container", container: container.name, image: container.image },
-        startedAt: container.createdAt,
+    const cgroup = `${path}/${dir}`;
+    if (container) {
+      sharedBy.push(cgroup);
+      owners.set(cgroup, {
+        ...{ ...noContainer, ...podLabels, kind: "container", container: container.name },
+        ...{ image: container.image, startedAt: container.createdAt, containerId: container.id },
+        name: o.isCrio ? crioName(container.name, pod, container.attempt) : container.id,
       });
-    else if (sandbox)
-      owners.set(`${path}/${dir}`, { ...owner, kind: "sandbox", startedAt: sandbox.createdAt });
+    } else if (sandbox) {
+      const { id: name, attempt, createdAt: startedAt } = sandbox;
+      const crio = o.isCrio && { name: crioName(crioSandbox, pod, attempt), container: crioSandbox };
+      owners.set(cgroup, {
+        ...{ ...noContainer, ...podLabels, name, ...crio },
+        ...{ kind: "sandbox", startedAt, sharedBy },
+      });
+    }
   }
+}
+
+/** The container name of a sandbox, as CRI-O labels it. */
+const crioSandbox = "POD";
+
+/** The name that CRI-O gives to a container. */
+function crioName(name: string, pod: ObservedPod, attempt: number): string {
+  return ["k8s", name, pod.name, pod.namespace, pod.uid, attempt].join("_");
+}
+
+/** The first process in the network namespace of a sandbox: CRI-O runs most sandboxes without a process. */
+async function networkPid(
+  o: StatsOptions,
+  sharedBy: readonly string[],
+  own: number | undefined,
+): Promise<number | undefined> {
+  if (own !== undefined) return own;
+  for (const cgroup of sharedBy) {
+    const [pid] = await containerPids(o.cgroups, cgroup);
+    if (pid !== undefined) return pid;
+  }
+  return undefined;
 }
 
 async function rowOf(
@@ -108,7 +143,7 @@ async function rowOf(
   id: string,
   owner: Owner,
 ): Promise<CgroupRow | undefined> {
-  const { kind, startedAt, ...labels } = owner;
+  const { kind, startedAt, sharedBy = [], ...labels } = owner;
   const counted = await o.cgroups.read(id, "all");
   if (!counted) return undefined;
   const usage = o.psi ? counted : { ...counted, pressure: {} };
@@ -117,7 +152,8 @@ async function rowOf(
   const pids = await o.cgroups.pids(id);
   // The first process of the machine, of a sandbox or of a container; other cgroups have none of their own.
   const [first] = kind === "machine" ? [1] : kind === "container" || kind === "sandbox" ? pids : [];
-  const networkOf = kind === "machine" ? "self" : kind === "sandbox" ? first : undefined;
+  const networkOf =
+    kind === "machine" ? "self" : kind === "sandbox" ? await networkPid(o, sharedBy, first) : undefined;
   const [open, tasks, limit, network] = await Promise.all([
     readOpenFiles(pids),
     readTaskStates(pids),

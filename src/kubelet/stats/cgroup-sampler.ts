@@ -34,16 +34,33 @@ export class CgroupSampler {
     return cgroupStats({ time: rfc3339(now), usage, nanoCores, psi, ...(machine && { machine }) });
   }
 
-  /** The direct child cgroups, by the IDs of the containers in them. */
+  /** The cgroups of containers directly below, by the IDs of the containers. */
   async containers(path: string): Promise<ReadonlyMap<string, string>> {
-    const names = await this.#o.cgroups.children(path);
-    return new Map(names.map((name) => [containerIdOf(name), `${path === "/" ? "" : path}/${name}`]));
+    const found = new Map<string, string>();
+    for (const name of await this.#o.cgroups.children(path)) {
+      const id = containerIdOf(name);
+      if (id !== undefined) found.set(id, `${path === "/" ? "" : path}/${name}`);
+    }
+    return found;
   }
 }
 
-/** "cri-containerd-<id>.scope" where systemd creates cgroups, "<id>" elsewhere. */
-export function containerIdOf(dir: string): string {
-  if (!dir.endsWith(".scope")) return dir;
-  const name = dir.slice(0, -".scope".length);
-  return name.slice(name.lastIndexOf("-") + 1);
+/**
+ * "cri-containerd-<id>.scope" where systemd creates cgroups, "<id>" elsewhere; with CRI-O "crio-<id>.scope" and "crio-<id>". Undefined for
+ * the process that monitors a container of CRI-O, which may have a cgroup of its own there.
+ */
+export function containerIdOf(dir: string): string | undefined {
+  if (dir.startsWith("crio-conmon-")) return undefined;
+  const isScope = dir.endsWith(".scope");
+  const name = isScope ? dir.slice(0, -".scope".length) : dir;
+  if (name.startsWith("crio-")) return name.slice("crio-".length);
+  return isScope ? name.slice(name.lastIndexOf("-") + 1) : name;
+}
+
+/** The processes of a container. On cgroup v2 with systemd, crun runs them in a child cgroup. */
+export async function containerPids(cgroups: CgroupUsageReader, dir: string): Promise<number[]> {
+  const pids = await cgroups.pids(dir);
+  if (pids.length > 0 || cgroups.version === 1) return pids;
+  const children = await cgroups.children(dir);
+  return children.includes("container") ? cgroups.pids(`${dir}/container`) : [];
 }

@@ -180,6 +180,7 @@ export function fakeStatsOptions(
     startedAt: wallTime(100_000),
     psi: true,
     podStatsFromRuntime: false,
+    isCrio: false,
     host: fakeHost,
     secondSampleMs: 0,
     ...over,

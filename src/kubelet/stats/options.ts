@@ -67,6 +67,8 @@ export interface StatsOptions {
   readonly psi: boolean;
   /** The PodAndContainerStatsFromCRI gate. */
   readonly podStatsFromRuntime: boolean;
+  /** The runtime is CRI-O. */
+  readonly isCrio: boolean;
   readonly host?: StatsHost;
   /** How long results are cached. */
   readonly maxAgeMs?: number;

@@ -4,7 +4,7 @@ import type { WallTime } from "../../lib/base/time.ts";
 import type * as api from "../../lib/gen/runtime/v1/api_pb.js";
 import type { FsStats, NetworkStats, PodStats, VolumeStats } from "../../lib/model/stats-summary.ts";
 import type { ObservedContainer, ObservedPod } from "../state/observed-pods.ts";
-import type { CgroupSampler } from "./cgroup-sampler.ts";
+import { type CgroupSampler, containerPids } from "./cgroup-sampler.ts";
 import { containerUsage, logsOf, present, rootfsOf } from "./container-stats.ts";
 import type { CpuRates } from "./cpu-rates.ts";
 import { ephemeralStorage, isEphemeral } from "./ephemeral-storage.ts";
@@ -190,7 +190,7 @@ export class PodStatsProvider {
     const dirs = await sampler.containers(cgroup);
     for (const id of [sandbox.id, ...dirs.keys()]) {
       const dir = dirs.get(id);
-      const [pid] = dir === undefined ? [] : await o.cgroups.pids(dir);
+      const [pid] = dir === undefined ? [] : await containerPids(o.cgroups, dir);
       const found = pid === undefined ? undefined : await host.network(pid);
       if (found) return networkStats(time, found);
     }

@@ -19,7 +19,7 @@ import {
   fakeUsage,
   fieldTypesOf,
 } from "./fake-stats.ts";
-import type { StatsOptions } from "./options.ts";
+import type { StatsHost, StatsOptions } from "./options.ts";
 import { Stats } from "./stats.ts";
 
 const startedAt = 1_000_000;
@@ -444,6 +444,81 @@ describe("cgroup rows", () => {
     assert.ok(machine!.openFilesLimit! > 0, "that of the first process");
     assert.equal(rows[1]?.openFilesLimit, undefined, "a group has no first process");
     assert.equal(container?.layer?.usedBytes, 12_288);
+  });
+});
+
+describe("CRI-O", () => {
+  /** A pod as CRI-O creates it: a sandbox without a process, and the monitor of the container in a cgroup of its own. */
+  function crioPod(suffix: "" | ".scope", over: Partial<StatsOptions> = {}, version: 1 | 2 = 1) {
+    const read: (number | "self")[] = [];
+    const host: StatsHost = {
+      ...fakeHost,
+      network: (pid) => {
+        read.push(pid);
+        return fakeHost.network(pid);
+      },
+    };
+    const { stats, cgroups } = setUp(
+      { containers: [runtimeStats] },
+      { isCrio: true, host, ...over },
+      version,
+    );
+    for (const id of ["c-id", "sandbox-id"]) {
+      cgroups.all.delete(`${podPath}/${id}`);
+      cgroups.members.delete(`${podPath}/${id}`);
+    }
+    const add = (dir: string, usageNs: number, pids: number[]) => {
+      cgroups.all.set(`${podPath}/${dir}`, fakeUsage(usageNs, 90_000, 300_000));
+      cgroups.members.set(`${podPath}/${dir}`, pids);
+      return `${podPath}/${dir}`;
+    };
+    add(`crio-conmon-c-id${suffix}`, 1e9, [20]);
+    add("crio-sandbox-id", 0, []);
+    const container = add(`crio-c-id${suffix}`, 8e9, [11, 12]);
+    return { stats, cgroups, read, container };
+  }
+
+  for (const suffix of ["", ".scope"] as const)
+    it(`rows have the labels of cAdvisor, and the network of a process of the pod: crio-<id>${suffix}`, async () => {
+      const { stats, read } = crioPod(suffix);
+      const rows = (await stats.containers()).filter(({ id }) => id.startsWith(`${podPath}/`));
+      assert.deepEqual(
+        rows.map(({ id, name, pod, container }) => [id, name, pod, container]),
+        [
+          [`${podPath}/crio-sandbox-id`, "k8s_POD_web_default_web-uid_0", "web", "POD"],
+          [`${podPath}/crio-c-id${suffix}`, "k8s_c_web_default_web-uid_0", "web", "c"],
+        ],
+      );
+      assert.deepEqual(
+        rows.map(({ network }) => network?.length),
+        [1, undefined],
+      );
+      assert.deepEqual(read.slice(-1), [11], "not its monitor, which is in the network of the machine");
+      assert.equal(rows[1]?.layer?.usedBytes, 12_288);
+    });
+
+  it("the summary has the values of cgroups, the network and the processes", async () => {
+    const { stats, read } = crioPod(".scope");
+    const [pod] = (await stats.summary()).pods;
+    const [container] = pod!.containers;
+    assert.equal(container?.cpu?.usageCoreNanoSeconds, 8e9);
+    assert.equal(container?.memory?.pageFaults, 10);
+    assert.equal(pod?.network?.name, "eth0");
+    assert.ok(!read.includes(20));
+    assert.equal(pod?.process_stats?.process_count, 2);
+  });
+
+  it("v2: the network of a container whose processes crun runs in a child cgroup", async () => {
+    const { stats, cgroups, container, read } = crioPod(".scope", {}, 2);
+    cgroups.members.delete(container);
+    cgroups.all.set(`${container}/container`, fakeUsage(8e9, 90_000));
+    cgroups.members.set(`${container}/container`, [13]);
+    assert.equal((await stats.summary()).pods[0]?.network?.name, "eth0");
+    await stats.containers();
+    assert.deepEqual(
+      read.filter((pid) => pid !== "self"),
+      [13, 13],
+    );
   });
 });
 

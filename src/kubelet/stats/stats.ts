@@ -163,7 +163,7 @@ export class Stats {
       },
     });
     return rows.map((row) => {
-      const layer = layers.get(row.name);
+      const layer = layers.get(row.containerId ?? "");
       return layer ? { ...row, layer } : row;
     });
   }

@@ -7,7 +7,7 @@ import type { TaskStates } from "../../../lib/host/task-states.ts";
 /** One cgroup, its owner, and its counters. */
 export interface CgroupRow {
   readonly id: string;
-  /** The ID of the container or sandbox; "" if it is neither. */
+  /** The ID of the container or sandbox, with CRI-O its name; "" if it is neither. */
   readonly name: string;
   readonly image: string;
   readonly namespace: string;
