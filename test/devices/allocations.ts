@@ -2,7 +2,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { decodeCheckpoint } from "../../src/kubelet/resources/devices/checkpoint.ts";
 import { idsOf } from "../../src/kubelet/resources/devices/device.ts";
-import { openPlugin } from "../../src/lib/clients/plugin-rpc/plugin-channel.ts";
+import {
+  openPlugin,
+  type PluginCall,
+  type PluginChannel,
+} from "../../src/lib/clients/plugin-rpc/plugin-channel.ts";
 import { PodResourcesLister } from "../../src/lib/gen/podresources/v1/api_pb.js";
 
 /** "<pod>/<container>/<resource>" to the IDs of its devices, sorted and joined. */
@@ -10,17 +14,33 @@ export type Allocations = Record<string, string>;
 
 /** As the PodResources API lists them. */
 export async function podResources(rootDir: string): Promise<Allocations> {
+  const { podResources: pods } = await ask(rootDir, (channel, limits) =>
+    channel.call(PodResourcesLister.method.list, {}, limits),
+  );
+  return joined(
+    pods.flatMap(({ name, containers }) =>
+      containers.flatMap((container) =>
+        container.devices.map((d) => [`${name}/${container.name}/${d.resourceName}`, d.deviceIds] as const),
+      ),
+    ),
+  );
+}
+
+/** The healthy devices of the plugins that are connected. */
+export async function allocatable(rootDir: string): Promise<string[]> {
+  const { devices } = await ask(rootDir, (channel, limits) =>
+    channel.call(PodResourcesLister.method.getAllocatableResources, {}, limits),
+  );
+  return devices.flatMap(({ deviceIds }) => deviceIds).sort((a, b) => (a < b ? -1 : 1));
+}
+
+async function ask<T>(
+  rootDir: string,
+  call: (channel: PluginChannel, limits: PluginCall) => Promise<T>,
+): Promise<T> {
   const channel = openPlugin(join(rootDir, "pod-resources/kubelet.sock"));
   try {
-    const limits = { timeoutMs: 10_000, signal: new AbortController().signal };
-    const { podResources: pods } = await channel.call(PodResourcesLister.method.list, {}, limits);
-    return joined(
-      pods.flatMap(({ name, containers }) =>
-        containers.flatMap((container) =>
-          container.devices.map((d) => [`${name}/${container.name}/${d.resourceName}`, d.deviceIds] as const),
-        ),
-      ),
-    );
+    return await call(channel, { timeoutMs: 10_000, signal: new AbortController().signal });
   } finally {
     channel.close();
   }

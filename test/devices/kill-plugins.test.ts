@@ -13,7 +13,7 @@ import { seededRandom } from "../faults/seeded-random.ts";
 import { rounds } from "../long.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { type ContainerdVersion, startTestNode, type TestNode } from "../node/test-node.ts";
-import { checkpointed, podResources } from "./allocations.ts";
+import { allocatable, checkpointed, podResources } from "./allocations.ts";
 import { PluginProcess } from "./plugin-process.ts";
 
 const gpu = "vendor.example/gpu";
@@ -127,6 +127,8 @@ function killRounds(version: ContainerdVersion, count: number): void {
           phase === "Failed" || (phase === "Running" && ready === "1/1"),
           `${name} is ${phase}: ${blockedOn}`,
         );
+      // Pods of the next round would be rejected while a plugin that was started again has not listed its devices.
+      assert.deepEqual(await allocatable(node.rootDir), deviceIds, "healthy devices");
       const running = rows.filter(({ phase }) => phase === "Running");
       const given = await inContainers();
       const named = (uid: string) => rows.find((row) => row.uid === uid)?.name ?? uid;
