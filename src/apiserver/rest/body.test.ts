@@ -18,9 +18,11 @@ describe("a body in YAML", () => {
     ]);
   });
 
-  test("with a map as a key prints no warning", (t) => {
+  test("with a map as a key is rejected, and prints no warning", (t) => {
     const warn = t.mock.method(process, "emitWarning", () => {});
-    parse("? {a: b}\n: c\n");
+    const message = "error converting YAML to JSON: yaml: invalid map key: a list or a map";
+    assert.throws(() => parse("? {a: b}\n: c\n"), { status: 400, message });
+    assert.throws(() => parse("? ".repeat(400)), { status: 400, message });
     assert.equal(warn.mock.callCount(), 0);
   });
 

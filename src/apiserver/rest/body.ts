@@ -3,7 +3,7 @@ import { isMap, isScalar, isSeq, LineCounter, type ParsedNode, parseDocument } f
 import type { Clock } from "../../lib/base/clock.ts";
 import { messageOf } from "../../lib/base/errors.ts";
 import { isTooDeep } from "../../lib/base/json-value.ts";
-import { checkAliases } from "../../lib/base/yaml-aliases.ts";
+import { checkConversion } from "../../lib/base/yaml-conversion.ts";
 import type { GroupVersionKind } from "../definition.ts";
 import { decodeProtobuf } from "../protobuf/protobuf.ts";
 import { StatusError } from "../status-error.ts";
@@ -139,7 +139,7 @@ function yamlValue(text: string): ParsedBody {
   const document = parseDocument(text, { uniqueKeys: false, lineCounter: lines, logLevel: "error" });
   const [syntaxError] = document.errors;
   if (syntaxError) throw syntaxError;
-  checkAliases(document);
+  checkConversion(document);
   const duplicates: string[] = [];
   const visit = (node: unknown): void => {
     if (isSeq(node)) node.items.forEach(visit);

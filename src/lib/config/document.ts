@@ -8,7 +8,7 @@ import {
   parseAllDocuments,
   type ScalarTag,
 } from "yaml";
-import { aliasTargets } from "../base/yaml-aliases.ts";
+import { aliasTargets } from "../base/yaml-conversion.ts";
 import { Origins, type Path, type Problem } from "./problems.ts";
 
 export interface ConfigDocument {

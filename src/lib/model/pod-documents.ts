@@ -1,6 +1,6 @@
 import { type Document, LineCounter, parseAllDocuments } from "yaml";
 import { messageOf } from "../base/errors.ts";
-import { checkAliases } from "../base/yaml-aliases.ts";
+import { checkConversion } from "../base/yaml-conversion.ts";
 import { dnsLabel, dnsSubdomain } from "./validation/names.ts";
 
 /** One pod of a file, with the text that defines it. */
@@ -77,7 +77,7 @@ function read(document: Document.Parsed): { value: unknown } | { message: string
   const [error] = document.errors;
   if (error) return { message: error.message.split("\n", 1)[0] ?? "" };
   try {
-    checkAliases(document);
+    checkConversion(document);
     return { value: document.toJS({ maxAliasCount: maxAliases }) };
   } catch (thrown) {
     return { message: messageOf(thrown) };

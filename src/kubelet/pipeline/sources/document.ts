@@ -12,7 +12,7 @@ import {
   type YAMLMap,
 } from "yaml";
 import { messageOf } from "../../../lib/base/errors.ts";
-import { aliasTargets, checkAliases } from "../../../lib/base/yaml-aliases.ts";
+import { aliasTargets, checkConversion } from "../../../lib/base/yaml-conversion.ts";
 import { maxManifestBytes } from "./source.ts";
 import { kubernetesTags } from "./yaml-schema.ts";
 
@@ -100,6 +100,7 @@ function parseYaml(text: string): Parsed {
   if (error) {
     return fromJson(text) ?? fail(firstLine(error.message), positionAt(error.pos[0]));
   }
+  checkConversion(document);
   const warnings: DocumentProblem[] = [];
   for (const { key, path, offset } of repeatedKeys(document.contents, "")) {
     if (warnings.length === maxWarnings) break;
@@ -113,7 +114,6 @@ function parseYaml(text: string): Parsed {
     const position = positionAt(second.contents?.range[0] ?? second.range[0]);
     warnings.push({ message: "a second document starts here, ignored", ...position });
   }
-  checkAliases(document);
   const value: unknown = document.toJS({ maxAliasCount: maxAliases });
   return { value, positionOf: positions(document, positionAt), warnings };
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments } from "yaml";
 import { isObject } from "../../../../lib/base/json-value.ts";
-import { checkAliases } from "../../../../lib/base/yaml-aliases.ts";
+import { checkConversion } from "../../../../lib/base/yaml-conversion.ts";
 import { configMapKey, dnsLabel, dnsSubdomain } from "../../../../lib/model/validation/names.ts";
 import type { ApiObject } from "../api-object.ts";
 import type { ObjectRef } from "../objects-of.ts";
@@ -99,10 +99,10 @@ class ObjectReader {
     }
     let value: unknown;
     try {
-      checkAliases(this.#document);
+      checkConversion(this.#document);
       value = this.#document.toJS({ maxAliasCount: maxAliases });
     } catch {
-      this.#addProblem([], "has too many aliases, or an undefined one");
+      this.#addProblem([], "has too many aliases, an undefined one, or a list or a map as a key");
       return [];
     }
     return value === null || value === undefined ? [] : this.#objectsOf(value, []);

@@ -3,20 +3,32 @@ import { type Alias, type Document, isAlias, isCollection, isPair, type Node } f
 /** The parser compares each alias with all anchors and aliases before it. */
 const maxComparisons = 10_000_000;
 
-/** Throws if converting the document to values would take quadratic time in the number of its anchors and aliases. */
-export function checkAliases({ contents }: Pick<Document, "contents">): void {
+/**
+ * Throws if converting the document to values would take quadratic time in the number of its anchors and aliases, or if a key is a
+ * collection: JSON has no such keys, and the parser would write the collections within it once for each level.
+ */
+export function checkConversion({ contents }: Pick<Document, "contents">): void {
   let [anchors, aliases] = [0, 0];
-  const count = (node: unknown): void => {
+  const anchored = new Map<string, boolean>();
+  const add = (anchor: string | undefined, isScalar: boolean): void => {
+    if (!anchor) return;
+    anchors++;
+    anchored.set(anchor, isScalar);
+  };
+  const visit = (node: unknown): void => {
     if (isPair(node)) {
-      count(node.key);
-      count(node.value);
+      const { key } = node;
+      if (isCollection(key) || (isAlias(key) && anchored.get(key.source) === false))
+        throw new Error("invalid map key: a list or a map");
+      visit(key);
+      visit(node.value);
     } else if (isAlias(node)) aliases++;
     else if (isCollection(node)) {
-      if (node.anchor) anchors++;
-      for (const item of node.items) count(item);
-    } else if ((node as { anchor?: string } | null)?.anchor) anchors++;
+      add(node.anchor, false);
+      for (const item of node.items) visit(item);
+    } else add((node as { anchor?: string } | null)?.anchor, true);
   };
-  count(contents);
+  visit(contents);
   if (aliases * (anchors + aliases) > maxComparisons)
     throw new Error(`too many anchors and aliases: ${anchors} and ${aliases}`);
 }
