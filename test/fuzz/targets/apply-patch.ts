@@ -38,7 +38,8 @@ export default {
       assert.equal(JSON.stringify([applied, live]), before, "the inputs were modified");
       if (!result) continue;
       assertSize(result, 5000 + 20 * input.length, "the result");
-      decodeManagers(managedFieldsOf(result));
+      // Who applies only empty lists owns nothing: as without managedFields, "before-first-apply" owns them the next time.
+      if (decodeManagers(managedFieldsOf(result)).size === 0) continue;
       // The same object once more changes nothing.
       const again = apply(result, applied, options);
       assert.ok(jsonEqual(stored(again), stored(result)), "applied twice");

@@ -27,7 +27,7 @@ export function decodeRecord(text: string): Map<PodUid, Eviction> {
     if (typeof uid !== "string" || uid === "") throw new Error(`pods[${index}].uid: not a UID`);
     if (typeof failure?.reason !== "string" || typeof failure.message !== "string")
       throw new Error(`pods[${index}].failure: has no reason or no message`);
-    if (graceSeconds !== undefined && typeof graceSeconds !== "number")
+    if (graceSeconds !== undefined && !Number.isFinite(graceSeconds))
       throw new Error(`pods[${index}].graceSeconds: not a number`);
     evictions.set(uid as PodUid, { failure: { ...failure, phase: "Failed" }, graceSeconds });
   }

@@ -99,6 +99,15 @@ test("names with commas and parentheses are kept whole", () => {
   assert.deepEqual([kill?.process, kill?.cgroup, kill?.victimCgroup], ["a,pid=1 (b)", "/x,y", "/x,y/z"]);
 });
 
+test("a process ID that no kernel assigns ends no kill", () =>
+  assert.deepEqual(
+    killsIn([
+      "a invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0",
+      `Memory cgroup out of memory: Killed process ${"7".repeat(400)} (a) total-vm:1kB, anon-rss:1kB, file-rss:0kB, shmem-rss:0kB`,
+    ]),
+    [],
+  ));
+
 test("only an OOM of the whole machine is a system OOM", () => {
   const system = Object.entries(recorded).filter(([, kill]) => isSystemOom(kill));
   assert.deepEqual(

@@ -4,9 +4,9 @@ const begin = /\binvoked oom-killer:/;
 /** Kernels before 5.0. */
 const legacyCgroups = /\bTask in (.*) killed as a result of limit of (.*)$/;
 const summary = /\boom-kill:constraint=\w+,(.*)$/;
-const usage = /^memory: usage (\d+)kB, limit (\d+)kB\b/;
+const usage = /^memory: usage (\d{1,18})kB, limit (\d{1,18})kB\b/;
 /** The name of a process may contain parentheses and commas. */
-const end = /\bKilled process (\d+)(?:, UID \d+,)? \((.+)\)(?=,? (?:UID \d+, )?total-vm:|$)(.*)$/;
+const end = /\bKilled process (\d{1,10})(?:, UID \d+,)? \((.+)\)(?=,? (?:UID \d+, )?total-vm:|$)(.*)$/;
 
 type Draft = Pick<OomKill, "cgroup" | "victimCgroup" | "usage">;
 
@@ -56,7 +56,9 @@ function usageOf(text: string): Partial<Draft> {
 }
 
 function residentBytes(text: string): number | undefined {
-  const parts = [...text.matchAll(/\b(?:anon|file|shmem)-rss:(\d+)kB/g)].map(([, kb = ""]) => kilobytes(kb));
+  const parts = [...text.matchAll(/\b(?:anon|file|shmem)-rss:(\d{1,18})kB/g)].map(([, kb = ""]) =>
+    kilobytes(kb),
+  );
   return parts.length === 0 ? undefined : parts.reduce((sum, bytes) => sum + bytes, 0);
 }
 

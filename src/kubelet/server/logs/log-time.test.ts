@@ -11,6 +11,8 @@ test("times are parsed to the nanosecond, in any zone; invalid ones are rejected
     ["2026-01-31T12:30:59.123456789Z", { ms: base + 123, nanos: 456_789 }],
     ["2026-01-31T14:30:59.000000001+02:00", { ms: base, nanos: 1 }],
     ["2026-01-31T07:00:59-05:30", { ms: base, nanos: 0 }],
+    ["0026-02-28T00:00:00Z", { ms: Date.parse("0026-02-28T00:00:00Z"), nanos: 0 }],
+    ["0000-02-29T00:00:00Z", { ms: Date.parse("0000-02-29T00:00:00Z"), nanos: 0 }],
     ["2026-02-30T00:00:00Z", undefined],
     ["2026-13-01T00:00:00Z", undefined],
     ["2026-00-31T12:00:00Z", undefined],

@@ -6,6 +6,7 @@ export interface LogTime {
   readonly nanos: number;
 }
 
+const msIn400Years = 146_097 * 86_400_000;
 const form = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 
 /** RFC 3339 with any number of fractional digits. Undefined for anything else. */
@@ -13,14 +14,16 @@ export function parseLogTime(text: string): LogTime | undefined {
   const found = form.exec(text);
   if (!found) return undefined;
   const [, year, month, day, hour, minute, second, fraction = "", sign, offsetHours, offsetMinutes] = found;
-  const ms = Date.UTC(
-    Number(year),
-    Number(month) - 1,
-    Number(day),
-    Number(hour),
-    Number(minute),
-    Number(second),
-  );
+  // Date.UTC takes years below 100 as those of the last century; the calendar repeats every 400 years.
+  const ms =
+    Date.UTC(
+      Number(year) + 400,
+      Number(month) - 1,
+      Number(day),
+      Number(hour),
+      Number(minute),
+      Number(second),
+    ) - msIn400Years;
   // Date.UTC turns 31 February into 3 March.
   if (new Date(ms).getUTCDate() !== Number(day) || Number(month) < 1 || Number(month) > 12) return undefined;
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;

@@ -24,7 +24,7 @@ export class InterfaceFiles {
 
   async number(name: string): Promise<number | undefined> {
     const value = (await this.text(name))?.trim();
-    return value !== undefined && /^-?\d+$/.test(value) ? Number(value) : undefined;
+    return value !== undefined && /^-?\d{1,20}$/.test(value) ? Number(value) : undefined;
   }
 
   /** A flat-keyed file: one "key value" pair per line. */
