@@ -14,7 +14,7 @@ export type Allocations = Record<string, string>;
 
 /** As the PodResources API lists them. */
 export async function podResources(rootDir: string): Promise<Allocations> {
-  const { podResources: pods } = await ask(rootDir, (channel, limits) =>
+  const { podResources: pods } = await query(rootDir, (channel, limits) =>
     channel.call(PodResourcesLister.method.list, {}, limits),
   );
   return joined(
@@ -28,13 +28,13 @@ export async function podResources(rootDir: string): Promise<Allocations> {
 
 /** The healthy devices of the plugins that are connected. */
 export async function allocatable(rootDir: string): Promise<string[]> {
-  const { devices } = await ask(rootDir, (channel, limits) =>
+  const { devices } = await query(rootDir, (channel, limits) =>
     channel.call(PodResourcesLister.method.getAllocatableResources, {}, limits),
   );
   return devices.flatMap(({ deviceIds }) => deviceIds).sort((a, b) => (a < b ? -1 : 1));
 }
 
-async function ask<T>(
+async function query<T>(
   rootDir: string,
   call: (channel: PluginChannel, limits: PluginCall) => Promise<T>,
 ): Promise<T> {
