@@ -13,6 +13,7 @@ import { createOrphanMetrics } from "../../src/kubelet/pipeline/sync-loop/orphan
 import { imageMetrics } from "../../src/kubelet/pods/images/image-metrics.ts";
 import { recordMetrics } from "../../src/kubelet/pods/images/records/record-metrics.ts";
 import { LifecycleHooks } from "../../src/kubelet/pods/lifecycle/lifecycle-hooks.ts";
+import { rotationQueue } from "../../src/kubelet/pods/logs/rotation-queue.ts";
 import { probeMetrics } from "../../src/kubelet/pods/probes/probe-metrics.ts";
 import { imageVolumeMetrics } from "../../src/kubelet/pods/volumes/image/image-metrics.ts";
 import { measurementMetric, volumeMetrics } from "../../src/kubelet/pods/volumes/manager/volume-metrics.ts";
@@ -25,6 +26,7 @@ import { draMetrics } from "../../src/kubelet/resources/dra/dra-metrics.ts";
 import { memoryMetrics } from "../../src/kubelet/resources/memory/memory-metrics.ts";
 import { ShutdownRecord } from "../../src/kubelet/resources/node-shutdown/shutdown-record.ts";
 import { topologyMetrics } from "../../src/kubelet/resources/topology/topology-metrics.ts";
+import { remainingLifetimes } from "../../src/kubelet/server/auth/certificate-metrics.ts";
 import { requestMetrics } from "../../src/kubelet/server/https/request-metrics.ts";
 import { fakeMetricsOptions } from "../../src/kubelet/server/metrics/fake-metrics.ts";
 import { metricsRoutes } from "../../src/kubelet/server/metrics/routes.ts";
@@ -52,7 +54,9 @@ function agentMetrics(): Metrics {
   createStatusMetrics(metrics);
   new PodStartupLatency({ metrics, clock: systemClock, initMs: () => 0 });
   startupMetrics({ metrics, clock: systemClock, bootedAt: wallTime(0), startedAt: wallTime(0) });
-  clientMetrics(metrics);
+  clientMetrics(metrics, systemClock);
+  rotationQueue(metrics, systemClock);
+  remainingLifetimes(metrics);
   timedCgroups({} as CgroupManager, metrics, systemClock);
   imageMetrics(metrics);
   recordMetrics(metrics, () => ({ intents: 0, pulled: 0 }), { intents: 1, pulled: 1 });

@@ -79,7 +79,7 @@ export function connection(
   const userAgent = kubeletUserAgent(kubeletVersion, archOf(process.arch), "");
   return new HttpKubeTransport({
     ...{ access, userAgent, ...rate, clock, logger, tracer, outages },
-    metrics: metrics && requestMetrics(metrics),
+    metrics: metrics && requestMetrics(metrics, clock),
     ...(onResponse && { onResponse }),
   });
 }

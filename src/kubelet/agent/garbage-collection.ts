@@ -97,6 +97,7 @@ export function garbageCollectors(parts: GarbageCollectionOptions): GarbageColle
     everyMs: config.containerLogMonitorInterval ?? 10_000,
     clock,
     logger,
+    metrics,
   });
   return { containers, images, logs, components: [containers, images, logs] };
 }

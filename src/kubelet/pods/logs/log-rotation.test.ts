@@ -18,6 +18,7 @@ import { type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
+import { createMetrics } from "../../../lib/base/metrics.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import { CriError } from "../../../lib/clients/cri/cri-error.ts";
 import { OpenDir } from "../../../lib/host/open-dir.ts";
@@ -38,6 +39,7 @@ async function setUp(t: TestContext, options: Partial<LogRotationOptions> = {}) 
     reopened: [] as string[],
     reopen: async (id: ContainerId): Promise<void> => writeFileSync(join(dir, `${id}.log`), ""),
   };
+  const metrics = createMetrics();
   const rotation = new LogRotation({
     runtime: {
       reopenContainerLog: async (id) => {
@@ -52,6 +54,7 @@ async function setUp(t: TestContext, options: Partial<LogRotationOptions> = {}) 
     workers: 1,
     everyMs,
     clock,
+    metrics,
     logger: { ...silentLogger, warn: (_message, fields) => warnings.push(String(fields?.err)) },
     ...options,
   });
@@ -67,6 +70,7 @@ async function setUp(t: TestContext, options: Partial<LogRotationOptions> = {}) 
     clock,
     runtime,
     rotation,
+    metrics,
     warnings,
     running,
     path: (name: string) => join(dir, name),
@@ -311,4 +315,39 @@ test("a log directory that is a link itself, and logs outside of it, are rotated
   await start();
   for (const logPath of logs)
     await eventually(() => assert.ok(existsSync(`${logPath}.20260101-120000`), logPath));
+});
+
+test("the queue of logs is measured: what waits, what is processed and for how long", async (t) => {
+  const { write, run, start, clock, runtime, metrics } = await setUp(t);
+  const value = async (what: string) => {
+    const line = `workqueue_${what}{name="kubelet_log_rotate_manager"} `;
+    const text = await metrics.registry.metrics();
+    return Number(text.slice(text.indexOf(line) + line.length).split("\n")[0]);
+  };
+  const all = () =>
+    Promise.all(
+      ["adds_total", "depth", "unfinished_work_seconds", "longest_running_processor_seconds"].map(value),
+    );
+  assert.deepEqual(await all(), [0, 0, 0, 0]);
+  const reached = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  const reopen = runtime.reopen;
+  runtime.reopen = async (id) => {
+    reached.resolve();
+    await held.promise;
+    await reopen(id);
+  };
+  for (const id of ["a", "b"]) {
+    run(id);
+    write(`${id}.log`, "0123456789");
+  }
+  await start();
+  await reached.promise;
+  await clock.advance(2000);
+  assert.deepEqual(await all(), [2, 1, 2, 2], "one is processed, the other waits");
+  held.resolve();
+  await eventually(() => assert.deepEqual(runtime.reopened, ["a", "b"]));
+  assert.equal(await value("queue_duration_seconds_sum"), 2);
+  assert.equal(await value("work_duration_seconds_sum"), 2);
+  assert.deepEqual([await value("depth"), await value("retries_total")], [0, 0]);
 });

@@ -5,12 +5,14 @@ import type { Component } from "../../../lib/base/component.ts";
 import { ConcurrencyLimiter } from "../../../lib/base/concurrency-limiter.ts";
 import { errnoOf, isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import type { Metrics } from "../../../lib/base/metrics.ts";
 import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { ContainerId, RuntimeService } from "../../../lib/clients/cri/cri.ts";
 import { hasGrpcCode } from "../../../lib/clients/cri/cri-error.ts";
 import { OpenDir } from "../../../lib/host/open-dir.ts";
 import { compressFile } from "./compress.ts";
 import { planRotation, rotatedName } from "./rotation-plan.ts";
+import { rotationQueue } from "./rotation-queue.ts";
 
 export interface LoggingContainer {
   id: ContainerId;
@@ -32,6 +34,7 @@ export interface LogRotationOptions {
   everyMs: number;
   clock: Clock;
   logger: Logger;
+  metrics: Metrics;
 }
 
 /** Rotates logs that are too large, has the runtime reopen them, and removes the oldest. */
@@ -39,6 +42,7 @@ export class LogRotation implements Component {
   readonly name = "log-rotation";
   readonly #o: LogRotationOptions;
   readonly #limiter: ConcurrencyLimiter;
+  readonly #queue: ReturnType<typeof rotationQueue>;
   /** Logs that are queued or being rotated. */
   #busy = new Map<ContainerId, Promise<void>>();
   /** Logged again only when it changes. */
@@ -48,6 +52,7 @@ export class LogRotation implements Component {
   constructor(options: LogRotationOptions) {
     this.#o = options;
     this.#limiter = new ConcurrencyLimiter(options.workers);
+    this.#queue = rotationQueue(options.metrics, options.clock);
   }
 
   get done(): Promise<void> {
@@ -72,12 +77,20 @@ export class LogRotation implements Component {
     for (const id of this.#lastErrors.keys()) if (!ids.has(id)) this.#lastErrors.delete(id);
     for (const container of running) {
       if (!container.logPath || this.#busy.has(container.id)) continue;
+      const queued = this.#queue.add();
+      const check = () => {
+        queued.started();
+        return this.#check(container, signal);
+      };
       const work = this.#limiter
-        .run(() => this.#check(container, signal), { signal })
+        .run(check, { signal })
         .catch((error) => {
           if (!isAbort(error)) throw error;
         })
-        .finally(() => this.#busy.delete(container.id));
+        .finally(() => {
+          queued.ended();
+          this.#busy.delete(container.id);
+        });
       this.#busy.set(container.id, work);
     }
   }

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { connect as connectPlain } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { connect as connectTls } from "node:tls";
 import { systemClock } from "../../../lib/base/clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
+import { createMetrics } from "../../../lib/base/metrics.ts";
 import { reloadable, startServer, type TestPair, testAuthority, testPair } from "../fixtures.ts";
 import type { Route } from "../route.ts";
 import { http1, http2 } from "./fake-clients.ts";
@@ -23,6 +25,7 @@ async function setUp(
   t: TestContext,
   bundle: string,
   around: (filter: AccessFilter) => AccessFilter = (filter) => filter,
+  metrics = createMetrics(),
 ) {
   const clientCa = reloadable(bundle);
   const held = Promise.withResolvers<void>();
@@ -47,6 +50,7 @@ async function setUp(
     clientCa: () => clientCa.current(),
     clock: systemClock,
     logger: silentLogger,
+    metrics,
   });
   const server = await startServer({
     routes: [who, slow],
@@ -106,6 +110,28 @@ for (const [rule, uidsOfSubject, readsUidOfCertificates, want] of uids)
     if (typeof want === "number") assert.equal(status, want);
     else assert.deepEqual([status, ...seen.map((uid) => uid ?? "")], [200, want]);
   });
+
+test("the remaining lifetime of the certificate of each request is a metric", async (t) => {
+  const metrics = createMetrics();
+  const { open } = await setUp(t, ours.certificate, (filter) => filter, metrics);
+  const exposed = async () => {
+    const text = await metrics.registry.metrics();
+    const value = (what: string) =>
+      Number(
+        new RegExp(`^apiserver_client_certificate_expiration_seconds_${what} (\\S+)$`, "m").exec(text)?.[1],
+      );
+    return { count: value("count"), sum: value("sum") };
+  };
+  assert.equal((await exposed()).count, 0);
+  const client = await open(http1, direct);
+  for (let i = 0; i < 2; i++) assert.equal(await client.get(), 200);
+  const { count, sum } = await exposed();
+  assert.equal(count, 2);
+  const left = (new X509Certificate(direct.cert).validToDate.getTime() - Date.now()) / 1000;
+  assert.ok(Math.abs(sum / 2 - left) < 60, `${sum / 2} s instead of ${left} s`);
+  assert.equal(await (await open(http1, ofFormer)).get(), 401);
+  assert.equal((await exposed()).count, 3, "a certificate that is then rejected counts");
+});
 
 /** Only checks requests; connections stay open. */
 const withoutClosing = ({ authorize }: AccessFilter): AccessFilter => ({ authorize });

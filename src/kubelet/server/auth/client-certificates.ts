@@ -2,9 +2,11 @@ import { X509Certificate } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../../../lib/base/clock.ts";
-import { earliest, latest, type WallTime, wallTime } from "../../../lib/base/time.ts";
+import type { Metrics } from "../../../lib/base/metrics.ts";
+import { earliest, latest, msBetween, type WallTime, wallTime } from "../../../lib/base/time.ts";
 import { type DistinguishedName, parseCertificates, pem, pemBlocks } from "../../../lib/base/x509/x509.ts";
 import { allowsClientAuth, findChain, incompatibleUsage, maxChain } from "./certificate-chain.ts";
+import { remainingLifetimes } from "./certificate-metrics.ts";
 import { clientCaOf, peerOf } from "./handshake.ts";
 import type { Identity } from "./identity.ts";
 
@@ -17,6 +19,8 @@ export type AuthenticationResult =
 interface Verification {
   readonly ca: string;
   readonly result: AuthenticationResult;
+  /** When the certificate of the client itself expires. */
+  readonly expires: WallTime;
   readonly from: WallTime;
   readonly to: WallTime;
 }
@@ -29,14 +33,21 @@ export class ClientCertificates {
   readonly #authorities: () => string | undefined;
   readonly #readsUid: boolean;
   readonly #clock: Clock;
+  readonly #remaining: { observe(seconds: number): void } | undefined;
   readonly #verifications = new WeakMap<object, Verification>();
   #parsed: { readonly pem: string; readonly roots: readonly X509Certificate[] } = { pem: "", roots: [] };
 
   /** `authorities`: the current PEM; undefined if certificates are not accepted. `readsUid`: AllowParsingUserUIDFromCertAuth. */
-  constructor(o: { authorities: () => string | undefined; readsUid: boolean; clock: Clock }) {
+  constructor(o: {
+    authorities: () => string | undefined;
+    readsUid: boolean;
+    clock: Clock;
+    metrics?: Metrics;
+  }) {
     this.#authorities = o.authorities;
     this.#readsUid = o.readsUid;
     this.#clock = o.clock;
+    this.#remaining = o.metrics && remainingLifetimes(o.metrics);
   }
 
   authenticate(request: IncomingMessage): AuthenticationResult {
@@ -53,6 +64,7 @@ export class ClientCertificates {
       this.#verifications.set(connection, verification);
     }
     const now = this.#clock.wall();
+    this.#remaining?.observe(msBetween(now, verification.expires) / 1000);
     if (now < verification.from || now > verification.to)
       return { kind: "rejected", problem: "x509: certificate has expired or is not yet valid" };
     return verification.result;
@@ -108,7 +120,10 @@ function verify(
   const all = found.kind === "valid" ? found.chain : [certificate];
   const from = latest(...all.map((c) => wallTime(c.validFromDate)));
   const to = earliest(...all.map((c) => wallTime(c.validToDate)));
-  const verification = (result: AuthenticationResult): Verification => ({ ca, result, from, to });
+  const verification = (result: AuthenticationResult): Verification => ({
+    ...{ ca, result, from, to },
+    expires: wallTime(certificate.validToDate),
+  });
   const rejected = (problem: string) => verification({ kind: "rejected", problem });
   if (found.kind === "invalid" || (found.kind === "unknown" && !verified)) return rejected(found.problem);
   if (!allowsClientAuth(certificate)) return rejected(incompatibleUsage);

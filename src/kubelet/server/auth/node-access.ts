@@ -45,6 +45,7 @@ export function nodeAccess(o: AccessOptions): AccessFilter {
     authorities: o.clientCa,
     readsUid: o.readsUidOfCertificates ?? true,
     clock,
+    metrics,
   });
   const filter = accessFilter({
     authenticator: new RequestAuthenticator({

@@ -181,6 +181,11 @@ const rules: readonly Rule[] = [
       [{ ulimit: "max_open_files" }, limit !== undefined && limit >= 2 ** 63 ? -1 : limit],
     ],
   },
+  // The reference kubelet collects no load averages.
+  rule("gauge", "cpu_load_average_10s", "Load average over the last 10 seconds; not collected.", () => 0),
+  rule("gauge", "cpu_load_d_average_10s", "Load.d average over the last 10 seconds; not collected.", () => 0),
+  // Only runtimes without CRI have health checks of their own.
+  rule("gauge", "health_state", "The result of the container's health check; -1 without one", () => -1),
   spec("start_time_seconds", "Start time of the container since unix epoch in seconds.", ({ startedAt }) =>
     Math.floor(epochMs(startedAt) / 1000),
   ),

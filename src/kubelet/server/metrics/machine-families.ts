@@ -40,6 +40,17 @@ export function machineFamilies(machine: MachineInfo, version: string): Family[]
     gauge("machine_cpu_cores", "Number of logical CPU cores.", machine.cpus),
     gauge("machine_cpu_physical_cores", "Number of physical CPU cores.", machine.physicalCores),
     gauge("machine_cpu_sockets", "Number of CPU sockets.", machine.sockets),
+    // Only mainframes have these.
+    gauge("machine_cpu_books", "Number of CPU books.", 0),
+    gauge("machine_cpu_drawers", "Number of CPU drawers.", 0),
+    // Detected by a C library that the reference kubelet is built without.
+    gauge("machine_nvm_avg_power_budget_watts", "NVM power budget.", 0),
+    {
+      name: "machine_nvm_capacity",
+      help: "NVM capacity by mode: memory mode or app direct mode.",
+      type: "gauge",
+      samples: ["app_direct_mode", "memory_mode"].map((mode) => ({ labels: { ...labels, mode }, value: 0 })),
+    },
     gauge("machine_memory_bytes", "Amount of memory installed on the machine.", machine.memoryBytes),
     gauge("machine_swap_bytes", "Amount of swap memory available on the machine.", machine.swapBytes),
     {

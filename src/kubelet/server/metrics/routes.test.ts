@@ -266,7 +266,7 @@ describe("metrics over HTTP", () => {
     const samples = parsed.get("registered_metrics_total")?.samples ?? [];
     assert.deepEqual(
       Object.fromEntries(samples.map(({ labels, value }) => [labels.stability_level, value])),
-      { ALPHA: 4, BETA: 6, STABLE: 2 },
+      { ALPHA: 17, BETA: 8, INTERNAL: 1, STABLE: 2 },
     );
     assert.ok(samples.every(({ labels }) => labels.deprecated_version === ""));
     assert.equal(parsed.get("registered_metrics_total")?.type, "counter");

@@ -13,6 +13,7 @@ import { containerFamilies } from "./container-families.ts";
 import { exposition, type Family } from "./exposition.ts";
 import { type Disks, deviceBytesFamily, filesystemFamilies } from "./filesystem-families.ts";
 import { type AgentInfo, infoFamilies } from "./info-families.ts";
+import { libraryFamilies } from "./library-families.ts";
 import { type MachineInfo, machineFamilies } from "./machine-families.ts";
 import { metaFamilies } from "./meta-families.ts";
 import { acceptsGzip, contentTypes, formatFor } from "./negotiate.ts";
@@ -76,7 +77,7 @@ export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
     page("/metrics", async () => {
       // First: measuring volumes is itself counted.
       const usage = await listed("usage", async () => usageFamilies(await o.stats.storage()));
-      const info = infoFamilies(o.agent);
+      const info = [...infoFamilies(o.agent), ...libraryFamilies()];
       return [
         ...withLevels([
           ...(await registryFamilies(o.metrics.registry)),

@@ -4,6 +4,9 @@ export type StabilityLevel = "ALPHA" | "BETA" | "STABLE" | "INTERNAL";
 
 /** Metrics whose stability level is not ALPHA, as in the reference kubelet. */
 const levels: Readonly<Record<string, StabilityLevel>> = {
+  apiserver_validation_declarative_validation_mismatch_total: "BETA",
+  apiserver_validation_declarative_validation_panic_total: "BETA",
+  apiserver_validation_duplicate_validation_error_total: "INTERNAL",
   container_cpu_usage_seconds_total: "STABLE",
   container_memory_working_set_bytes: "STABLE",
   container_start_time_seconds: "STABLE",
@@ -24,6 +27,13 @@ const levels: Readonly<Record<string, StabilityLevel>> = {
   prober_probe_total: "BETA",
   registered_metrics_total: "BETA",
   resource_scrape_error: "STABLE",
+  workqueue_adds_total: "BETA",
+  workqueue_depth: "BETA",
+  workqueue_longest_running_processor_seconds: "BETA",
+  workqueue_queue_duration_seconds: "BETA",
+  workqueue_retries_total: "BETA",
+  workqueue_unfinished_work_seconds: "BETA",
+  workqueue_work_duration_seconds: "BETA",
 };
 
 export function levelOf(name: string): StabilityLevel {

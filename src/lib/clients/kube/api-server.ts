@@ -77,7 +77,8 @@ export class ApiServer {
     const logger = options.logger ?? silentLogger;
     this.#warnings = new Warnings(logger);
     const { access, stdinIsTerminal } = options;
-    this.#auth = authenticatorFor(access, { clock: this.clock, logger, stdinIsTerminal });
+    const plugins = options.metrics?.plugins;
+    this.#auth = authenticatorFor(access, { clock: this.clock, logger, stdinIsTerminal, plugins });
     this.#connections = new Connections({
       cluster: access.cluster,
       env: options.env ?? process.env,
@@ -243,7 +244,8 @@ export class ApiServer {
   }
 
   close(): void {
-    if (!this.#closed) this.metrics?.transportClosed();
+    const { clientCertificate } = this.#options.access.user;
+    if (!this.#closed) this.metrics?.transportClosed(clientCertificate?.cert.kind === "file");
     this.#closed = true;
     this.#connections.close();
   }

@@ -4,6 +4,7 @@ import { KubeletError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { MonotonicTime } from "../../base/time.ts";
 import { ExecAuthenticator } from "./exec-plugin.ts";
+import type { PluginMetrics } from "./exec-plugin-metrics.ts";
 import type { KubeAccess, UserAccess } from "./kubeconfig.ts";
 import { type KeyPair, keyPair, PemFiles } from "./pem-files.ts";
 
@@ -25,6 +26,7 @@ export interface AuthOptions {
   readonly logger: Logger;
   /** Whether a plugin may prompt a user at our standard input. */
   readonly stdinIsTerminal?: boolean;
+  readonly plugins?: PluginMetrics;
 }
 
 export function authenticatorFor(access: KubeAccess, options: AuthOptions): Authenticator {

@@ -16,9 +16,11 @@ import {
 } from "../../../../test/kube/api-server.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { FakeClock } from "../../base/fake-clock.ts";
+import { createMetrics } from "../../base/metrics.ts";
 import { epochMs, plusMs } from "../../base/time.ts";
 import { KubeApiError, TransportError } from "./api-error.ts";
 import { loadKubeconfig } from "./kubeconfig.ts";
+import { requestMetrics } from "./request-metrics.ts";
 import { HttpKubeTransport, type TransportOptions } from "./transport.ts";
 
 /** A real clock that can be set: files are checked once a second, tokens every minute. */
@@ -522,6 +524,55 @@ describe("exec plugin", { timeout: 30_000 }, () => {
       user: { exec: plugin("./plugin.sh") },
     });
     assert.equal(await who(), "system:node:b");
+  });
+
+  it("its calls, and the lifetimes of its certificates, are metrics", async (t) => {
+    const server = await whoAmI(t);
+    const dir = await directory(t);
+    const clock = new MovableClock();
+    const metrics = createMetrics();
+    const value = async (line: string) => {
+      const text = await metrics.registry.metrics();
+      return Number(text.slice(text.indexOf(`\n${line} `) + line.length + 2).split("\n")[0]);
+    };
+    const returns = (name: string) => {
+      const given = {
+        clientCertificateData: fixture(`${name}.pem`),
+        clientKeyData: fixture(`${name}.key`),
+        expirationTimestamp: new Date(epochMs(clock.wall()) + 60_000).toISOString(),
+      };
+      return script(dir, JSON.stringify(given).replaceAll("\\n", "\\\\n"));
+    };
+    await returns("client-a");
+    const { who } = await connect(t, {
+      dir,
+      cluster: { server: server.url, ...authority },
+      user: { exec: plugin("./plugin.sh") },
+      ...{ clock, metrics: requestMetrics(metrics, clock) },
+    });
+    await who();
+    const until = (name: string) => new X509Certificate(fixture(`${name}.pem`)).validToDate.getTime();
+    const near = async (expected: number, line: string) => {
+      const seconds = (expected - epochMs(clock.wall())) / 1000;
+      assert.ok(Math.abs((await value(line)) - seconds) < 60, `${await value(line)}, expected ${seconds}`);
+    };
+    await near(until("client-a"), "rest_client_exec_plugin_ttl_seconds");
+    assert.equal(await value("rest_client_exec_plugin_certificate_rotation_age_count"), 0);
+    clock.move(61_000);
+    await returns("client-b");
+    await who();
+    await near(until("client-b"), "rest_client_exec_plugin_ttl_seconds");
+    assert.equal(await value("rest_client_exec_plugin_certificate_rotation_age_count"), 1);
+    const calls = (code: number, outcome: string) =>
+      value(`rest_client_exec_plugin_call_total{code="${code}",call_status="${outcome}"}`);
+    assert.equal(await calls(0, "no_error"), 2);
+    clock.move(61_000);
+    await writeFile(join(dir, "plugin.sh"), "#!/bin/sh\nexit 3\n");
+    await failure(who());
+    assert.equal(await calls(3, "plugin_execution_error"), 1);
+    await rm(join(dir, "plugin.sh"));
+    await failure(who());
+    assert.equal(await calls(1, "plugin_not_found_error"), 1);
   });
 
   const broken: {

@@ -1,11 +1,13 @@
 import type { ChildProcess } from "node:child_process";
+import { X509Certificate } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
 import { errnoOf, KubeletError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { epochMs, type WallTime, wallTime } from "../../base/time.ts";
+import { epochMs, msBetween, type WallTime, wallTime } from "../../base/time.ts";
 import { startProgram } from "../../host/start-program.ts";
 import type { Authenticator, AuthOptions, Credentials } from "./auth.ts";
 import { orAbort } from "./deadline.ts";
+import type { PluginMetrics } from "./exec-plugin-metrics.ts";
 import type { ClusterAccess, ExecPlugin } from "./kubeconfig.ts";
 import { certificateAuthority, type KeyPair, keyPair, PemFiles } from "./pem-files.ts";
 
@@ -20,6 +22,7 @@ export class ExecAuthenticator implements Authenticator {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #stdinIsTerminal: boolean;
+  readonly #metrics: PluginMetrics | undefined;
   readonly #authority: PemFiles<string> | undefined;
   #known: { credentials: Credentials; expiresAt: WallTime | undefined } | undefined;
   #refreshing: Promise<Credentials> | undefined;
@@ -30,6 +33,7 @@ export class ExecAuthenticator implements Authenticator {
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#stdinIsTerminal = options.stdinIsTerminal ?? false;
+    this.#metrics = options.plugins;
     const source = cluster.certificateAuthority;
     if (plugin.provideClusterInfo && source) {
       const make = ([pem = ""]: readonly string[]) => certificateAuthority(pem, source.field);
@@ -75,6 +79,7 @@ export class ExecAuthenticator implements Authenticator {
       });
       const output = await this.#spawn(interactive, info);
       const { credentials, expiresAt } = readCredential(output, apiVersion, this.#known?.credentials);
+      this.#count(this.#known?.credentials.clientCertificate, credentials.clientCertificate);
       this.#known = { credentials, expiresAt };
       return credentials;
     } catch (error) {
@@ -82,6 +87,14 @@ export class ExecAuthenticator implements Authenticator {
         cause: error,
       });
     }
+  }
+
+  #count(previous: KeyPair | undefined, current: KeyPair | undefined): void {
+    if (previous && previous !== current) {
+      const { validFromDate } = new X509Certificate(previous.cert);
+      this.#metrics?.rotated(msBetween(wallTime(validFromDate), this.#clock.wall()) / 1000);
+    }
+    this.#metrics?.received(this, current?.goodUntil);
   }
 
   #interactive(): boolean {
@@ -152,11 +165,15 @@ export class ExecAuthenticator implements Authenticator {
       });
       child.on("error", (error) => {
         cancel();
+        this.#metrics?.called("plugin_not_found_error", 1);
         const hint = installHint ? `\n${installHint}` : "";
         reject(errnoOf(error) === "ENOENT" ? new Error(`there is no such program${hint}`) : error);
       });
       child.on("close", (code, signal) => {
         cancel();
+        // Killed by a signal: -1, as in Go. A program that did not start has been counted.
+        if (child.pid !== undefined)
+          this.#metrics?.called(code === 0 ? "no_error" : "plugin_execution_error", code ?? -1);
         if (code !== 0)
           return reject(
             new Error(withStderr(signal ? `killed by ${signal}` : `failed with exit code ${code}`)),

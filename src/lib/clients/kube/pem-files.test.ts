@@ -17,7 +17,7 @@ test("each reload of a CA file is counted with its result", async (t) => {
   const path = join(dir, "ca.pem");
   const clock = new FakeClock();
   const metrics = createMetrics();
-  const { caReloaded: onReload } = requestMetrics(metrics);
+  const { caReloaded: onReload } = requestMetrics(metrics, clock);
   const source = { kind: "file", path, field: "certificate-authority" } as const;
   const make = ([pem = ""]: readonly string[]) => certificateAuthority(pem, source.field);
   const files = new PemFiles([source], make, { clock, logger: silentLogger, onReload });

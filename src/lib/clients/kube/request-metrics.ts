@@ -1,4 +1,6 @@
+import type { Clock } from "../../base/clock.ts";
 import type { Metrics } from "../../base/metrics.ts";
+import { type PluginMetrics, pluginMetrics } from "./exec-plugin-metrics.ts";
 
 /** One attempt, as counted. */
 export interface CountedAttempt {
@@ -21,10 +23,11 @@ export interface RequestMetrics {
   received(method: string, host: string, bytes: number): void;
   /** A client was created: with its own connections (miss), or with those of another (hit). */
   transportCreated(result: "hit" | "miss"): void;
-  /** The connections of a client are closed permanently. */
-  transportClosed(): void;
+  /** The connections of a client are closed permanently; `rotates` if it watched files with its certificate. */
+  transportClosed(rotates: boolean): void;
   /** The CA file was reloaded. */
   caReloaded(reason: CaReload): void;
+  readonly plugins: PluginMetrics;
 }
 
 export type CaReload = "updated" | "unchanged" | "read_error" | "ca_parse_error";
@@ -33,7 +36,7 @@ const times = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 const sizes = [64, 256, 512, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216];
 
 /** With the metric names of client-go. */
-export function requestMetrics(metrics: Metrics): RequestMetrics {
+export function requestMetrics(metrics: Metrics, clock: Clock): RequestMetrics {
   const histogram = (name: string, help: string, buckets: number[]) =>
     metrics.histogram({ name: `rest_client_${name}`, help, labels: ["verb", "host"], buckets });
   const throttled = histogram(
@@ -63,6 +66,15 @@ export function requestMetrics(metrics: Metrics): RequestMetrics {
     help: "Creations of a transport: from the cache (hit) or with new connections (miss)",
     labels: ["result"],
   });
+  const freed = metrics.counter({
+    name: "rest_client_transport_cache_gc_calls_total",
+    help: "Transports that were closed and removed from the cache",
+    labels: ["result"],
+  });
+  const rotationsEnded = metrics.counter({
+    name: "rest_client_transport_cert_rotation_gc_calls_total",
+    help: "Transports that were closed and had checked a client certificate for rotation",
+  });
   const reads = metrics.counter({
     name: "rest_client_transport_ca_reload_total",
     help: "Reloads of the CA file, by result and reason",
@@ -73,7 +85,12 @@ export function requestMetrics(metrics: Metrics): RequestMetrics {
       created.inc({ result });
       if (result === "miss") entries.inc();
     },
-    transportClosed: () => entries.dec(),
+    transportClosed: (rotates) => {
+      entries.dec();
+      freed.inc({ result: "deleted" });
+      if (rotates) rotationsEnded.inc();
+    },
+    plugins: pluginMetrics(metrics, clock),
     caReloaded: (reason) => {
       const result = reason === "updated" || reason === "unchanged" ? "success" : "failure";
       reads.inc({ result, reason });

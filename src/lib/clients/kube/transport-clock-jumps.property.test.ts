@@ -23,7 +23,7 @@ unaffectedByJumps(
       access: parseKubeconfig(kubeconfig({ server: server.url }, {}), "/etc/kubelet.conf"),
       ...{ userAgent: "test", qps: 1, burst: 1, env: {}, clock },
       metrics: {
-        ...requestMetrics(createMetrics()),
+        ...requestMetrics(createMetrics(), clock),
         throttled: (_method, _host, seconds) => {
           inFlight++;
           seen.push(`${clock.elapsedMs} held back for ${seconds} s`);

@@ -12,6 +12,7 @@ import {
   status,
   TestApiServer,
 } from "../../../../test/kube/api-server.ts";
+import { systemClock } from "../../base/clock.ts";
 import { createMetrics } from "../../base/metrics.ts";
 import { KubeApiError, TransportError } from "./api-error.ts";
 import { parseKubeconfig } from "./kubeconfig.ts";
@@ -355,7 +356,7 @@ it("requests are counted: each attempt by its code, each request once with its t
     json(response, requestCount === 2 ? 200 : 404, { kind: "Pod" });
   });
   const metrics = createMetrics();
-  const transport = client(t, server, { metrics: requestMetrics(metrics) });
+  const transport = client(t, server, { metrics: requestMetrics(metrics, systemClock) });
   await transport.request({ method: "PUT", path: "/api/v1/pods", body: { a: 1 } });
   await failure(transport.request({ method: "GET", path: "/api/v1/pods" }));
   await server.close();
@@ -379,6 +380,13 @@ it("requests are counted: each attempt by its code, each request once with its t
   ])
     assert.ok(exposed.includes(`${line}\n`), `${line}\n${exposed}`);
   transport.close();
-  assert.match(await metrics.registry.metrics(), /^rest_client_transport_cache_entries 0$/m);
+  const closed = await metrics.registry.metrics();
+  for (const line of [
+    "rest_client_transport_cache_entries 0",
+    'rest_client_transport_cache_gc_calls_total{result="deleted"} 1',
+    "rest_client_transport_cert_rotation_gc_calls_total 0",
+    "rest_client_exec_plugin_ttl_seconds +Inf",
+  ])
+    assert.ok(closed.includes(`${line}\n`), `${line}\n${closed}`);
   assert.match(exposed, /rest_client_requests_total\{code="<error>",method="POST",host="[^"]*"\} [1-9]/);
 });
