@@ -26,20 +26,18 @@ export async function cgroupManager(
   );
 }
 
-const callTimeoutMs = 2_000;
-
 /** The options, with the cgroup driver that the runtime uses. Runtimes without RuntimeConfig (CRI of Kubernetes 1.28) do not report it. */
 export async function withCgroupDriverOfRuntime<T extends AgentOptions>(o: T): Promise<T> {
   const { config, clock, logger } = o;
   const cri = createCriClient({
     runtimeEndpoint: config.containerRuntimeEndpoint,
-    requestTimeoutMs: callTimeoutMs,
+    requestTimeoutMs: config.runtimeRequestTimeout,
     logger,
     clock,
     metrics: createMetrics(),
   });
   try {
-    const found = await cgroupDriverOfRuntime(cri, { clock, logger, signal: o.stopping });
+    const found = await cgroupDriverOfRuntime(cri, { clock, signal: o.stopping });
     if (found === undefined || found === config.cgroupDriver) return o;
     logger.info("Using cgroup driver setting received from the CRI runtime", { cgroupDriver: found });
     return { ...o, config: { ...config, cgroupDriver: found } };

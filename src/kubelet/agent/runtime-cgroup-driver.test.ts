@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { FakeClock } from "../../lib/base/fake-clock.ts";
-import { silentLogger } from "../../lib/base/logger.ts";
 import { CriError } from "../../lib/clients/cri/cri-error.ts";
 import { RuntimeConfigResponseSchema } from "../../lib/gen/runtime/v1/api_pb.js";
 import { cgroupDriverOfRuntime } from "./runtime-cgroup-driver.ts";
@@ -14,7 +13,6 @@ const rows: [rule: string, responses: Response[], want: string | undefined][] = 
   ["the runtime's driver is used: systemd", [{ linux: { cgroupDriver: 0 } }], "systemd"],
   ["the runtime's driver is used: cgroupfs", [{ linux: { cgroupDriver: 1 } }], "cgroupfs"],
   ["a runtime that reports nothing about Linux leaves the configured driver", [{}], undefined],
-  ["an unknown driver leaves the configured driver", [{ linux: { cgroupDriver: 7 as never } }], undefined],
   [
     "a runtime without RuntimeConfig leaves the configured driver",
     [new CriError("UNIMPLEMENTED", "RuntimeConfig", "unknown method")],
@@ -25,22 +23,41 @@ const rows: [rule: string, responses: Response[], want: string | undefined][] = 
     [unavailable, unavailable, { linux: { cgroupDriver: 0 } }],
     "systemd",
   ],
+];
+/** The service manager restarts the kubelet. */
+const failures: [rule: string, responses: Response[], message: string][] = [
   [
-    "an unavailable runtime leaves the configured driver",
+    "the kubelet does not start without a runtime",
     [unavailable, unavailable, unavailable, { linux: { cgroupDriver: 0 } }],
-    undefined,
+    "failed to get the cgroup driver of the container runtime: no such file",
+  ],
+  [
+    "the kubelet does not start with a driver that it does not know",
+    [{ linux: { cgroupDriver: 7 as never } }],
+    "runtime returned an unknown cgroup driver 7",
   ],
 ];
+async function driverAfter(responses: readonly Response[]) {
+  const clock = new FakeClock();
+  const left = [...responses];
+  const runtimeConfig = async () => {
+    const response = left.shift()!;
+    if (response instanceof CriError) throw response;
+    return create(RuntimeConfigResponseSchema, response);
+  };
+  const found = cgroupDriverOfRuntime({ runtimeConfig }, { clock });
+  const settled = Promise.allSettled([found]);
+  await clock.advance(10_000);
+  await settled;
+  return found;
+}
+
 for (const [rule, responses, want] of rows)
   test(rule, async () => {
-    const clock = new FakeClock();
-    const left = [...responses];
-    const runtimeConfig = async () => {
-      const response = left.shift()!;
-      if (response instanceof CriError) throw response;
-      return create(RuntimeConfigResponseSchema, response);
-    };
-    const found = cgroupDriverOfRuntime({ runtimeConfig }, { clock, logger: silentLogger });
-    await clock.advance(10_000);
-    assert.equal(await found, want);
+    assert.equal(await driverAfter(responses), want);
+  });
+
+for (const [rule, responses, message] of failures)
+  test(rule, async () => {
+    await assert.rejects(driverAfter(responses), { message });
   });
