@@ -79,7 +79,8 @@ export function runtimeNetwork(network: api.NetworkUsage | undefined): NetworkSt
   return {
     time: timeOf(network),
     ...(main ? interfaceOf(main) : { name: "" }),
-    interfaces: [...(main ? [main] : []), ...interfaces].map(interfaceOf),
+    // The default interface only if the runtime lists it, too.
+    interfaces: interfaces.map(interfaceOf),
   };
 }
 

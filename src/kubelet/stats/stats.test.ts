@@ -283,7 +283,11 @@ describe("summary", () => {
       linux: {
         cpu: runtimeStats.cpu,
         memory: runtimeStats.memory,
-        network: { timestamp: 1n, defaultInterface: { name: "eth0", rxBytes: { value: 99n } } },
+        network: {
+          timestamp: 1n,
+          defaultInterface: { name: "eth0", rxBytes: { value: 99n } },
+          interfaces: [{ name: "eth0", rxBytes: { value: 99n } }, { name: "eth1" }],
+        },
         process: { timestamp: 1n, processCount: { value: 42n } },
       },
     };
@@ -292,6 +296,11 @@ describe("summary", () => {
       .pods;
     assert.equal(pod?.memory?.workingSetBytes, 80_000);
     assert.equal(pod?.network?.rxBytes, 99);
+    assert.deepEqual(
+      pod?.network?.interfaces?.map(({ name }) => name),
+      ["eth0", "eth1"],
+      "those that the runtime lists, each once",
+    );
     assert.equal(pod?.process_stats?.process_count, 42);
   });
 

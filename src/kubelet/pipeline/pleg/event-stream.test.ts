@@ -132,6 +132,20 @@ test("a runtime without events is retried after minutes, and that is logged once
   assert.equal(stream.connected, true, "it was upgraded");
 });
 
+test("a stream that the runtime ends at once is retried after minutes: CRI-O without events", async (t) => {
+  const { clock, streams, stream, logs } = await setUp(t);
+  for (const count of [1, 2]) {
+    await streams.at(-1)!.end();
+    await clock.advance(299_999);
+    assert.equal(streams.length, count);
+    await clock.advance(1);
+    assert.equal(streams.length, count + 1);
+  }
+  assert.deepEqual(logs, ["Runtime has no event stream, relisting every second"]);
+  await clock.advance(500);
+  assert.equal(stream.connected, true, "its events were enabled");
+});
+
 test("a stream that keeps breaking is logged once, until it has stayed open", async (t) => {
   const { clock, streams, logs, runtime } = await setUp(t, new Error("rejected"));
   await clock.advance(10_000);

@@ -1,9 +1,10 @@
 import { type Clock, sleep } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import { isAbort, messageOf } from "../../../lib/base/errors.ts";
-import type { Logger } from "../../../lib/base/logger.ts";
+import type { Fields, Logger } from "../../../lib/base/logger.ts";
 import { msBetween, wallTime } from "../../../lib/base/time.ts";
 import type { RuntimeService } from "../../../lib/clients/cri/cri.ts";
+import { hasGrpcCode } from "../../../lib/clients/cri/cri-error.ts";
 import { labelPodUid } from "../../../lib/model/labels.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import type { EventStreamMetrics } from "./event-stream-metrics.ts";
@@ -20,7 +21,7 @@ export interface EventStreamOptions {
   metrics?: EventStreamMetrics;
 }
 
-/** A runtime without events is retried after this time: it may have been upgraded. */
+/** A runtime without events, or that ends the stream at once, is retried after this time: it may have been upgraded. */
 const unsupportedRetryMs = 5 * 60_000;
 const brokenRetryMs = 1000;
 
@@ -56,19 +57,27 @@ export class EventStream implements Component {
     let lastLogged = "";
     while (!signal.aborted) {
       let wait = brokenRetryMs;
+      let isOpen = false;
+      const onOpen = () => {
+        isOpen = true;
+        lastLogged = "";
+      };
+      const log = (message: string, fields: Fields) => {
+        if (lastLogged !== message) logger.info(message, fields);
+        lastLogged = message;
+      };
+      const onUnsupported = () => {
+        wait = unsupportedRetryMs;
+        log("Runtime has no event stream, relisting every second", {});
+      };
       try {
-        await this.#receive(signal, () => {
-          lastLogged = "";
-        });
+        await this.#receive(signal, onOpen);
+        // CRI-O does so if its events are disabled.
+        if (!isOpen && !signal.aborted) onUnsupported();
       } catch (error) {
         if (signal.aborted) return;
-        const unsupported = (error as { grpcCode?: string }).grpcCode === "UNIMPLEMENTED";
-        if (unsupported) wait = unsupportedRetryMs;
-        const message = unsupported
-          ? "Runtime has no event stream, relisting every second"
-          : "Runtime event stream failed";
-        if (lastLogged !== message) logger.info(message, unsupported ? {} : { err: messageOf(error) });
-        lastLogged = message;
+        if (hasGrpcCode(error, "UNIMPLEMENTED")) onUnsupported();
+        else log("Runtime event stream failed", { err: messageOf(error) });
       } finally {
         this.#connected = false;
         if (!signal.aborted) this.#o.metrics?.broke();

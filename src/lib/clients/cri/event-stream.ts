@@ -12,13 +12,14 @@ const METHOD = RuntimeService.method.getContainerEvents;
 /** Each event carries the whole status of its pod: about 10 MB when a thousand wait. */
 const MAX_WAITING = 1024;
 
-/** Called once, when the stream has ended; the error is undefined if the reader ended it. */
+/** Called once, when the stream has ended; the error is undefined if the reader or the runtime ended it. */
 export type OnEnd = (error: CriError | undefined) => void;
 
 /**
  * The events of the runtime, from the start of the iteration. They are read from the connection immediately, because a
  * runtime may stall or drop events for everyone while one reader is slow. A reader that falls too far behind gets an
- * error: it has to list everything anyway.
+ * error: it has to list everything anyway. A runtime that ends the stream with status OK ends the iteration: CRI-O does so at once if its
+ * events are disabled.
  */
 export function streamEvents(
   channel: Client,
@@ -75,9 +76,7 @@ function iterate(channel: Client, signal: AbortSignal, onEnd: OnEnd): AsyncItera
       );
     });
     call.on("error", (error) => finish(toCriError(METHOD.name, error)));
-    call.on("end", () =>
-      finish(new CriError("UNAVAILABLE", METHOD.name, "the runtime ended the event stream")),
-    );
+    call.on("end", () => finish(undefined));
   };
 
   if (signal.aborted) end = { error: undefined };
