@@ -27,6 +27,13 @@ test("text that is not a list of CPUs is rejected with the part that is wrong", 
   for (const [text, message] of texts) assert.throws(() => parseCpuSet(text), message, text);
 });
 
+test("each CPU is added once, however many ranges contain it", (t) => {
+  const add = t.mock.method(Set.prototype, "add");
+  const cpus = parseCpuSet("9,0-99,0-99,50-120,0-3");
+  assert.equal(add.mock.callCount(), 121);
+  assert.equal(formatCpuSet(cpus), "0-120");
+});
+
 test("every set survives being written and read", () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.nat(300)), (cpus) => {

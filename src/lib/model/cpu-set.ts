@@ -9,7 +9,7 @@ const maxCpus = 1 << 16;
 
 /** The set of a list such as "0-3,8"; throws if it is not one. */
 export function parseCpuSet(text: string): CpuSet {
-  const cpus = new Set<number>();
+  const ranges: [first: number, last: number][] = [];
   for (const range of text === "" ? [] : text.split(",")) {
     const match = /^(\d+)(?:-(\d+))?$/.exec(range);
     const first = Number(match?.[1]);
@@ -18,8 +18,13 @@ export function parseCpuSet(text: string): CpuSet {
       throw new KubeletError("InvalidCpuSet", `${JSON.stringify(range)} is not a CPU or a range of CPUs`);
     if (first > last)
       throw new KubeletError("InvalidCpuSet", `invalid range ${JSON.stringify(range)} (${first} > ${last})`);
-    for (let cpu = first; cpu <= last; cpu++) cpus.add(cpu);
+    ranges.push([first, last]);
   }
+  // In order, so that each CPU is added once, however many ranges contain it.
+  const cpus = new Set<number>();
+  let next = 0;
+  for (const [first, last] of ranges.sort(([a], [b]) => a - b))
+    for (next = Math.max(next, first); next <= last; next++) cpus.add(next);
   return cpus;
 }
 
