@@ -3,6 +3,8 @@ import { lastUtf8 } from "../base/utf8.ts";
 import { openRegularFile, readAt } from "./regular-file.ts";
 
 const chunkBytes = 64 * 1024;
+/** Runtimes write entries of at most 16 KiB: a file without any in this many bytes is not a log, and is not read to its start. */
+const maxReadBytes = 16 * 1024 * 1024;
 
 export interface TailOptions {
   /** The maximum number of lines; all by default. A line that the runtime wrote in several entries counts once. */
@@ -27,29 +29,31 @@ export async function tailLog(path: string, options: TailOptions): Promise<strin
   }
 }
 
-/** The entries of a file, last first. Only the start and the last bytes of an oversized entry are kept. */
+/** The last entries of a file, last first. Only the start and the last bytes of an oversized entry are kept. */
 async function* entriesFromEnd(file: FileHandle, keepBytes: number): AsyncGenerator<Buffer> {
   const { size } = await file.stat();
   let rest: Buffer[] = [];
   let spare: Buffer | undefined;
-  for (let end = size; end > 0; ) {
-    const start = Math.max(0, end - chunkBytes);
+  const first = Math.max(0, size - maxReadBytes);
+  for (let end = size; end > first; ) {
+    const start = Math.max(first, end - chunkBytes);
     const chunk: Buffer = spare?.length === end - start ? spare : Buffer.alloc(end - start);
     // The file was truncated in the meantime.
     if ((await readAt(file, chunk, start)) < chunk.length) return;
     let entryEnd = chunk.length;
     for (let at = chunk.lastIndexOf(10); at >= 0; at = at === 0 ? -1 : chunk.lastIndexOf(10, at - 1)) {
-      const entry = Buffer.concat([chunk.subarray(at + 1, entryEnd), ...rest]);
+      const isEmpty = at + 1 === entryEnd && rest.length === 0;
+      const entry = isEmpty ? undefined : Buffer.concat([chunk.subarray(at + 1, entryEnd), ...rest]);
       rest = [];
       entryEnd = at;
-      if (entry.length > 0) yield entry;
+      if (entry && entry.length > 0) yield entry;
     }
     rest.unshift(chunk.subarray(0, entryEnd));
     spare = dropMiddle(rest, keepBytes);
     end = start;
   }
   const entry = Buffer.concat(rest);
-  if (entry.length > 0) yield entry;
+  if (entry.length > 0 && first === 0) yield entry;
 }
 
 /**
