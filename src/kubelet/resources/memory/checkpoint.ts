@@ -1,4 +1,5 @@
 import { KubeletError } from "../../../lib/base/errors.ts";
+import { isObject } from "../../../lib/base/json-value.ts";
 import { fnv32a } from "../../../lib/model/fnv.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import type { MachineMemory, MemoryBlock } from "./machine-memory.ts";
@@ -131,8 +132,52 @@ function blockOf({ numaAffinity, type, size }: FileBlock): MemoryBlock {
 
 function parsed(text: string): Partial<File> {
   const value: unknown = JSON.parse(text);
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  if (isFile(value)) return value;
   throw corrupt();
+}
+
+/** True for an object whose fields have the types of a checkpoint, or are missing. */
+function isFile(value: unknown): value is Partial<File> {
+  if (!isObject(value)) return false;
+  const { policyName = "", checksum = 0, machineState, entries } = value;
+  return (
+    typeof policyName === "string" &&
+    isCount(checksum) &&
+    isMapOf(machineState, isFileNode) &&
+    Object.keys(machineState ?? {}).every((id) => /^\d{1,9}$/.test(id)) &&
+    isMapOf(entries, (containers) => isMapOf(containers, (blocks) => isListOf(blocks, isFileBlock)))
+  );
+}
+
+function isFileNode(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { numberOfAssignments = 0, memoryMap, cells } = value;
+  const isTable = (table: unknown) =>
+    isObject(table) && tableFields.every((name) => isCount(table[name] ?? 0));
+  return isCount(numberOfAssignments) && isMapOf(memoryMap, isTable) && isListOf(cells, isCount);
+}
+
+function isFileBlock(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const { numaAffinity, type = "", size = 0 } = value;
+  return isListOf(numaAffinity, isCount) && typeof type === "string" && isCount(size);
+}
+
+const tableFields = ["total", "systemReserved", "allocatable", "reserved", "free"] as const;
+
+function isCount(value: unknown): boolean {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0;
+}
+
+function isMapOf(
+  value: unknown,
+  isItem: (item: unknown) => boolean,
+): value is Readonly<Record<string, unknown>> | null | undefined {
+  return value === undefined || value === null || (isObject(value) && Object.values(value).every(isItem));
+}
+
+function isListOf(value: unknown, isItem: (item: unknown) => boolean): boolean {
+  return value === undefined || value === null || (Array.isArray(value) && value.every(isItem));
 }
 
 function corrupt(): KubeletError {
