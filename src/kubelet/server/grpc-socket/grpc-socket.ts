@@ -27,11 +27,18 @@ export async function serveGrpc(server: Server, socketPath: string, signal: Abor
     listener.once("error", (error) =>
       reject(new KubeletError("GrpcSocket", `${socketPath}: ${messageOf(error)}`, { cause: error })),
     );
+    // Only the owner may connect, even if the umask of the agent is 0. It is process-wide, and restored before another file is created.
+    const umask = process.umask();
+    process.umask(umask | 0o022);
     listener.listen(temporary, resolve);
+    process.umask(umask);
   });
   // A later failure affects only one connection.
   listener.on("error", () => {});
-  await rename(temporary, socketPath);
+  await rename(temporary, socketPath).catch((error: unknown) => {
+    listener.close();
+    throw new KubeletError("GrpcSocket", `${socketPath}: ${messageOf(error)}`, { cause: error });
+  });
   const stop = () => {
     listener.close();
     injector.destroy();
