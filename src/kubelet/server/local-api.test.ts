@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdtemp, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, stat, writeFile } from "node:fs/promises";
 import { type IncomingMessage, request } from "node:http";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -233,6 +233,16 @@ test("a plain file at the path of the socket is replaced", async (t) => {
   await writeFile(socketPath, "");
   await start();
   assert.equal((await send("/pods")).status, 200);
+});
+
+test("a directory at the path of the socket is kept, and named with what to do", async (t) => {
+  const { start, socketPath } = await setUp(t);
+  await mkdir(socketPath, { recursive: true });
+  await writeFile(join(socketPath, "kept"), "");
+  await assert.rejects(start(), {
+    message: `${socketPath}: is a directory, and the local API needs this path for its socket: remove it`,
+  });
+  assert.ok(existsSync(join(socketPath, "kept")));
 });
 
 test("the server stops even if watchers are connected", async (t) => {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { dirname } from "node:path";
 import type { Component, Health } from "../../lib/base/component.ts";
 import { limitConnections } from "../../lib/base/connections.ts";
-import { messageOf } from "../../lib/base/errors.ts";
+import { KubeletError, messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { whenAborted } from "../../lib/base/when-aborted.ts";
 import { allowAll } from "./auth/node-access.ts";
@@ -56,7 +56,12 @@ export class LocalApi implements Component {
     const { socketPath, logger } = this.#o;
     await mkdir(dirname(socketPath), { recursive: true, mode: 0o750 });
     // The directory is locked (RootDirLock): an existing socket is from a killed agent.
-    await rm(socketPath, { force: true });
+    await rm(socketPath, { force: true }).catch((error: unknown) => {
+      // A container runtime creates it for the missing source of a bind mount.
+      if ((error as { code?: unknown }).code !== "ERR_FS_EISDIR") throw error;
+      const problem = "is a directory, and the local API needs this path for its socket: remove it";
+      throw new KubeletError("LocalApiSocket", `${socketPath}: ${problem}`, { cause: error });
+    });
     const server: Server = createServer((request, response) => {
       try {
         this.#handle(request, response, signal);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -354,6 +355,30 @@ test("a drop-in must have its apiVersion and kind", async (t) => {
     assert.match(error.message, /a\.conf: apiVersion: is missing/);
     return true;
   });
+});
+
+test("a drop-in that is not a file is reported, and does not block the start", async (t) => {
+  const dir = await dirWith(t, { "d/a.conf": header });
+  execFileSync("mkfifo", [`${dir}/d/pipe.conf`]);
+  await symlink("pipe.conf", `${dir}/d/link.conf`);
+  await symlink("/dev/zero", `${dir}/d/zero.conf`);
+  await symlink("..", `${dir}/d/dir.conf`);
+  await assert.rejects(loadConfiguration({ args: [`--config-dir=${dir}/d`] }), (error: KubeletError) => {
+    const names = ["dir", "link", "pipe", "zero"];
+    const lines = names.map((name) => `${dir}/d/${name}.conf: cannot be read: not a regular file`);
+    assert.deepEqual(error.message.split("\n"), lines);
+    return true;
+  });
+});
+
+test("the file of --config may be a pipe", async (t) => {
+  const dir = await dirWith(t, {});
+  execFileSync("mkfifo", [`${dir}/k.yaml`]);
+  const [{ config }] = await Promise.all([
+    loadConfiguration({ args: [`--config=${dir}/k.yaml`] }),
+    writeFile(`${dir}/k.yaml`, `${header}maxPods: 5\n`),
+  ]);
+  assert.equal(config.maxPods, 5);
 });
 
 test("a missing file or directory is the only problem reported", async () => {

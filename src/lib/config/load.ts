@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { messageOf } from "../base/errors.ts";
@@ -141,7 +141,8 @@ async function readFiles(flags: KubeletFlags): Promise<ConfigFiles> {
   const tolerated: Problem[] = [];
   let unreadable = false;
   const read = async (path: string, isMain: boolean) => {
-    const { file, found } = await readConfigFile(path);
+    // The file of --config may be a pipe, which a shell opens for a process. One in the directory would block the start.
+    const { file, found } = await readConfigFile(path, isMain ? readFile : readRegularFile);
     for (const problem of found) {
       const where = problem.tolerated?.in;
       const isTolerated = where === "all files" || (where === "main file" && isMain);
@@ -168,10 +169,18 @@ async function readFiles(flags: KubeletFlags): Promise<ConfigFiles> {
   return { main, dropIns, problems, tolerated, unreadable };
 }
 
-async function readConfigFile(path: string): Promise<{ file?: ConfigFile; found: readonly Problem[] }> {
+async function readRegularFile(path: string): Promise<Buffer> {
+  if (!(await stat(path)).isFile()) throw new Error("not a regular file");
+  return readFile(path);
+}
+
+async function readConfigFile(
+  path: string,
+  read: (path: string) => Promise<Buffer>,
+): Promise<{ file?: ConfigFile; found: readonly Problem[] }> {
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = (await read(path)).toString("utf8");
   } catch (error) {
     return { found: [{ path: [], message: `cannot be read: ${messageOf(error)}`, origin: path }] };
   }
