@@ -1,5 +1,5 @@
 import { type Clock, msSince } from "../../../lib/base/clock.ts";
-import type { MonotonicTime } from "../../../lib/base/time.ts";
+import { type MonotonicTime, msBetween } from "../../../lib/base/time.ts";
 import type { Device } from "./device.ts";
 import type { DevicePlugin } from "./device-plugin.ts";
 
@@ -103,6 +103,16 @@ export class DeviceInventory {
   isRegistered(name: string): boolean {
     const resource = this.#resources.get(name);
     return resource !== undefined && !this.#isExpired(resource);
+  }
+
+  /** True if there may be another resource. Those whose plugin is gone make room, the one that has been gone longest first. */
+  hasRoom(max: number): boolean {
+    if (this.#resources.size < max) return true;
+    const gone = [...this.#resources]
+      .flatMap(([name, { stoppedAt }]) => (stoppedAt === undefined ? [] : [{ name, stoppedAt }]))
+      .sort((a, b) => msBetween(b.stoppedAt, a.stoppedAt));
+    for (const { name } of gone.slice(0, this.#resources.size - max + 1)) this.#resources.delete(name);
+    return this.#resources.size < max;
   }
 
   names(): string[] {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
 import { metricValues } from "../../../lib/base/fixtures.ts";
+import { createLogger } from "../../../lib/base/log-writer.ts";
 import { RpcError } from "../../../lib/clients/plugin-rpc/rpc-error.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import { decodeCheckpoint } from "./checkpoint.ts";
@@ -62,6 +63,68 @@ describe("registration", () => {
       manager.all().flatMap(({ deviceIds }) => deviceIds),
       ["a", "c"],
     );
+  });
+
+  it("a plugin that registers ever more resources is rejected, others replace those that are gone", async () => {
+    const { manager, clock } = start(dir, plugins);
+    const plugin = new FakeDevicePlugin(["a"]);
+    plugins.set("p", plugin);
+    const add = (name: string) => manager.plugins.register(`vendor.example/${name}`, "p", never);
+    await Promise.allSettled(Array.from({ length: 600 }, (_, i) => add(`r${i}`)));
+    await settle();
+    assert.equal(Object.keys(manager.amounts().capacity).length, 500);
+    await assert.rejects(add("other"), /already 500 resources of device plugins/);
+    await add("r0");
+    manager.plugins.deregister("vendor.example/r7", "p");
+    await clock.advance(1);
+    manager.plugins.deregister("vendor.example/r3", "p");
+    await add("other");
+    const { capacity } = manager.amounts();
+    assert.equal(Object.keys(capacity).length, 500);
+    assert.deepEqual(
+      ["r7", "r3", "other"].map((name) => `vendor.example/${name}` in capacity),
+      [false, true, true],
+    );
+  });
+
+  it("a plugin that registers in a loop is rejected, until some time has passed", async () => {
+    const { manager, clock, metrics } = start(dir, plugins);
+    const add = (i: number) =>
+      manager.plugins
+        .requested({ version: "v1beta1", resource: `vendor.example/r${i}`, socketPath: "/none" }, never)
+        .then(
+          () => assert.fail("registered"),
+          ({ message }: Error) => message,
+        );
+    const all = await Promise.all(Array.from({ length: 5000 }, (_, i) => add(i)));
+    assert.equal(all.filter((message) => message.startsWith("too many registrations")).length, 4500);
+    await clock.advance(1000);
+    assert.match(await add(0), /no plugin at/);
+    for (let second = 0; second < 200; second++) {
+      await Promise.all(Array.from({ length: 10 }, (_, i) => add(10_000 + 10 * second + i)));
+      await clock.advance(1000);
+    }
+    const counted = await metricValues(metrics, "kubelet_device_plugin_registration_total");
+    assert.equal(Object.keys(counted).length, 1000);
+  });
+
+  it("long names are cut in errors and logs", async () => {
+    const lines: string[] = [];
+    const logger = createLogger({
+      ...{ format: "text", verbosity: 0, now: () => new Date(0), pid: 1 },
+      write: (line) => void lines.push(line),
+    });
+    const { manager } = start(dir, plugins, { logger });
+    const resource = "x".repeat(1_000_000);
+    const request = { version: "v1beta1", resource, socketPath: "/p" };
+    await assert.rejects(
+      manager.plugins.requested(request, never),
+      ({ message }: Error) => message.length < 600,
+    );
+    const plugin = new FakeDevicePlugin(Array.from({ length: 1000 }, () => "y".repeat(1000)));
+    await register(manager, plugin);
+    assert.ok(lines.length >= 3);
+    assert.ok(lines.join("").length < 10_000, `${lines.join("").length} characters`);
   });
 
   const invalid: [rule: string, version: string, resource: string, message: RegExp][] = [

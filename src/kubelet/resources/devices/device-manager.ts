@@ -79,7 +79,7 @@ export class DeviceManager {
       save: () => this.#file.save(),
     });
     this.plugins = new PluginConnections({
-      ...{ inventory, open, logger, metrics },
+      ...{ inventory, open, clock, logger, metrics },
       onDevices: (resource, changed) => this.#devicesChanged(resource, changed),
     });
   }

@@ -5,6 +5,8 @@ export interface DeviceMetrics {
   allocated(resource: string, seconds: number): void;
 }
 
+const maxNames = 1000;
+
 export function deviceMetrics(metrics: Metrics): DeviceMetrics {
   const registrations = metrics.counter({
     name: "kubelet_device_plugin_registration_total",
@@ -16,8 +18,13 @@ export function deviceMetrics(metrics: Metrics): DeviceMetrics {
     help: "Duration in seconds to serve a device plugin Allocation request. Broken down by resource name.",
     labels: ["resource_name"],
   });
+  /** Registrations that fail count too: their names must not become ever more series. */
+  const names = new Set<string>();
   return {
-    registered: (resource) => registrations.inc({ resource_name: resource }),
+    registered: (resource) => {
+      if (names.size < maxNames) names.add(resource);
+      if (names.has(resource)) registrations.inc({ resource_name: resource });
+    },
     allocated: (resource, seconds) => durations.observe({ resource_name: resource }, seconds),
   };
 }

@@ -1,5 +1,8 @@
+import type { Clock } from "../../../lib/base/clock.ts";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { RateLimit } from "../../../lib/base/rate-limit.ts";
+import { shortened } from "../../../lib/clients/plugin-rpc/shortened.ts";
 import type { ListAndWatchResponse } from "../../../lib/gen/deviceplugin/v1beta1/api_pb.js";
 import { isExtendedResourceName } from "../../../lib/model/extended-resource.ts";
 import type { Device } from "./device.ts";
@@ -8,10 +11,19 @@ import type { DeviceMetrics } from "./device-metrics.ts";
 import { DevicePlugin, type OpenDevicePlugin, readDevices } from "./device-plugin.ts";
 
 const supportedVersion = "v1beta1";
+/** Each resource is part of the node status, which the API server limits, and each plugin has a connection. */
+const maxResources = 500;
+const maxPlugins = 1000;
+/** At the kubelet's socket. All plugins register at once when the agent is restarted. */
+const registrations = { perSecond: 10, burst: 500 };
+/** More than valid names have. */
+const maxName = 512;
+const maxLoggedIds = 10;
 
 export interface PluginConnectionsOptions {
   readonly inventory: DeviceInventory;
   readonly open: OpenDevicePlugin;
+  readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: DeviceMetrics;
   /** The devices of a resource have changed: which of them are new, or whose health has changed. */
@@ -23,9 +35,11 @@ export class PluginConnections {
   readonly #o: PluginConnectionsOptions;
   readonly #stopped = new AbortController();
   readonly #watches = new Set<Promise<void>>();
+  readonly #rate: RateLimit;
 
   constructor(options: PluginConnectionsOptions) {
     this.#o = options;
+    this.#rate = new RateLimit(registrations.perSecond, registrations.burst, options.clock);
   }
 
   /** Throws if the plugin cannot be used. */
@@ -47,8 +61,12 @@ export class PluginConnections {
     request: { readonly version: string; readonly resource: string; readonly socketPath: string },
     signal: AbortSignal,
   ): Promise<void> {
-    const { version, resource, socketPath } = request;
+    const { socketPath } = request;
+    const [version, resource] = [shortened(request.version, maxName), shortened(request.resource, maxName)];
     const { logger, metrics } = this.#o;
+    // Not logged: a plugin may try without end.
+    if (!this.#rate.tryTake())
+      throw new KubeletError("DevicePluginRate", "too many registrations of device plugins, try again later");
     logger.info("Got registration request from device plugin with resource", { resource, path: socketPath });
     try {
       if (version !== supportedVersion)
@@ -69,9 +87,12 @@ export class PluginConnections {
   /** Resolves when the plugin responds; its devices follow. */
   async register(resource: string, socketPath: string, signal: AbortSignal): Promise<void> {
     const { inventory, open, logger } = this.#o;
+    this.#requireRoom(resource, socketPath);
     const plugin = new DevicePlugin(resource, socketPath, open);
     try {
       await plugin.connect(AbortSignal.any([signal, this.#stopped.signal]));
+      // Others may have registered in the meantime.
+      this.#requireRoom(resource, socketPath);
     } catch (error) {
       plugin.close();
       throw error;
@@ -80,6 +101,20 @@ export class PluginConnections {
     logger.info("Connected to device plugin", { resource, path: socketPath });
     const watch = this.#watch(plugin).finally(() => this.#watches.delete(watch));
     this.#watches.add(watch);
+  }
+
+  #requireRoom(resource: string, socketPath: string): void {
+    const { inventory } = this.#o;
+    const plugins = inventory.plugins();
+    const isReplaced = plugins.some((each) => each.resource === resource && each.socketPath === socketPath);
+    if (isReplaced) return;
+    if (plugins.length >= maxPlugins)
+      throw new KubeletError("DevicePlugins", `there are already ${maxPlugins} device plugins`);
+    if (!inventory.names().includes(resource) && !inventory.hasRoom(maxResources))
+      throw new KubeletError(
+        "DevicePlugins",
+        `there are already ${maxResources} resources of device plugins, ${resource} is not registered`,
+      );
   }
 
   deregister(resource: string, socketPath: string): void {
@@ -112,7 +147,11 @@ export class PluginConnections {
     const { resource } = plugin;
     const { devices, ignored } = readDevices(reported);
     if (ignored.length > 0)
-      logger.warn("Ignoring devices without an ID, or with the ID of another device", { resource, ignored });
+      logger.warn("Ignoring devices without an ID, or with the ID of another device", {
+        resource,
+        count: ignored.length,
+        ignored: ignored.slice(0, maxLoggedIds).map((id) => shortened(id, maxName)),
+      });
     const before = inventory.devices(resource);
     if (!inventory.listed(plugin, devices)) return;
     logger.info("Device plugin listed its devices", {
@@ -144,5 +183,5 @@ function changedDevices(before: ReadonlyMap<string, Device>, devices: readonly D
 }
 
 function invalidName(resource: string): string {
-  return `the ResourceName ${JSON.stringify(resource)} is invalid`;
+  return `the ResourceName ${JSON.stringify(shortened(resource, maxName))} is invalid`;
 }

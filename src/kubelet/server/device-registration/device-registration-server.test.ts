@@ -49,6 +49,10 @@ for (const endpoint of ["gpu.sock", "/gpu.sock", "vendor/gpu.sock", "vendor/../g
     assert.equal(registered.at(-1), join(dir, "plugins", endpoint));
   });
 
+test("the error for a long endpoint is short", async () => {
+  await assert.rejects(register("x".repeat(1_000_000)), ({ message }: Error) => message.length < 500);
+});
+
 for (const endpoint of ["", ".", "..", "../containerd.sock", "a/../../../run/x.sock", "a\0b"])
   test(`the endpoint ${JSON.stringify(endpoint)} is rejected: the agent does not connect to other sockets`, async () => {
     const before = registered.length;

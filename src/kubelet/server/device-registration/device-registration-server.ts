@@ -5,6 +5,7 @@ import { type handleUnaryCall, Server, status } from "@grpc/grpc-js";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { serviceDefinition } from "../../../lib/clients/cri/service-definition.ts";
+import { shortened } from "../../../lib/clients/plugin-rpc/shortened.ts";
 import {
   type Empty,
   EmptySchema,
@@ -25,6 +26,9 @@ export interface DeviceRegistrationOptions {
   /** Ends the connections to plugins. */
   readonly stop: () => Promise<void>;
 }
+
+/** Sockets have shorter paths. */
+const maxEndpoint = 255;
 
 /** Accepts registrations of device plugins. */
 export class DeviceRegistrationServer extends GrpcComponent {
@@ -65,10 +69,11 @@ export class DeviceRegistrationServer extends GrpcComponent {
     const { dir, register } = this.#o;
     const socketPath = join(dir, endpoint);
     // A plugin may have access to this directory only: through the agent, it would connect to any socket of the node.
-    if (!socketPath.startsWith(join(dir, "/")) || socketPath.includes("\0"))
+    const isInside = socketPath.startsWith(join(dir, "/")) && !socketPath.includes("\0");
+    if (!isInside || endpoint.length > maxEndpoint)
       throw new KubeletError(
         "DevicePluginEndpoint",
-        `the endpoint ${JSON.stringify(endpoint)} is not in the directory of device plugins`,
+        `the endpoint ${JSON.stringify(shortened(endpoint, maxEndpoint))} is not in the directory of device plugins`,
       );
     await register({ version, resource, socketPath }, this.#stopping.signal);
   }

@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { create } from "@bufbuild/protobuf";
 import { Server, ServerCredentials, type ServerWritableStream, type sendUnaryData } from "@grpc/grpc-js";
-import { systemClock } from "../../base/clock.ts";
+import { eventually } from "../../../../test/contracts/eventually.ts";
+import { type Clock, systemClock } from "../../base/clock.ts";
+import { FakeClock } from "../../base/fake-clock.ts";
 import {
   AllocateResponseSchema,
   DevicePlugin,
@@ -21,15 +23,21 @@ const never = new AbortController().signal;
 const { allocate, listAndWatch } = DevicePlugin.method;
 
 /** A plugin whose responses contain a text of this length. */
-async function pluginThatSends(t: TestContext, length: number): Promise<StreamingPluginChannel> {
+async function pluginThatSends(
+  t: TestContext,
+  length: number,
+  { messages = 1, clock = systemClock }: { messages?: number; clock?: Clock } = {},
+): Promise<StreamingPluginChannel> {
   const dir = await mkdtemp(join(tmpdir(), "plugin-"));
   const text = "x".repeat(length);
   const server = new Server({ "grpc.max_send_message_length": -1 });
   server.addService(serviceDefinition(DevicePlugin), {
     [allocate.name]: (_call: unknown, respond: sendUnaryData<object>) =>
       respond(null, create(AllocateResponseSchema, { containerResponses: [{ envs: { text } }] })),
-    [listAndWatch.name]: (stream: ServerWritableStream<object, ListAndWatchResponse>) =>
-      stream.write(create(ListAndWatchResponseSchema, { devices: [{ ID: text }] })),
+    [listAndWatch.name]: (stream: ServerWritableStream<object, ListAndWatchResponse>) => {
+      for (let i = 0; i < messages; i++)
+        stream.write(create(ListAndWatchResponseSchema, { devices: [{ ID: text }] }));
+    },
   });
   const socket = join(dir, "p.sock");
   await new Promise<void>((resolve, reject) =>
@@ -37,7 +45,7 @@ async function pluginThatSends(t: TestContext, length: number): Promise<Streamin
       error ? reject(error) : resolve(),
     ),
   );
-  const channel = openPlugin(socket);
+  const channel = openPlugin(socket, clock);
   t.after(async () => {
     channel.close();
     server.forceShutdown();
@@ -77,6 +85,25 @@ test("a message that cannot be handled ends its stream, and nothing else", { tim
   );
   await assert.rejects(second, { name: "AbortError" });
   assert.equal(id, "x");
+});
+
+test("a plugin that sends without end is read with pauses", { timeout: 30_000 }, async (t) => {
+  const clock = new FakeClock();
+  const channel = await pluginThatSends(t, 1, { messages: 1000, clock });
+  const stop = new AbortController();
+  let handled = 0;
+  const stream = channel.stream(listAndWatch, () => handled++, stop.signal);
+  await eventually(() => handled === 1 || undefined);
+  for (let expected = 2; expected < 10; expected++) {
+    // Sent after the messages of the stream, on the same connection.
+    await channel.call(allocate, {}, { timeoutMs: 10_000, signal: never });
+    await clock.advance(99);
+    assert.equal(handled, expected - 1);
+    await clock.advance(1);
+    await eventually(() => handled === expected || undefined);
+  }
+  stop.abort();
+  await assert.rejects(stream, { name: "AbortError" });
 });
 
 test("a channel that is closed while it waits to reconnect does not connect to the next plugin at the socket", {

@@ -8,7 +8,7 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { type Client, connectivityState, Metadata } from "@grpc/grpc-js";
-import { type Clock, systemClock } from "../../base/clock.ts";
+import { type Clock, msSince, systemClock } from "../../base/clock.ts";
 import { abortError } from "../../base/errors.ts";
 import { toCriError } from "../cri/cri-error.ts";
 import { callUnary, openChannel } from "../cri/grpc-call.ts";
@@ -101,13 +101,19 @@ function channelOf(channel: Client, clock: Clock): StreamingPluginChannel {
           reject(new RpcError("DEADLINE_EXCEEDED", "connect", "context deadline exceeded", { cause: error }));
         });
       }),
-    stream: (method, onMessage, signal) => readStream(channel, method, onMessage, signal),
+    stream: (method, onMessage, signal) => readStream(channel, clock, method, onMessage, signal),
     close: () => channel.close(),
   };
 }
 
+/** Between two messages of a stream; a plugin that sends without end waits. */
+const minPauseMs = 100;
+/** A message that took long to handle is followed by a longer pause: the plugin gets a tenth of the agent's time. */
+const pauseFactor = 10;
+
 function readStream<I extends DescMessage, O extends DescMessage>(
   channel: Client,
+  clock: Clock,
   method: DescMethodServerStreaming<I, O>,
   onMessage: (message: MessageShape<O>) => void,
   signal: AbortSignal,
@@ -123,12 +129,18 @@ function readStream<I extends DescMessage, O extends DescMessage>(
       new Metadata(),
       {},
     );
+    let cancelPause = () => {};
     const onAbort = () => call.cancel();
     signal.addEventListener("abort", onAbort, { once: true });
+    call.on("close", () => cancelPause());
     call.on("data", (message: MessageShape<O>) => {
       if (signal.aborted) return;
+      const start = clock.monotonic();
       try {
         onMessage(message);
+        call.pause();
+        const pauseMs = Math.max(minPauseMs, pauseFactor * msSince(clock, start));
+        cancelPause = clock.after(pauseMs, () => call.resume());
       } catch (error) {
         // Thrown here, it would end the process: a message that cannot be handled ends only its stream.
         reject(error);
@@ -136,6 +148,7 @@ function readStream<I extends DescMessage, O extends DescMessage>(
       }
     });
     call.on("error", (error) => {
+      cancelPause();
       signal.removeEventListener("abort", onAbort);
       reject(signal.aborted ? abortError(signal.reason) : toRpcError(toCriError(method.name, error)));
     });
