@@ -7,8 +7,8 @@ import { runTargets, targetNames } from "./run-targets.ts";
 import { type Outcome, supervise } from "./supervise.ts";
 
 const seconds = Number(process.env.FUZZ_SECONDS ?? 60);
-/** At low priority, while other tests wait: the parsers of all targets are fuzzed within four minutes. */
-const concurrentTargets = 9;
+/** At low priority, while other tests wait: the parsers of all targets are fuzzed within two or three minutes. */
+const concurrentTargets = 18;
 
 function assertNoFindings({ target, findings, done }: Outcome): void {
   for (const { input, problem } of findings)
@@ -68,6 +68,20 @@ describe("fuzzed parsers", () => {
       );
       assert.match(findings[0]?.problem ?? "", problem);
     });
+
+  test("a run with the same seed tries the same inputs", async () => {
+    const run = async () => {
+      const { done } = await supervise({
+        target: "label-selector",
+        inputs: [],
+        seconds: Number.POSITIVE_INFINITY,
+        seed: 7,
+        executions: 5000,
+      });
+      return [done?.executions, done?.covered, done?.inputs.map((input) => Buffer.from(input).toString())];
+    };
+    assert.deepEqual(await run(), await run());
+  });
 
   test("the fuzzer finds an input behind several conditions, and shortens it", async () => {
     const { findings, done } = await supervise({
