@@ -13,7 +13,6 @@ import {
 } from "yaml";
 import { messageOf } from "../../../lib/base/errors.ts";
 import { aliasTargets, checkConversion } from "../../../lib/base/yaml-conversion.ts";
-import { maxManifestBytes } from "./source.ts";
 import { kubernetesTags } from "./yaml-schema.ts";
 
 /** Both from 1. */
@@ -31,8 +30,8 @@ export type Parsed =
   | { value: unknown; positionOf(path: string): Position | undefined; warnings: readonly DocumentProblem[] }
   | { problem: DocumentProblem };
 
-/** YAML costs about 60 bytes of memory and 250 ns per byte: a large document would block the agent for seconds. */
-const maxYamlBytes = 1024 * 1024;
+/** YAML costs about 60 bytes of memory and 250 ns per byte: a larger document blocks the agent for up to 2.5 seconds. */
+const largeYamlBytes = 1024 * 1024;
 const maxWarnings = 100;
 const maxAliases = 100;
 const maxDepth = 1000;
@@ -44,9 +43,16 @@ export function parseDocument(bytes: Uint8Array): Parsed {
   const text = decodeText(bytes);
   if (typeof text !== "string") return text;
   if (text.trim() === "") return fail("the file is empty");
-  if (bytes.length > maxYamlBytes) return parseLargeJson(text, bytes.length);
+  const isLarge = bytes.length > largeYamlBytes;
+  const json = isLarge && fromJson(text);
+  if (json) return json;
   try {
-    return parseYaml(text);
+    const parsed = parseYaml(text);
+    if (!isLarge || "problem" in parsed) return parsed;
+    const warning = {
+      message: `${(bytes.length / 1024 / 1024).toFixed(1)} MiB of YAML block the kubelet while they are read; JSON does not`,
+    };
+    return { ...parsed, warnings: [warning, ...parsed.warnings] };
   } catch (error) {
     return fail(error instanceof RangeError ? "nested too deeply" : messageOf(error));
   }
@@ -59,16 +65,6 @@ function decodeText(bytes: Uint8Array): string | Parsed {
     return utf8.decode(bytes);
   } catch {
     return fail("not a text file: it is not UTF-8");
-  }
-}
-
-function parseLargeJson(text: string, size: number): Parsed {
-  try {
-    return { value: JSON.parse(text), positionOf: () => undefined, warnings: [] };
-  } catch (error) {
-    if (text.trimStart().startsWith("{")) return fail(messageOf(error));
-    const mib = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
-    return fail(`${mib(size)} of YAML: at most ${mib(maxYamlBytes)} (JSON: ${mib(maxManifestBytes)})`);
   }
 }
 
@@ -118,7 +114,7 @@ function parseYaml(text: string): Parsed {
   return { value, positionOf: positions(document, positionAt), warnings };
 }
 
-/** JSON that is not YAML, such as with tabs for indentation. */
+/** JSON that is not YAML, such as with tabs for indentation, and large JSON, which the YAML parser reads slowly. */
 function fromJson(text: string): Parsed | undefined {
   if (!/^\s*\{/.test(text)) return undefined;
   try {
