@@ -7,12 +7,13 @@ import { systemIptables } from "../../lib/host/iptables.ts";
 import { hasLoopbackServersOnly } from "../../lib/host/resolver-file.ts";
 import { sysctls } from "../../lib/host/sysctls.ts";
 import { systemCommands } from "../../lib/host/system-commands.ts";
+import { isInUserNamespace } from "../../lib/host/user-namespace.ts";
 import { HostSetup } from "../resources/host-setup/host-setup.ts";
 import { IptablesChains } from "../resources/host-setup/iptables-chains.ts";
 import type { AgentOptions } from "./agent-options.ts";
 
 /** Empty for an agent that shares its machine with others: it changes nothing outside of its own directories and cgroups. */
-export function hostSetup({ config, clock, logger, host }: AgentOptions): Component[] {
+export function hostSetup({ config, clock, logger, host, gates }: AgentOptions): Component[] {
   if (!host) return [];
   return [
     new HostSetup({
@@ -20,6 +21,10 @@ export function hostSetup({ config, clock, logger, host }: AgentOptions): Compon
       isSwapOn,
       tunables: config.protectKernelDefaults ? "fail" : host.keepsKernelTunables ? "warn" : "modify",
       sysctls: sysctls(),
+      userNamespace: async () => {
+        if (!(await isInUserNamespace())) return "not in one";
+        return gates.enabled("KubeletInUserNamespace") ? "on" : "off";
+      },
       oomScoreAdj: config.oomScoreAdj,
       setOomScoreAdj: (value) => writeFile("/proc/self/oom_score_adj", String(value)),
       unreachableResolvConf: async () => {

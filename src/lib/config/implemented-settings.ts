@@ -271,7 +271,6 @@ export const gatesWithoutEffect: ReadonlySet<FeatureName> = new Set([
   "ImageVolumeWithDigest",
   "InOrderInformersBatchProcess",
   "InformerResourceVersion",
-  "KubeletInUserNamespace",
   "PLEGOnDemandRelist",
   "PodLevelResourceManagers",
   "QOSReserved",

@@ -41,6 +41,7 @@ function setUp(over: Partial<HostSetupOptions> = {}, kernel: Record<string, numb
     isSwapOn: async () => false,
     tunables: "modify",
     sysctls,
+    userNamespace: async () => "not in one",
     oomScoreAdj: -999,
     setOomScoreAdj: async (value) => void scores.push(value),
     unreachableResolvConf: async () => undefined,
@@ -84,6 +85,33 @@ describe("host setup", () => {
     await assert.rejects(setUp({}, { ...good, "kernel/panic": 1 }).start(), {
       message: "kernel flag kernel/panic: EROFS: read-only file system",
     });
+  });
+  // parity: gate KubeletInUserNamespace=true
+  it("in a user namespace a setting that cannot be changed is ignored with the gate", async () => {
+    const { start, written, stop } = setUp(
+      { userNamespace: async () => "on" },
+      { ...good, "kernel/panic": 1, "kernel/panic_on_oops": 0 },
+    );
+    await start();
+    assert.deepEqual(written, ["kernel/panic_on_oops"]);
+    stop.abort();
+  });
+  // parity: gate KubeletInUserNamespace=false
+  it("in a user namespace a setting that cannot be changed fails startup without the gate, which is named", async () => {
+    await assert.rejects(
+      setUp({ userNamespace: async () => "off" }, { ...good, "kernel/panic": 1 }).start(),
+      {
+        message:
+          "kernel flag kernel/panic: EROFS: read-only file system " +
+          "(running in a user namespace; the feature gate KubeletInUserNamespace ignores the error)",
+      },
+    );
+  });
+  it("in a user namespace protected settings that differ fail startup with the gate, too", async () => {
+    await assert.rejects(
+      setUp({ userNamespace: async () => "on", tunables: "fail" }, { ...good, "kernel/panic": 1 }).start(),
+      { code: "KernelTunables" },
+    );
   });
   it("a kernel without key rings needs no limit for them", async () => {
     const { "kernel/keys/root_maxkeys": _, ...without } = good;

@@ -4,13 +4,14 @@ import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { resolvedServersFile } from "../../../lib/host/resolver-file.ts";
 import type { Sysctls } from "../../../lib/host/sysctls.ts";
-import { ensureKernelTunables, type TunableBehavior } from "./kernel-tunables.ts";
+import { ensureKernelTunables, type TunableBehavior, type UserNamespaceSupport } from "./kernel-tunables.ts";
 
 export interface HostSetupOptions {
   readonly failSwapOn: boolean;
   readonly isSwapOn: () => Promise<boolean>;
   readonly tunables: TunableBehavior;
   readonly sysctls: Sysctls;
+  readonly userNamespace: () => Promise<UserNamespaceSupport>;
   readonly oomScoreAdj: number;
   /** Sets oom_score_adj of the agent. */
   readonly setOomScoreAdj: (value: number) => Promise<void>;
@@ -39,13 +40,13 @@ export class HostSetup implements Component {
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    const { failSwapOn, isSwapOn, tunables, sysctls, logger } = this.#o;
+    const { failSwapOn, isSwapOn, tunables, sysctls, userNamespace, logger } = this.#o;
     if (failSwapOn && (await isSwapOn()))
       throw new KubeletError(
         "SwapOn",
         "running with swap on is not supported, please disable swap or set --fail-swap-on flag to false",
       );
-    await ensureKernelTunables(tunables, { sysctls, logger });
+    await ensureKernelTunables(tunables, { sysctls, logger, userNamespace: await userNamespace() });
     await this.#checkResolvConf();
     await this.#adjust();
     this.#loop = this.#run(signal);

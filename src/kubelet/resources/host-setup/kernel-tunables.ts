@@ -16,15 +16,37 @@ const expected: Readonly<Record<string, number>> = {
   "kernel/keys/root_maxbytes": 25_000_000,
 };
 
+const inUserNamespaceHint =
+  "running in a user namespace; the feature gate KubeletInUserNamespace ignores the error";
+
 /** The action for a setting that differs. */
 export type TunableBehavior = "modify" | "fail" | "warn";
+
+/** In a user namespace, the settings of the machine cannot be changed: an error unless the gate KubeletInUserNamespace is on. */
+export type UserNamespaceSupport = "not in one" | "off" | "on";
 
 /** All settings are checked before the first failure is reported. One that this kernel does not have is skipped. */
 export async function ensureKernelTunables(
   behavior: TunableBehavior,
-  { sysctls, logger }: { sysctls: Sysctls; logger: Logger },
+  o: { sysctls: Sysctls; logger: Logger; userNamespace: UserNamespaceSupport },
 ): Promise<void> {
+  const { sysctls, logger } = o;
   const failures: string[] = [];
+  const update = async (flag: string, value: number) => {
+    try {
+      await sysctls.set(flag, value);
+    } catch (error) {
+      if (o.userNamespace === "not in one") throw error;
+      if (o.userNamespace === "off")
+        throw new KubeletError("KernelTunables", `${messageOf(error)} (${inUserNamespaceHint})`, {
+          cause: error,
+        });
+      logger.debug(2, "Updating kernel flag failed (running in UserNS, ignoring)", {
+        flag,
+        err: messageOf(error),
+      });
+    }
+  };
   for (const [flag, expectedValue] of Object.entries(expected)) {
     try {
       const actualValue = await sysctls.get(flag);
@@ -37,7 +59,7 @@ export async function ensureKernelTunables(
       else if (behavior === "warn") logger.warn("Invalid kernel flag", fields);
       else {
         logger.debug(2, "Updating kernel flag", fields);
-        await sysctls.set(flag, expectedValue);
+        await update(flag, expectedValue);
       }
     } catch (error) {
       if (errnoOf(error) === "ENOENT") logger.debug(2, "Kernel does not have this flag", { flag });
