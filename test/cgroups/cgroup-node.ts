@@ -16,8 +16,8 @@ export interface CgroupNodeOptions {
   driver: "cgroupfs" | "systemd";
   /** The parent of the node's cgroups; with systemd, the prefix of their slice names. */
   cgroupRoot: string;
-  config?: Partial<KubeletConfiguration>;
-  gates?: Record<string, boolean>;
+  config?: Partial<KubeletConfiguration> | undefined;
+  gates?: Record<string, boolean> | undefined;
   /** Where the files about the machine are; /sys unless set. */
   sysDir?: string;
   logger?: Logger;

@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { after, describe, it } from "node:test";
 import { type Logger, silentLogger } from "../../src/lib/base/logger.ts";
 import { cgroupFilesystem, detectLayout } from "../../src/lib/host/cgroups/mounted-cgroups.ts";
-import { CgroupNode } from "./cgroup-node.ts";
+import { CgroupNode, type CgroupNodeOptions } from "./cgroup-node.ts";
 import { contentsOf } from "./kernel-values.ts";
 
 const layout = await detectLayout();
@@ -27,7 +27,10 @@ describe("node allocatable on this machine's kernel", { skip }, () => {
     systemReservedCgroup: `${base}/system`,
     kubeReservedCgroup: `${base}/kube`,
   };
-  const started = async (levels: string[]) => {
+  const started = async (
+    levels: string[],
+    { config: over, gates }: Pick<CgroupNodeOptions, "config" | "gates"> = {},
+  ) => {
     const events: string[] = [];
     const logger: Logger = {
       ...silentLogger,
@@ -35,8 +38,9 @@ describe("node allocatable on this machine's kernel", { skip }, () => {
       warn: (message, fields) => void (isEnforcement(fields?.reason) && events.push(message)),
     };
     logger.with = () => logger;
-    const config = { ...reserved, enforceNodeAllocatable: levels };
-    const node = await CgroupNode.start({ driver: "cgroupfs", cgroupRoot: `${base}/node`, config, logger });
+    const config = { ...reserved, enforceNodeAllocatable: levels, ...over };
+    const cgroupRoot = `${base}/node`;
+    const node = await CgroupNode.start({ driver: "cgroupfs", cgroupRoot, config, gates, logger });
     await node.stop();
     return events;
   };
@@ -71,6 +75,20 @@ describe("node allocatable on this machine's kernel", { skip }, () => {
     assert.deepEqual(await read(`${base}/system`, cpu!, pids!), [weightOf(102), "max"]);
     assert.deepEqual(await read(`${base}/node/kubepods`, memory!), [Math.floor(memoryTotal / 4096) * 4096]);
   });
+
+  // parity: gate QOSReserved=true, gate QOSReserved=false, field qosReserved
+  for (const QOSReserved of [false, true])
+    it(`qosReserved ${QOSReserved ? "limits the QoS classes" : "has no effect without QOSReserved"}`, async () => {
+      await kernel.remove(`${base}/node`);
+      const config = { qosReserved: { memory: "50%" } };
+      await started(["pods"], { config, gates: { QOSReserved } });
+      const left = Math.floor((memoryTotal - 96 * mi) / 4096) * 4096;
+      for (const qos of ["burstable", "besteffort"]) {
+        const [limit] = await read(`${base}/node/kubepods/${qos}`, memory!);
+        if (QOSReserved) assert.equal(limit, left, qos);
+        else assert.ok(limit === "max" || Number(limit) > 2 ** 62, `${qos}: ${limit}`);
+      }
+    });
 
   it("a reserved cgroup that does not exist is named, and the agent does not start", async () => {
     await kernel.remove(`${base}/kube`);

@@ -9,6 +9,7 @@ import {
   hasSwapAccounting,
   readHugepageSizes,
 } from "../../lib/host/cgroups/mounted-cgroups.ts";
+import { cgroupUsageReader } from "../../lib/host/cgroups/usage-reader.ts";
 import { readLogicalCpus } from "../../lib/host/machine-topology.ts";
 import { countRanges, nodeAddresses, nodeName, readMachineInfo } from "../../lib/host/node-info.ts";
 import { readNumaNodes, withoutNuma } from "../../lib/host/numa-nodes.ts";
@@ -26,7 +27,7 @@ import { reservationsOf } from "../node/reservations.ts";
 import type { NodeInfo, RuntimeSettings } from "../pipeline/pod-runtime/config/context.ts";
 import type { CgroupManager } from "../resources/cgroups/cgroup-manager.ts";
 import { timedCgroups } from "../resources/cgroups/cgroup-times.ts";
-import type { Enforcement } from "../resources/cgroups/enforcement.ts";
+import { type Enforcement, unreservedMemory } from "../resources/cgroups/enforcement.ts";
 import type { LimitSettings } from "../resources/cgroups/limits.ts";
 import { parseRoot } from "../resources/cgroups/names.ts";
 import { createPodCgroups, type PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
@@ -88,6 +89,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
       `invalid Node Allocatable configuration. ${excess.join(" ")}`,
     );
   const { capacity, allocatable } = planCapacity(size, {});
+  const enforcement = await enforcementOf(o, { machine, layout, hugepageSizes });
   const limits: LimitSettings = {
     cpuCfsQuota: settings.cpuCfsQuota,
     cpuCfsQuotaPeriodUs: settings.cpuCfsQuotaPeriodUs,
@@ -97,7 +99,9 @@ export async function readNode(o: AgentOptions): Promise<Node> {
     memoryQos: settings.gates.memoryQos && layout.version === 2,
     memoryReservationPolicy: settings.memoryReservationPolicy,
     hugepageSizes,
+    qosReserved: qosReservation(o, enforcement),
   };
+  const usage = cgroupUsageReader(layout);
   return {
     name: nodeName(o.hostnameOverride),
     cpus: machine.cpus,
@@ -130,14 +134,30 @@ export async function readNode(o: AgentOptions): Promise<Node> {
     },
     cgroupManager: manager,
     limits,
-    enforcement: await enforcementOf(o, { machine, layout, hugepageSizes }),
+    enforcement,
     cgroups: createPodCgroups({
       manager,
       cgroupsPerQos: config.cgroupsPerQOS ?? true,
       cgroupRoot: config.cgroupRoot,
       limits,
+      memoryUsage: async (cgroup) => {
+        const bytes = (await usage.read(cgroup, "memory"))?.memory?.usage;
+        return bytes === undefined ? undefined : BigInt(bytes);
+      },
       logger,
     }),
+  };
+}
+
+function qosReservation(
+  { config, gates }: AgentOptions,
+  enforcement: Enforcement,
+): LimitSettings["qosReserved"] {
+  const share = config.qosReserved.memory;
+  if (!gates.enabled("QOSReserved") || share === undefined) return undefined;
+  return {
+    memoryPercent: BigInt(Number.parseInt(share, 10)),
+    allocatableMemory: unreservedMemory(enforcement),
   };
 }
 

@@ -36,10 +36,10 @@ test("a flag is implemented exactly if its configuration field is", () => {
 test("a single line names all settings without effect, each once", () => {
   assert.equal(
     notImplemented(
-      ["config", "kube-api-content-type", "qos-reserved", "kube-api-content-type"],
-      ["staticPodPath", "qosReserved", "contentType", "contentType"],
+      ["config", "kube-api-content-type", "kube-api-content-type"],
+      ["staticPodPath", "contentType", "contentType"],
     ),
-    "accepted but not implemented yet: --kube-api-content-type, --qos-reserved, config qosReserved, config contentType",
+    "accepted but not implemented yet: --kube-api-content-type, config contentType",
   );
 });
 

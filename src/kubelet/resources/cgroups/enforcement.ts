@@ -40,15 +40,24 @@ export interface ReservedCgroup {
  * subtracted: pods are evicted before the limit is reached.
  */
 export function podsEnforcement(e: Enforcement): CgroupResources {
-  const amounts = amountsOf(e.capacity);
-  if (e.levels.includes("pods"))
-    for (const reserved of [amountsOf(e.systemReserved), amountsOf(e.kubeReserved)])
-      for (const [name, amount] of amounts) {
-        const left = amount - (reserved.get(name) ?? 0n);
-        amounts.set(name, left < 0n ? 0n : left);
-      }
+  const amounts = e.levels.includes("pods") ? unreserved(e) : amountsOf(e.capacity);
   // systemd removes controllers that it does not know about, so cpuset has to be set even though it limits nothing.
   return { ...limitsOf(amounts), ...(e.cpus !== undefined && { cpuset: e.cpus }) };
+}
+
+/** Bytes that are not reserved for daemons, regardless of what is enforced. */
+export function unreservedMemory(e: Enforcement): bigint {
+  return wholeOf(unreserved(e), "memory");
+}
+
+function unreserved(e: Enforcement): ResourceAmounts {
+  const amounts = new Map(amountsOf(e.capacity));
+  for (const reserved of [amountsOf(e.systemReserved), amountsOf(e.kubeReserved)])
+    for (const [name, amount] of amounts) {
+      const left = amount - (reserved.get(name) ?? 0n);
+      amounts.set(name, left < 0n ? 0n : left);
+    }
+  return amounts;
 }
 
 const rows = [

@@ -146,4 +146,31 @@ describe("qosCgroupLimits", () => {
     assert.deepEqual(limits.root.unified, { "memory.min": String(48n * mi) });
     assert.deepEqual(limits.burstable.unified, { "memory.low": String(16n * mi) });
   });
+  // parity: field qosReserved, gate QOSReserved=true
+  for (const [memoryPercent, burstableMi, bestEffortMi] of [
+    [100n, 68n, 52n],
+    [50n, 84n, 76n],
+    [0n, 100n, 100n],
+  ] as const)
+    it(`qosReserved of ${memoryPercent} % of the requested memory limits the classes below`, () => {
+      const qosReserved = { memoryPercent, allocatableMemory: 100n * mi };
+      const limits = qosCgroupLimits([pod(burstable), pod(guaranteed), pod({})], {
+        ...settings,
+        qosReserved,
+      });
+      assert.deepEqual(
+        [limits.root.memory, limits.burstable.memory, limits.bestEffort.memory],
+        [undefined, burstableMi * mi, bestEffortMi * mi],
+      );
+    });
+  it("a node without a known amount of memory reserves none", () => {
+    const qosReserved = { memoryPercent: 50n, allocatableMemory: 0n };
+    const limits = qosCgroupLimits([pod(burstable)], { ...settings, qosReserved });
+    assert.equal("memory" in limits.burstable, false);
+  });
+  // parity: gate QOSReserved=false
+  it("without the gate QOSReserved no memory is reserved", () => {
+    const { burstable: limits, bestEffort } = qosCgroupLimits([pod(guaranteed), pod(burstable)], settings);
+    assert.deepEqual([limits.memory, bestEffort.memory], [undefined, undefined]);
+  });
 });

@@ -30,6 +30,8 @@ export interface LimitSettings {
   readonly memoryQos: boolean;
   readonly memoryReservationPolicy: "None" | "TieredReservation";
   readonly hugepageSizes: readonly string[];
+  /** qosReserved, with the QOSReserved gate: the share of requested memory that pods of lower QoS classes cannot use. */
+  readonly qosReserved?: { readonly memoryPercent: bigint; readonly allocatableMemory: bigint } | undefined;
 }
 
 /** More than any host has, and within the kernel's range. */
@@ -96,11 +98,27 @@ export function qosCgroupLimits(pods: readonly Pod[], settings: LimitSettings): 
   // memory.min of a parent must cover that of its children to take effect.
   const min = settings.memoryQos && { unified: { "memory.min": String(guaranteed + burstable) } };
   const low = settings.memoryQos && { unified: { "memory.low": String(burstable) } };
+  const memory = withoutReserved(pods, settings);
   return {
     root: { hugepages, ...min },
-    burstable: { cpuShares: milliCpuToShares(cpu), hugepages, ...low },
-    bestEffort: { cpuShares: minCpuShares, hugepages },
+    burstable: { cpuShares: milliCpuToShares(cpu), hugepages, ...low, ...memory?.burstable },
+    bestEffort: { cpuShares: minCpuShares, hugepages, ...memory?.bestEffort },
   };
+}
+
+/** The memory that is left to a QoS class without what is reserved for pods of higher ones. */
+function withoutReserved(
+  pods: readonly Pod[],
+  { qosReserved, podLevelResources: podLevel }: LimitSettings,
+): { burstable: CgroupResources; bestEffort: CgroupResources } | undefined {
+  if (!qosReserved || qosReserved.allocatableMemory === 0n) return undefined;
+  const { memoryPercent, allocatableMemory } = qosReserved;
+  const requested = requestedMemory(pods, podLevel);
+  const burstable = allocatableMemory - (requested.guaranteed * memoryPercent) / 100n;
+  const bestEffort = burstable - (requested.burstable * memoryPercent) / 100n;
+  // 0 is no limit.
+  const limit = (memory: bigint) => (memory === 0n ? {} : { memory });
+  return { burstable: limit(burstable), bestEffort: limit(bestEffort) };
 }
 
 /** Bytes that the kernel does not reclaim from Guaranteed pods, and from Burstable ones only if it has to. */
@@ -108,8 +126,13 @@ export function reservedMemory(
   pods: readonly Pod[],
   { memoryQos, memoryReservationPolicy, podLevelResources: podLevel }: LimitSettings,
 ): { guaranteed: bigint; burstable: bigint } {
+  if (!memoryQos || memoryReservationPolicy !== "TieredReservation") return { guaranteed: 0n, burstable: 0n };
+  return requestedMemory(pods, podLevel);
+}
+
+/** Bytes that the pods of a QoS class request. */
+function requestedMemory(pods: readonly Pod[], podLevel: boolean): { guaranteed: bigint; burstable: bigint } {
   const sums = { guaranteed: 0n, burstable: 0n };
-  if (!memoryQos || memoryReservationPolicy !== "TieredReservation") return sums;
   for (const pod of pods) {
     const bytes = wholeOf(podRequests(pod, { podLevel }), "memory");
     const qos = podQos(pod, { podLevel });

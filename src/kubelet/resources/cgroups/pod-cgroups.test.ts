@@ -5,6 +5,7 @@ import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import { CgroupfsManager } from "./cgroup-manager.ts";
 import { FakeCgroupFilesystem } from "./fake-cgroup-filesystem.ts";
+import type { LimitSettings } from "./limits.ts";
 import { createPodCgroups, type PodCgroupsOptions } from "./pod-cgroups.ts";
 
 const uid = "u-1" as PodUid;
@@ -14,21 +15,23 @@ const burstable = fakePod({
 });
 const bestEffort = fakePod({ metadata: { uid: "u-2" as PodUid } });
 
+const limits: LimitSettings = {
+  cpuCfsQuota: true,
+  cpuCfsQuotaPeriodUs: 100_000n,
+  podPidsLimit: -1n,
+  podLevelResources: true,
+  memoryQos: false,
+  memoryReservationPolicy: "None",
+  hugepageSizes: [],
+};
+
 function setUp(over: Partial<PodCgroupsOptions> = {}) {
   const filesystem = new FakeCgroupFilesystem();
   const cgroups = createPodCgroups({
     manager: new CgroupfsManager(filesystem),
     cgroupsPerQos: true,
     cgroupRoot: "/",
-    limits: {
-      cpuCfsQuota: true,
-      cpuCfsQuotaPeriodUs: 100_000n,
-      podPidsLimit: -1n,
-      podLevelResources: true,
-      memoryQos: false,
-      memoryReservationPolicy: "None",
-      hugepageSizes: [],
-    },
+    limits,
     logger: silentLogger,
     ...over,
   });
@@ -128,6 +131,30 @@ describe("pod cgroups", () => {
     await cgroups.updateQos([]);
     assert.equal(filesystem.cgroups.get("/kubepods/burstable")?.cpuShares, 2n);
   });
+  for (const [rule, allocatableMemory, usage, busy, want] of [
+    ["have the memory that is left to their class", 1000n, 500n, false, 900n],
+    ["are kept from growing if they use more memory than is left to them", 1000n, 950n, true, 950n],
+    ["are kept from growing if nothing is left to them", 50n, 950n, false, 950n],
+  ] as const)
+    it(`of QoS classes ${rule}`, async (t) => {
+      const requests = { cpu: "1", memory: "100" };
+      const guaranteed = fakePod({ spec: { containers: [{ resources: { requests, limits: requests } }] } });
+      const { filesystem, cgroups } = setUp({
+        limits: { ...limits, qosReserved: { memoryPercent: 100n, allocatableMemory } },
+        memoryUsage: async () => usage,
+      });
+      await cgroups.start();
+      const { update } = filesystem;
+      t.mock.method(filesystem, "update", async (path: string, resources: { memory?: bigint }) => {
+        if (busy && (resources.memory ?? usage) < usage) throw new Error("EBUSY");
+        await update.call(filesystem, path, resources);
+      });
+      await cgroups.updateQos([guaranteed]);
+      const memory = ["", "/burstable", "/besteffort"].map(
+        (name) => filesystem.cgroups.get(`/kubepods${name}`)?.memory,
+      );
+      assert.deepEqual(memory, [undefined, want, want]);
+    });
   it("are below cgroupRoot, which must exist with the controllers that pods need", async () => {
     const { filesystem, cgroups } = setUp({ cgroupRoot: "/node" });
     await assert.rejects(cgroups.start(), /cgroupRoot: "\/node" doesn't exist/);

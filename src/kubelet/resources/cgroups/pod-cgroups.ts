@@ -51,6 +51,8 @@ export interface PodCgroupsOptions {
   /** "" or "/" for the root. It must exist. */
   readonly cgroupRoot: string;
   readonly limits: LimitSettings;
+  /** Bytes used by a cgroup; undefined if there is no such cgroup. Needed with qosReserved. */
+  readonly memoryUsage?: (cgroup: string) => Promise<bigint | undefined>;
   readonly logger: Logger;
 }
 
@@ -165,8 +167,21 @@ class QosPodCgroups implements PodCgroups {
     for (const qos of classes) {
       if (options.ifChanged && isDeepStrictEqual(this.#written.get(qos), limits[qos])) continue;
       this.#written.delete(qos);
-      await this.#manager.update(qosName(this.#root, qos), limits[qos]);
+      await this.#updateQosCgroup(qosName(this.#root, qos), limits[qos]);
       this.#written.set(qos, limits[qos]);
+    }
+  }
+
+  /** A cgroup that uses more memory than is left to it is at least kept from growing. */
+  async #updateQosCgroup(name: CgroupName, limits: CgroupResources): Promise<void> {
+    const { memory } = limits;
+    try {
+      if (memory !== undefined && memory < 0n) throw new RangeError(`memory limit of ${memory} bytes`);
+      await this.#manager.update(name, limits);
+    } catch (error) {
+      const usage = await this.#o.memoryUsage?.(this.#manager.pathOf(name));
+      if (memory === undefined || usage === undefined || usage <= memory) throw error;
+      await this.#manager.update(name, { ...limits, memory: usage });
     }
   }
 
