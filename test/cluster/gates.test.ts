@@ -73,3 +73,21 @@ for (const changes of [true, false])
     assert.equal(cluster.api.pod("web")?.status?.containerStatuses?.[0]?.ready, !changes);
     assert.equal(cluster.runningOf(metadata.uid).length, 1);
   });
+
+// parity: gate PLEGOnDemandRelist=true, gate PLEGOnDemandRelist=false
+for (const enabled of [true, false])
+  test(`PLEGOnDemandRelist: ${enabled}: pods are listed ${enabled ? "on demand" : "by relists only"}, and run`, async (t) => {
+    // Events of the runtime list pods too.
+    const featureGates = { PLEGOnDemandRelist: enabled, EventedPLEG: false };
+    const cluster = await TestCluster.start(t);
+    const config = { ...cluster.config(), featureGates };
+    await cluster.startAgent({ config, gates: new FeatureGates(featureGates) });
+    cluster.addPod("job", { restartPolicy: "Never", containers: [container({ command: ["true"] })] });
+    await cluster.waitForPod("job", (pod) => assert.equal(pod.status?.phase, "Succeeded"));
+    const lists = cluster.runtime.callsOf("ListContainers").filter(({ request }) => {
+      const { filter } = request as { filter?: { labelSelector?: Record<string, string> } };
+      return Object.keys(filter?.labelSelector ?? {}).length > 0;
+    });
+    if (enabled) assert.ok(lists.length > 0);
+    else assert.deepEqual(lists, []);
+  });

@@ -8,7 +8,7 @@ import { terminationMessage } from "../pipeline/pleg/termination-message.ts";
 import { SyncLoopCheck } from "../pipeline/sync-loop/sync-loop-check.ts";
 import type { AgentCore } from "./agent-core.ts";
 
-/** With an event stream the relist is a safety net only. */
+/** With an event stream the relist is a safety net only, unless pods wait for it. */
 const relistMs = 1000;
 const relistWithEventsMs = 10_000;
 
@@ -17,7 +17,7 @@ const relistWithEventsMs = 10_000;
  * EventedPLEG to false.
  */
 export function runtimeObserver(
-  { config, cri, connection, observed, clock, logger, metrics, post }: AgentCore,
+  { config, options, cri, connection, observed, clock, logger, metrics, post }: AgentCore,
   isStarting: (uid: PodUid) => boolean,
 ) {
   const usesEvents = config.featureGates?.EventedPLEG !== false;
@@ -31,9 +31,10 @@ export function runtimeObserver(
         metrics: createEventStreamMetrics(metrics),
       })
     : undefined;
+  const onDemand = options.gates.enabled("PLEGOnDemandRelist");
   const hints = new RefreshHints({
     ...{ clock, observed, isStarting },
-    refresh: (uid) => pleg.refresh(uid),
+    refresh: (uid) => pleg.refreshNow(uid),
     relistSoon: () => pleg.relistSoon(),
   });
   const pleg = new Pleg({
@@ -41,7 +42,8 @@ export function runtimeObserver(
     observed,
     clock,
     logger,
-    relistEveryMs: () => (eventStream?.connected ? relistWithEventsMs : relistMs),
+    relistEveryMs: () => (eventStream?.connected && onDemand ? relistWithEventsMs : relistMs),
+    onDemand,
     terminationMessage,
     metrics: createPlegMetrics(metrics, observed),
     onEvent: ({ uid, kind: what }) => post({ kind: "runtime-observed", uid, what }),

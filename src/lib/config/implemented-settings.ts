@@ -273,7 +273,6 @@ export const gatesWithoutEffect: ReadonlySet<FeatureName> = new Set([
   "ImageVolumeWithDigest",
   "InOrderInformersBatchProcess",
   "InformerResourceVersion",
-  "PLEGOnDemandRelist",
   "PodLevelResourceManagers",
   "SELinuxMount",
   "UnlockWhileProcessingFIFO",

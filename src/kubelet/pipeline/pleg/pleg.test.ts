@@ -16,6 +16,7 @@ async function setUp(
   t: TestContext,
   options: {
     everyMs?: number;
+    onDemand?: boolean;
     view?: (view: FakeRuntimeView) => void;
     terminationMessage?: (status: ContainerStatus) => Promise<string>;
   } = {},
@@ -32,6 +33,7 @@ async function setUp(
     clock,
     logger: silentLogger,
     relistEveryMs: () => options.everyMs ?? 1000,
+    onDemand: options.onDemand ?? true,
     ...(options.terminationMessage ? { terminationMessage: options.terminationMessage } : {}),
     onEvent: (e) => events.push(`${e.kind} ${e.uid}${e.container ? ` ${e.container}` : ""}`),
   });
@@ -653,4 +655,69 @@ test("a pod that cannot be inspected is not absent", async (t) => {
   await clock.advance(6_000);
   assert.equal(pleg.isAbsent(u("broken")), false);
   assert.equal(pleg.isAbsent(u("new")), true);
+});
+
+const podLists = (view: FakeRuntimeView) => view.calls.filter((call) => / of /.test(call));
+
+// parity: gate PLEGOnDemandRelist=true
+test("a refreshed pod is listed at once", async (t) => {
+  const { view, pleg, state } = await setUp(t, { everyMs: 3_600_000 });
+  view.addPod("p");
+  await pleg.refresh(u("p"));
+  assert.equal(state("p"), "c-p running");
+  assert.ok(podLists(view).length > 0);
+});
+
+// parity: gate PLEGOnDemandRelist=false
+test("without PLEGOnDemandRelist a refreshed pod is as in the next relist, and no pod is listed alone", async (t) => {
+  const { view, pleg, clock, state } = await setUp(t, { onDemand: false });
+  const done: string[] = [];
+  view.addPod("p");
+  void pleg.refresh(u("p")).then(() => done.push("refreshed"));
+  void pleg
+    .started({ uid: u("p"), name: "p", namespace: "ns" }, { sandbox: undefined, containers: [] })
+    .then(() => done.push("started"));
+  await settle();
+  assert.deepEqual([done, state("p")], [[], undefined]);
+  await clock.advance(1000);
+  assert.deepEqual([done, state("p")], [["refreshed", "started"], "c-p running"]);
+  assert.deepEqual(podLists(view), []);
+});
+
+test("without PLEGOnDemandRelist a relist that had begun does not end a refresh", async (t) => {
+  const { view, pleg, clock, state } = await setUp(t, { onDemand: false });
+  const unblock = block(view, "list containers");
+  await clock.advance(1000);
+  view.addPod("p");
+  let isDone = false;
+  void pleg.refresh(u("p")).then(() => {
+    isDone = true;
+  });
+  await unblock();
+  assert.equal(isDone, false);
+  await clock.advance(1000);
+  assert.deepEqual([isDone, state("p")], [true, "c-p running"]);
+});
+
+test("without PLEGOnDemandRelist a refresh fails if the relist, or the inspection of its pod, does", async (t) => {
+  const { view, pleg, clock } = await setUp(t, { onDemand: false });
+  view.addPod("p");
+  view.addPod("q");
+  failAt(view, "container c-p", "no p");
+  const [p, q] = ["p", "q"].map((uid) => pleg.refresh(u(uid)));
+  const failed = assert.rejects(p!, /no p/);
+  await clock.advance(1000);
+  await failed;
+  await q;
+  failAt(view, "list", "no list");
+  const later = assert.rejects(pleg.refresh(u("q")), /no list/);
+  await clock.advance(1000);
+  await later;
+});
+
+test("a refresh that waits for a relist ends with PLEG", async (t) => {
+  const { pleg, stop } = await setUp(t, { onDemand: false, everyMs: 3_600_000 });
+  const ended = assert.rejects(pleg.refresh(u("p")));
+  stop.abort();
+  await ended;
 });

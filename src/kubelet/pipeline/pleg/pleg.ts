@@ -43,6 +43,8 @@ export interface PlegOptions {
   logger: Logger;
   /** How long to wait before the next relist: short without runtime events, long with them. */
   relistEveryMs: () => number;
+  /** False: single pods are not listed on request, their state is that of the next relist (PLEGOnDemandRelist). */
+  onDemand?: boolean;
   onEvent: (event: PodEvent) => void;
   /** Overrides how the termination message is read; called once for each container that exits. */
   terminationMessage?: (status: ContainerStatus) => Promise<string>;
@@ -89,6 +91,8 @@ export class Pleg implements Component {
   #wake: (() => void) | undefined;
   #relistAgain = false;
   #refreshes = new Map<PodUid, { running: Promise<void>; next?: Promise<void> }>();
+  /** Pods whose state is to be that of the next relist, without relists on demand. */
+  #awaiting = new Map<PodUid, PromiseWithResolvers<void>>();
   #firstRelist = Promise.withResolvers<void>();
 
   constructor(options: PlegOptions) {
@@ -103,7 +107,10 @@ export class Pleg implements Component {
   async start(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
     this.#startedAt = this.#o.clock.monotonic();
-    this.#loop = this.#run(signal);
+    this.#loop = this.#run(signal).finally(() => {
+      for (const each of this.#awaiting.values()) each.reject(signal.reason);
+      this.#awaiting.clear();
+    });
     const cancelTimers = () => {
       for (const cancel of this.#refreshTimers.values()) cancel();
       this.#refreshTimers.clear();
@@ -149,6 +156,17 @@ export class Pleg implements Component {
    * Observes one pod again. Resolves when the state of the runtime at the time of this call, or later, is in the observed pods.
    */
   refresh(uid: PodUid): Promise<void> {
+    return this.#o.onDemand === false ? this.#nextRelist(uid) : this.refreshNow(uid);
+  }
+
+  #nextRelist(uid: PodUid): Promise<void> {
+    const awaiting = this.#awaiting.get(uid) ?? Promise.withResolvers<void>();
+    this.#awaiting.set(uid, awaiting);
+    return awaiting.promise;
+  }
+
+  /** As refresh(), also without relists on demand: the runtime has reported a change of the pod. */
+  refreshNow(uid: PodUid): Promise<void> {
     const entry = this.#refreshes.get(uid);
     if (!entry) {
       const running = this.#refreshOne(uid).finally(() => {
@@ -163,7 +181,7 @@ export class Pleg implements Component {
       .catch(() => {})
       .then(() => {
         this.#refreshes.delete(uid);
-        return this.refresh(uid);
+        return this.refreshNow(uid);
       });
     return entry.next;
   }
@@ -174,6 +192,7 @@ export class Pleg implements Component {
    */
   async started(id: PodId, { sandbox, containers }: StartedParts): Promise<void> {
     const { uid } = id;
+    if (this.#o.onDemand === false) return this.refresh(uid);
     const sequence = ++this.#sequence;
     const [foundSandbox, ...foundContainers] = await Promise.all([
       sandbox === undefined ? undefined : this.#inspectSandbox(sandbox),
@@ -273,14 +292,23 @@ export class Pleg implements Component {
     const { clock, metrics } = this.#o;
     const startedAt = clock.monotonic();
     metrics?.relistStarted(this.#listedAt === undefined ? undefined : msBetween(this.#listedAt, startedAt));
+    const awaiting = this.#awaiting;
+    this.#awaiting = new Map();
     try {
-      await this.#relist(startedAt);
+      await this.#relist(startedAt, awaiting);
+      for (const each of awaiting.values()) each.resolve();
+    } catch (error) {
+      for (const each of awaiting.values()) each.reject(error);
+      throw error;
     } finally {
       metrics?.relistFinished(msSince(clock, startedAt));
     }
   }
 
-  async #relist(startedAt: MonotonicTime): Promise<void> {
+  async #relist(
+    startedAt: MonotonicTime,
+    awaiting: ReadonlyMap<PodUid, PromiseWithResolvers<void>>,
+  ): Promise<void> {
     const { runtime, observed, clock, logger } = this.#o;
     const sequence = ++this.#sequence;
     const [sandboxes, containers] = await Promise.all([
@@ -299,6 +327,7 @@ export class Pleg implements Component {
       } catch (error) {
         // One pod that cannot be inspected must not hide the others; the next relist tries it again.
         complete = false;
+        awaiting.get(uid)?.reject(error);
         this.#lastError = messageOf(error);
         logger.debug(2, "Failed to inspect pod", { podUID: uid, err: this.#lastError });
         if (this.#signal.aborted) throw error;
