@@ -46,6 +46,8 @@ export class FakeApi implements KubeTransport {
   /** Every received request: "PATCH pods default/web/status". */
   readonly requests: string[] = [];
   readonly watches: string[] = [];
+  /** Resources whose watches deliver no changes, as on a busy API server. */
+  readonly laggingWatches = new Set<string>();
   /** Called before a request is carried out. */
   onRequest: (call: string) => void = () => {};
   readonly #objects = new Map<string, ApiObject>();
@@ -125,7 +127,7 @@ export class FakeApi implements KubeTransport {
     while (!signal.aborted) {
       if (this.#isDown) throw new TransportError("connection reset");
       const change = this.#history[position];
-      if (!change) {
+      if (!change || this.laggingWatches.has(resource)) {
         await this.#changed(signal);
         continue;
       }

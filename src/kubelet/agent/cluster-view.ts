@@ -1,6 +1,7 @@
 import { isIPv4 } from "node:net";
 import type { Component } from "../../lib/base/component.ts";
-import { KubeletError } from "../../lib/base/errors.ts";
+import { KubeletError, messageOf } from "../../lib/base/errors.ts";
+import type { Logger } from "../../lib/base/logger.ts";
 import { clientRate } from "../../lib/clients/kube/client-rate.ts";
 import { Reflector, type ReflectorOptions } from "../../lib/clients/kube/reflector.ts";
 import { withoutManagedFields } from "../../lib/clients/kube/reflector-objects.ts";
@@ -35,6 +36,9 @@ export interface ClusterOptions {
   readonly clientCertificate?: () => Promise<string | undefined>;
 }
 
+/** A pod that is about to be rejected does not wait longer for the node. */
+const readNodeMs = 10_000;
+
 export interface RuntimeClass {
   readonly handler: string;
   readonly overhead?: Readonly<Record<string, string>>;
@@ -62,8 +66,12 @@ export class ClusterView {
   readonly #services: Reflector<ServiceAddress>;
   readonly #runtimeClasses: Reflector<RuntimeClass>;
   readonly #name: string;
+  readonly #transport: KubeTransport;
+  readonly #logger: Logger;
   #onNode: (changed: NodeChange) => void = () => {};
   #previousNode: { spec?: string; addresses?: string } = {};
+  /** From a request of its own, which may be newer than the watch. */
+  #readNode: WatchedNode | undefined;
   #hostIps: { node: WatchedNode | undefined; ips: readonly string[] } | undefined;
   #onPod: (pod: Pod) => void = () => {};
 
@@ -77,6 +85,8 @@ export class ClusterView {
     ) => new Reflector<T>({ ...common, ...more });
     const { os, arch } = node.identity;
     this.#name = node.name;
+    this.#transport = unlimited;
+    this.#logger = logger;
     this.settings = { ...node.configuration.settings, name: node.name, hostname: node.name, os, arch };
     this.objects = new PodObjects({
       api: transport,
@@ -145,10 +155,33 @@ export class ClusterView {
     return this.#nodes.failure;
   }
 
+  /** Reads the node now, for labels and resources that the watch has not delivered yet. Failures are only logged. */
+  async readNode(signal: AbortSignal): Promise<void> {
+    const path = `/api/v1/nodes/${encodeURIComponent(this.#name)}`;
+    try {
+      const call = { method: "GET", path, signal, timeoutMs: readNodeMs } as const;
+      this.#readNode = asNode(await this.#transport.request<RawObject>(call));
+    } catch (error) {
+      if (!signal.aborted) this.#logger.warn("Failed to read node", { err: messageOf(error) });
+    }
+  }
+
+  #newestNode(): WatchedNode | undefined {
+    const watched = this.node();
+    const read = this.#readNode;
+    if (!watched || !read) return watched ?? read;
+    return Number(read.metadata.resourceVersion) > Number(watched.metadata.resourceVersion) ? read : watched;
+  }
+
   /** Labels and taints of the node; before it is registered, those that it will be registered with. */
   labelsAndTaints(): { labels: Readonly<Record<string, string>>; taints: NodeSettings["taints"] } {
-    const { metadata, spec } = this.node() ?? initialNode(this.settings);
+    const { metadata, spec } = this.#newestNode() ?? initialNode(this.settings);
     return { labels: metadata.labels ?? {}, taints: spec.taints ?? [] };
+  }
+
+  /** The allocatable resources that the API has of this node; none before it is registered. */
+  allocatable(): Readonly<Record<string, string>> {
+    return this.#newestNode()?.status.allocatable ?? {};
   }
 
   /** The node's addresses in the API, one of each family; none before it is registered. */

@@ -23,12 +23,13 @@ export function nodeAdmission(
   core: AgentCore,
   parts: Pick<PodAdmissionOptions, "activePods" | "devices" | "evict" | "isTerminating">,
 ): PodAdmission {
-  const { node, config, events, metrics, clock, logger, observed } = core;
+  const { node, config, events, metrics, clock, logger, observed, view } = core;
   return podAdmission({
     ...{ clock, logger, events, metrics, ...parts },
     nodeName: node.name,
     labelsAndTaints: core.labelsAndTaints,
     allocatable: node.info.allocatable,
+    ...(view && { apiAllocatable: () => view.allocatable() }),
     cpus: node.cpus,
     maxPods: config.maxPods,
     podsPerCore: config.podsPerCore,
@@ -61,7 +62,7 @@ export function podSyncer(
     readonly admitted: (pod: Pod) => void;
   },
 ): PodSyncer {
-  const { events, connection, post } = core;
+  const { events, connection, post, view } = core;
   const { runtime, probes, statuses, volumes, userNamespaces, admit, admitted } = parts;
   const { exclusiveResources } = parts;
   return createPodSyncer({
@@ -69,6 +70,7 @@ export function podSyncer(
     pullSecrets: parts.pullSecrets,
     resourceClaims: parts.dynamicResources?.claims,
     objects: core.objects ?? noObjects,
+    ...(view && { readNode: (signal) => view.readNode(signal) }),
     volumes: {
       register: (pod) => volumes.register(pod),
       waiting: (uid) => volumes.waiting(uid),

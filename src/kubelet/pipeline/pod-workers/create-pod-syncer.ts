@@ -25,6 +25,8 @@ export interface PodSyncerOptions {
   readonly networkHealth: () => Health;
   /** Whether this node will run the pod. */
   readonly admit: (pod: Pod) => Admission;
+  /** Reads labels and taints of the node again: a pod may be scheduled by a label that the watch has not delivered yet. */
+  readonly readNode?: (signal: AbortSignal) => Promise<void>;
   /** Allocates exclusive resources to an admitted pod; undefined if it needs none. */
   readonly allocate?: (pod: Pod, report: SyncReport, signal: AbortSignal) => Promise<Admission> | undefined;
   /** The pod may run here, with the resources that it has now. */
@@ -74,6 +76,18 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
     events.warning(pod, reason, message);
     o.onRejected(pod.metadata.uid, { phase: "Failed", reason, message: `Pod was rejected: ${message}` });
   };
+  const decide = (pod: Pod, report: SyncReport, signal: AbortSignal): Admission | Promise<Admission> => {
+    const admission = o.admit(pod);
+    const isMismatch = admission.kind === "rejected" && admission.failure.reason === "NodeAffinity";
+    if (!isMismatch || !o.readNode) return allocate(pod, admission, report, signal);
+    report.blockedOn("reading the labels of the node", { kind: "admission" });
+    return o.readNode(signal).then(() => {
+      signal.throwIfAborted();
+      return allocate(pod, o.admit(pod), report, signal);
+    });
+  };
+  const allocate = (pod: Pod, admission: Admission, report: SyncReport, signal: AbortSignal) =>
+    (admission.kind === "admitted" && o.allocate?.(pod, report, signal)) || admission;
   const admitted = (pod: Pod, admission: Admission) => {
     if (admission.kind === "admitted") o.admitted(pod);
     if (admission.kind === "rejected") {
@@ -141,9 +155,10 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
     remove: (id, signal) => runtime.remove(id, signal),
     isTerminal: ({ metadata }) => o.isTerminal(metadata.uid),
     admit: (pod, report, signal) => {
-      const admission = o.admit(pod);
-      const allocation = admission.kind === "admitted" ? o.allocate?.(pod, report, signal) : undefined;
-      return allocation ? allocation.then((result) => admitted(pod, result)) : admitted(pod, admission);
+      const decision = decide(pod, report, signal);
+      return decision instanceof Promise
+        ? decision.then((admission) => admitted(pod, admission))
+        : admitted(pod, decision);
     },
     deadlineOf: ({ metadata, spec: { activeDeadlineSeconds } }) => {
       const since = o.activeSince(metadata.uid);

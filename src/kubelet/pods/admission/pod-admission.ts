@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { arch, release } from "node:os";
 import { msFromNow } from "../../../lib/base/clock.ts";
 import { isCritical } from "../../../lib/model/critical-pod.ts";
+import { isExtendedResourceName } from "../../../lib/model/extended-resource.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
 import type { Admission } from "../../../lib/model/pod-sync.ts";
@@ -14,6 +15,8 @@ export interface PodAdmissionOptions extends CriticalPodsOptions {
   /** Current labels, besides the default ones, and taints. */
   labelsAndTaints?: () => { labels: Readonly<Record<string, string>>; taints: AdmissionContext["taints"] };
   allocatable: Readonly<Record<string, string>>;
+  /** The allocatable resources in the API, among them extended ones that other writers added to the node. */
+  apiAllocatable?: () => Readonly<Record<string, string>>;
   /** Resources of device plugins, which change while the agent runs. */
   devices?: {
     /** Those that the fit counts; the devices of the others are allocated after it. */
@@ -69,6 +72,14 @@ export function podAdmission(o: PodAdmissionOptions): PodAdmission {
     });
     return { reserved, running };
   };
+  const { devices } = o;
+  /** The extended resources that other writers added to the node; the devices of plugins are counted by their allocator. */
+  const extendedResources = () =>
+    Object.fromEntries(
+      Object.entries(o.apiAllocatable?.() ?? {}).filter(
+        ([name]) => isExtendedResourceName(name) && devices?.describe(name) === undefined,
+      ),
+    );
   const contextOf = (others: readonly Pod[]): AdmissionContext => {
     const { labels, taints } = o.labelsAndTaints?.() ?? { labels: {}, taints: [] };
     return {
@@ -78,8 +89,13 @@ export function podAdmission(o: PodAdmissionOptions): PodAdmission {
       taints,
       sysctls,
       appArmor,
-      allocatable: { ...o.allocatable, ...o.devices?.fitAmounts(), pods: String(pods) },
-      describe: (resource) => o.devices?.describe(resource),
+      allocatable: {
+        ...o.allocatable,
+        ...extendedResources(),
+        ...devices?.fitAmounts(),
+        pods: String(pods),
+      },
+      describe: (resource) => devices?.describe(resource),
       podLevelResources: o.podLevelResources,
       declaredFeatures: o.declaredFeatures(),
       comparesTaints: o.comparesTaints,

@@ -50,6 +50,21 @@ describe("insufficientResources", () => {
       { others: [requesting({}), requesting({}), requesting({})] },
     ],
     [
+      "an extended resource that DRA has allocated is not limited by the node",
+      fakePod({
+        spec: { containers: [{ name: "c", resources: { requests: { "example.com/gpu": "3" } } }] },
+        status: {
+          extendedResourceClaimStatus: {
+            resourceClaimName: "claim",
+            requestMappings: [
+              { containerName: "c", resourceName: "example.com/gpu", requestName: "container-0-request-0" },
+            ],
+          },
+        },
+      }),
+      [],
+    ],
+    [
       "an extended resource that the node does not name is not limited",
       requesting({ "example.com/other": "9" }),
       [],

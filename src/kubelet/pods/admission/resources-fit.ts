@@ -1,5 +1,5 @@
 import { isExtendedResourceName } from "../../../lib/model/extended-resource.ts";
-import type { Pod } from "../../../lib/model/pod.ts";
+import type { Container, Pod } from "../../../lib/model/pod.ts";
 import {
   amountsOf,
   milliOf,
@@ -42,7 +42,7 @@ export function insufficientResources(
     missing.push({ resource: "pods", requested: 1n, used: BigInt(others.length), capacity: maxPods });
 
   const options = { podLevel: podLevelResources };
-  const podRequest = podRequests(pod, options);
+  const podRequest = podRequests(withoutClaimed(pod), options);
   const otherRequests = others.map((other) => podRequests(other, options));
   const rest = [...podRequest.keys()]
     .filter((name) => !fixedOrder.includes(name))
@@ -56,6 +56,24 @@ export function insufficientResources(
     if (requested > capacity - used) missing.push({ resource, requested, used, capacity });
   }
   return missing;
+}
+
+/** Without the extended resources that DRA has allocated to containers: their devices are counted nowhere else. */
+function withoutClaimed(pod: Pod): Pod {
+  const mappings = pod.status?.extendedResourceClaimStatus?.requestMappings ?? [];
+  if (mappings.length === 0) return pod;
+  const strip = (container: Container): Container => {
+    const claimed = mappings.filter((m) => m.containerName === container.name).map((m) => m.resourceName);
+    const requests = Object.entries(container.resources?.requests ?? {});
+    const rest = Object.fromEntries(requests.filter(([name]) => !claimed.includes(name)));
+    return { ...container, resources: { ...container.resources, requests: rest } };
+  };
+  const { containers, initContainers } = pod.spec;
+  const stripped = {
+    containers: containers.map(strip),
+    ...(initContainers && { initContainers: initContainers.map(strip) }),
+  };
+  return { ...pod, spec: { ...pod.spec, ...stripped } };
 }
 
 export function insufficientMessage({ resource, requested, used, capacity }: Insufficient): string {

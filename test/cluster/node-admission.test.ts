@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { waitFor } from "../e2e/wait-for.ts";
+import { container, nodeName, TestCluster } from "./cluster-node.ts";
+
+/** A cluster whose node is Ready. */
+async function readyCluster(t: Parameters<typeof TestCluster.start>[0]): Promise<TestCluster> {
+  const cluster = await TestCluster.start(t);
+  await cluster.startAgent();
+  cluster.addPod("first");
+  await cluster.runs("first");
+  return cluster;
+}
+
+/** Changes the Node object, as kubectl does. */
+function changeNode(cluster: TestCluster, change: (node: NodeLike) => void): void {
+  const node = structuredClone(cluster.api.get("nodes", "", nodeName)) as unknown as NodeLike;
+  change(node);
+  cluster.api.put("nodes", node as never);
+}
+
+interface NodeLike {
+  metadata: { labels?: Record<string, string> };
+  status: { capacity: Record<string, string>; allocatable: Record<string, string> };
+}
+
+test("a pod that is scheduled by a label runs, even if the watch has not delivered the label yet", async (t) => {
+  const cluster = await readyCluster(t);
+  cluster.api.laggingWatches.add("nodes");
+  changeNode(cluster, ({ metadata }) => {
+    metadata.labels = { ...metadata.labels, disk: "ssd" };
+  });
+  cluster.addPod("labelled", { nodeSelector: { disk: "ssd" } });
+  await cluster.runs("labelled");
+  cluster.addPod("other", { nodeSelector: { disk: "hdd" } });
+  await cluster.waitForPod("other", ({ status }) => {
+    assert.equal(status?.phase, "Failed");
+    assert.equal(status?.reason, "NodeAffinity");
+  });
+});
+
+test("a pod is rejected by the watched labels if the node cannot be read", async (t) => {
+  const cluster = await readyCluster(t);
+  cluster.api.onRequest = (call) => {
+    if (call === `GET nodes ${nodeName}`) throw new Error("the API server is overloaded");
+  };
+  cluster.addPod("other", { nodeSelector: { disk: "hdd" } });
+  await cluster.waitForPod("other", ({ status }) => assert.equal(status?.reason, "NodeAffinity"));
+});
+
+test("an extended resource that was patched onto the node limits the pods that request it", async (t) => {
+  const cluster = await readyCluster(t);
+  changeNode(cluster, ({ status }) => {
+    status.capacity["example.com/dongle"] = "3";
+  });
+  const requesting = (count: string) => ({
+    containers: [container({ resources: { requests: { "example.com/dongle": count } } })],
+  });
+  await waitFor(() => {
+    const node = cluster.api.get("nodes", "", nodeName) as unknown as NodeLike | undefined;
+    assert.equal(node?.status.allocatable["example.com/dongle"], "3");
+  }, 20_000);
+  cluster.addPod("two", requesting("2"));
+  await cluster.runs("two");
+  cluster.addPod("two-more", requesting("2"));
+  await cluster.waitForPod("two-more", ({ status }) => {
+    assert.equal(status?.reason, "OutOfexample.com/dongle");
+    assert.match(status?.message ?? "", /requested: 2, used: 2, capacity: 3/);
+  });
+});
