@@ -162,7 +162,7 @@ async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Rout
 }
 
 async function statistics(core: AgentCore, parts: ServerParts): Promise<Route[]> {
-  const { node, clock, logger, metrics, options } = core;
+  const { node, clock, logger, metrics, options, cri } = core;
   const { bootedAt } = node;
   const { cores: physicalCores, sockets } = await readCpuTopology();
   const machine = {
@@ -175,6 +175,7 @@ async function statistics(core: AgentCore, parts: ServerParts): Promise<Route[]>
     probeMetrics: parts.probeMetrics,
     sliMetrics: parts.slis.metrics,
     stats: parts.stats,
+    ...(options.gates.enabled("PodAndContainerStatsFromCRI") && { runtime: cri }),
     disks: () => readDisks(),
     machine: { ...node.identity, ...machine, cpus: node.cpus, physicalCores, sockets },
     agent: {

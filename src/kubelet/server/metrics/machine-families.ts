@@ -13,30 +13,34 @@ export interface MachineInfo {
   readonly swapBytes: number;
 }
 
-export function machineFamilies(machine: MachineInfo, version: string): Family[] {
-  const { machineId, systemUuid, bootId, kernelVersion, osImage } = machine;
+/** The version of the agent, which collects the metrics of cgroups. */
+export function versionFamily({ kernelVersion, osImage }: MachineInfo, version: string): Family {
+  return {
+    name: "cadvisor_version_info",
+    help: "Kernel version, OS version and the version of the agent that collects the cgroup metrics",
+    type: "gauge",
+    samples: [
+      {
+        labels: {
+          kernelVersion,
+          osVersion: osImage,
+          dockerVersion: "",
+          cadvisorVersion: version,
+          cadvisorRevision: "",
+        },
+        value: 1,
+      },
+    ],
+  };
+}
+
+export function machineFamilies(machine: MachineInfo): Family[] {
+  const { machineId, systemUuid, bootId } = machine;
   const labels = { machine_id: machineId, system_uuid: systemUuid, boot_id: bootId };
   const gauge = (name: string, help: string, value: number): Family => ({
     ...{ name, help, type: "gauge", samples: [{ labels, value }] },
   });
   return [
-    {
-      name: "cadvisor_version_info",
-      help: "Kernel version, OS version and the version of the agent that collects the cgroup metrics",
-      type: "gauge",
-      samples: [
-        {
-          labels: {
-            kernelVersion,
-            osVersion: osImage,
-            dockerVersion: "",
-            cadvisorVersion: version,
-            cadvisorRevision: "",
-          },
-          value: 1,
-        },
-      ],
-    },
     gauge("machine_cpu_cores", "Number of logical CPU cores.", machine.cpus),
     gauge("machine_cpu_physical_cores", "Number of physical CPU cores.", machine.physicalCores),
     gauge("machine_cpu_sockets", "Number of CPU sockets.", machine.sockets),

@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, describe, it, type TestContext } from "node:test";
+import { create } from "@bufbuild/protobuf";
 import { parsePrometheus } from "../../../../test/metrics/prometheus-text.ts";
+import {
+  type Metric,
+  MetricDescriptorSchema,
+  MetricSchema,
+  MetricType,
+  PodSandboxMetricsSchema,
+} from "../../../lib/gen/runtime/v1/api_pb.js";
 import { healthSlis } from "../health-slis.ts";
 import { fakeMetricsOptions, fakeSummary } from "./fake-metrics.ts";
 import { type MetricsRoutesOptions, metricsRoutes } from "./routes.ts";
@@ -245,6 +253,70 @@ describe("metrics over HTTP", () => {
       const [sample] = parsed.get("kubelet_metrics_provider")!.samples;
       assert.deepEqual(sample?.labels, { provider: enabled ? "cri" : "cadvisor" });
     }
+  });
+
+  // parity: gate PodAndContainerStatsFromCRI=true
+  it("PodAndContainerStatsFromCRI: /metrics/cadvisor has what the runtime describes, and the machine", async (t) => {
+    const metric = (
+      name: string,
+      value: bigint | undefined,
+      of: Partial<Pick<Metric, "timestamp" | "metricType" | "labelValues">> = {},
+    ) =>
+      create(MetricSchema, {
+        ...{ name, labelValues: ["c", "web"], metricType: MetricType.COUNTER },
+        ...(value !== undefined && { value: { value } }),
+        ...of,
+      });
+    const used = "container_cpu_usage_seconds_total";
+    const pod = create(PodSandboxMetricsSchema, {
+      podSandboxId: "sandbox",
+      metrics: [metric("container_memory_rss", 5n, { metricType: MetricType.GAUGE, labelValues: ["POD"] })],
+      containerMetrics: [
+        {
+          containerId: "c-id",
+          metrics: [
+            metric(used, 3n, { timestamp: 1_700_000_000_123_456_789n }),
+            metric(used, 4n, { labelValues: ["d", "web"] }),
+            metric(used, 7n),
+            metric(used, 8n, { labelValues: ["c"] }),
+            metric(used, 8n, { labelValues: ["e", "web"], metricType: MetricType.GAUGE }),
+            metric(used, undefined, { labelValues: ["f", "web"] }),
+            metric("undescribed_total", 1n),
+            metric("not a name", 1n),
+            metric("two_labels", 1n),
+          ],
+        },
+      ],
+    });
+    let described = 0;
+    const runtime = {
+      listMetricDescriptors: async () => {
+        if (++described === 1) throw new Error("not yet");
+        return [
+          { name: used, help: "CPU", labelKeys: ["container", "pod"] },
+          { name: "container_memory_rss", help: "RSS", labelKeys: ["container"] },
+          { name: "not a name", help: "", labelKeys: ["container", "pod"] },
+          { name: "two_labels", help: "", labelKeys: ["pod", "pod"] },
+        ].map((descriptor) => create(MetricDescriptorSchema, descriptor));
+      },
+      listPodSandboxMetrics: async () => [pod],
+    };
+    const send = await serve(t, { runtime });
+    const containerLines = async () =>
+      (await send("/metrics/cadvisor")).text.split("\n").filter((line) => /^(?!.*machine_)./.test(line));
+    assert.deepEqual(await containerLines(), [], "the runtime has not described its metrics");
+    const expected = [
+      "# HELP container_cpu_usage_seconds_total [INTERNAL] CPU",
+      "# TYPE container_cpu_usage_seconds_total counter",
+      'container_cpu_usage_seconds_total{container="c",pod="web"} 3 1700000000123',
+      'container_cpu_usage_seconds_total{container="d",pod="web"} 4',
+      "# HELP container_memory_rss [INTERNAL] RSS",
+      "# TYPE container_memory_rss gauge",
+      'container_memory_rss{container="POD"} 5',
+    ];
+    for (let i = 0; i < 2; i++) assert.deepEqual(await containerLines(), expected);
+    assert.equal(described, 2);
+    assert.match((await send("/metrics/cadvisor")).text, /^machine_memory_bytes\{/m);
   });
 
   // parity: endpoint 10250 GET /metrics

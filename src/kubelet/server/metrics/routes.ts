@@ -14,12 +14,13 @@ import { exposition, type Family } from "./exposition.ts";
 import { type Disks, deviceBytesFamily, filesystemFamilies } from "./filesystem-families.ts";
 import { type AgentInfo, infoFamilies } from "./info-families.ts";
 import { libraryFamilies } from "./library-families.ts";
-import { type MachineInfo, machineFamilies } from "./machine-families.ts";
+import { type MachineInfo, machineFamilies, versionFamily } from "./machine-families.ts";
 import { metaFamilies } from "./meta-families.ts";
 import { acceptsGzip, contentTypes, formatFor } from "./negotiate.ts";
 import { processFamilies, startTimeFamily } from "./process-families.ts";
 import { registryFamilies } from "./registry-families.ts";
 import { resourceFamilies } from "./resource-families.ts";
+import { type RuntimeMetrics, runtimeFamilies } from "./runtime-families.ts";
 import { withLevels } from "./stability-levels.ts";
 import { usageFamilies } from "./usage-families.ts";
 
@@ -39,6 +40,8 @@ export interface MetricsRoutesOptions {
     storage(): Promise<Summary>;
     containers(): Promise<readonly CgroupRow[]>;
   };
+  /** The source of container metrics with the gate PodAndContainerStatsFromCRI; absent: cgroups. */
+  readonly runtime?: RuntimeMetrics;
   readonly disks: () => Promise<Disks>;
   readonly machine: MachineInfo;
   readonly agent: AgentInfo;
@@ -73,6 +76,18 @@ export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
     [o.metrics, o.probeMetrics, o.sliMetrics].flatMap(({ registry }) =>
       registry.getMetricsAsArray().map(({ name }) => name),
     );
+  const fromRuntime = o.runtime && runtimeFamilies(o.runtime);
+  const fromCgroups = async () => {
+    const rows = await part("containers", () => o.stats.containers());
+    return [
+      ...containerFamilies(rows),
+      ...(await listed("disks", async () => {
+        const disks = await o.disks();
+        return [...filesystemFamilies(rows ?? [], disks, o.now()), deviceBytesFamily(rows ?? [], disks)];
+      })),
+      versionFamily(o.machine, o.agent.build.gitVersion),
+    ];
+  };
   return [
     page("/metrics", async () => {
       // First: measuring volumes is itself counted.
@@ -88,17 +103,10 @@ export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
         ...(await listed("process", async () => processFamilies(await o.process()))),
       ];
     }),
-    page("/metrics/cadvisor", async () => {
-      const rows = await part("containers", () => o.stats.containers());
-      return [
-        ...containerFamilies(rows),
-        ...(await listed("disks", async () => {
-          const disks = await o.disks();
-          return [...filesystemFamilies(rows ?? [], disks, o.now()), deviceBytesFamily(rows ?? [], disks)];
-        })),
-        ...machineFamilies(o.machine, o.agent.build.gitVersion),
-      ];
-    }),
+    page("/metrics/cadvisor", async () => [
+      ...(fromRuntime ? await listed("containers of the runtime", fromRuntime) : await fromCgroups()),
+      ...machineFamilies(o.machine),
+    ]),
     page("/metrics/resource", async () =>
       withLevels(resourceFamilies(await part("resources", () => o.stats.totals()))),
     ),

@@ -195,6 +195,8 @@ export function createCriClient(options: CriClientOptions): CriClient {
 
     listContainerStats: async (o) => (await call(r.listContainerStats, {}, o)).stats,
     listPodSandboxStats: async (o) => (await call(r.listPodSandboxStats, {}, o)).stats,
+    listMetricDescriptors: async (o) => (await call(r.listMetricDescriptors, {}, o)).descriptors,
+    listPodSandboxMetrics: async (o) => (await call(r.listPodSandboxMetrics, {}, o)).podMetrics,
 
     onUnavailable: (listener) => {
       unavailableListeners.add(listener);

@@ -116,8 +116,20 @@ export interface StatsService {
   listPodSandboxStats(o?: CallOptions): Promise<api.PodSandboxStats[]>;
 }
 
+/** Metrics of pods and containers in the form of Prometheus. Old runtimes do not have them (UNIMPLEMENTED). */
+export interface MetricsService {
+  /** The metrics that the runtime has, without values; static. */
+  listMetricDescriptors(o?: CallOptions): Promise<api.MetricDescriptor[]>;
+  listPodSandboxMetrics(o?: CallOptions): Promise<api.PodSandboxMetrics[]>;
+}
+
 /** A client of one runtime. It connects with the first call, and reconnects when needed. */
-export interface CriClient extends RuntimeService, ImageService, StatsService, StreamingService {
+export interface CriClient
+  extends RuntimeService,
+    ImageService,
+    StatsService,
+    MetricsService,
+    StreamingService {
   /** Calls back after each call that failed because the runtime is unavailable; the returned function unsubscribes. */
   onUnavailable(listener: () => void): () => void;
   /** Rejects new calls, and closes the connection when no call is pending. */
