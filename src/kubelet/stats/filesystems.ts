@@ -1,4 +1,8 @@
-import type { ImageFsInfoResponse } from "../../lib/gen/runtime/v1/api_pb.js";
+import type {
+  ContainerStats,
+  FilesystemUsage,
+  ImageFsInfoResponse,
+} from "../../lib/gen/runtime/v1/api_pb.js";
 import type { FilesystemSpace } from "../../lib/host/disk-usage.ts";
 import type { FsStats } from "../../lib/model/stats-summary.ts";
 import { runtimeFs } from "./from-runtime.ts";
@@ -11,28 +15,48 @@ export function fsSpaceOf(space: FilesystemSpace): FsSpace {
   return { availableBytes, capacityBytes, inodesFree, inodes };
 }
 
+export interface FilesystemsContext {
+  space(mountpoint: string): Promise<FilesystemSpace | undefined>;
+  device(mountpoint: string): Promise<string | undefined>;
+  /** Inodes of the whole filesystem, not those of images only; directories on one device are one filesystem. */
+  readonly asCadvisor: boolean;
+}
+
 /** The image filesystem, and that of writable layers, which may be another. */
 export async function runtimeFilesystems(
   info: ImageFsInfoResponse,
-  space: (mountpoint: string) => Promise<FilesystemSpace | undefined>,
+  context: FilesystemsContext,
 ): Promise<{ imageFs?: FsStats; containerFs?: FsStats }> {
   const [images] = info.imageFilesystems;
   if (images === undefined) return {};
   const [containers] = info.containerFilesystems;
-  const imageFs = await withSpace(runtimeFs(images)!, images.fsId?.mountpoint, space);
-  const isSplit = containers?.fsId !== undefined && containers.fsId.mountpoint !== images.fsId?.mountpoint;
-  const containerFs = isSplit
-    ? await withSpace(runtimeFs(containers)!, containers.fsId?.mountpoint, space)
-    : imageFs;
-  return { imageFs, containerFs };
+  const imageFs = await withSpace(images, context);
+  const isSplit = containers?.fsId !== undefined && (await areApart(images, containers, context));
+  return { imageFs, containerFs: isSplit ? await withSpace(containers, context) : imageFs };
+}
+
+async function areApart(
+  images: FilesystemUsage,
+  containers: FilesystemUsage,
+  { device, asCadvisor }: FilesystemsContext,
+): Promise<boolean> {
+  const [first, second] = [images, containers].map(({ fsId }) => fsId?.mountpoint ?? "");
+  if (first === second || !asCadvisor) return first !== second;
+  return (await device(first!)) !== (await device(second!));
 }
 
 /** A filesystem that is not visible here has no space to report. */
 async function withSpace(
-  fs: FsStats,
-  mountpoint: string | undefined,
-  space: (mountpoint: string) => Promise<FilesystemSpace | undefined>,
+  usage: FilesystemUsage,
+  { space, asCadvisor }: FilesystemsContext,
 ): Promise<FsStats> {
-  const found = mountpoint ? await space(mountpoint) : undefined;
-  return found ? { ...fs, ...fsSpaceOf(found) } : fs;
+  const fs = runtimeFs(usage)!;
+  const found = usage.fsId?.mountpoint ? await space(usage.fsId.mountpoint) : undefined;
+  if (!found) return fs;
+  return { ...fs, ...fsSpaceOf(found), ...(asCadvisor && { inodesUsed: found.inodesUsed }) };
+}
+
+/** The directory of a writable layer. CRI-O reports where the layer is mounted: that mount has a device of its own. */
+export function layerDirOf({ writableLayer }: Pick<ContainerStats, "writableLayer">): string | undefined {
+  return writableLayer?.fsId?.mountpoint.replace(/\/merged$/, "") || undefined;
 }

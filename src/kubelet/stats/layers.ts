@@ -1,6 +1,7 @@
 import type { WallTime } from "../../lib/base/time.ts";
 import type { ContainerStats } from "../../lib/gen/runtime/v1/api_pb.js";
 import type { FilesystemSpace } from "../../lib/host/disk-usage.ts";
+import { layerDirOf } from "./filesystems.ts";
 import { timeOfNs } from "./times.ts";
 
 /** The writable layer of a container. */
@@ -15,8 +16,8 @@ export interface Layer {
 }
 
 export interface LayerContext {
-  space(mountpoint: string): Promise<FilesystemSpace>;
-  device(mountpoint: string): Promise<string>;
+  space(dir: string): Promise<FilesystemSpace>;
+  device(dir: string): Promise<string>;
 }
 
 /** By container ID; each filesystem is queried once. */
@@ -25,16 +26,17 @@ export async function layersOf(
   context: LayerContext,
 ): Promise<ReadonlyMap<string, Layer>> {
   const spaces = new Map<string, Promise<Pick<Layer, "space" | "device"> | undefined>>();
-  const filesystemOf = (mountpoint: string) => {
-    const known = spaces.get(mountpoint) ?? inspect(mountpoint, context);
-    spaces.set(mountpoint, known);
+  const filesystemOf = (dir: string) => {
+    const known = spaces.get(dir) ?? inspect(dir, context);
+    spaces.set(dir, known);
     return known;
   };
   const layers = new Map<string, Layer>();
-  for (const [id, { writableLayer }] of containers) {
-    const mountpoint = writableLayer?.fsId?.mountpoint;
-    if (!writableLayer?.usedBytes || !mountpoint) continue;
-    const filesystem = await filesystemOf(mountpoint);
+  for (const [id, stats] of containers) {
+    const { writableLayer } = stats;
+    const dir = layerDirOf(stats);
+    if (!writableLayer?.usedBytes || !dir) continue;
+    const filesystem = await filesystemOf(dir);
     const usedBytes = Number(writableLayer.usedBytes.value);
     const inodesUsed = Number(writableLayer.inodesUsed?.value ?? 0n);
     if (filesystem)
@@ -44,11 +46,11 @@ export async function layersOf(
 }
 
 async function inspect(
-  mountpoint: string,
+  dir: string,
   context: LayerContext,
 ): Promise<Pick<Layer, "space" | "device"> | undefined> {
   try {
-    const [space, device] = await Promise.all([context.space(mountpoint), context.device(mountpoint)]);
+    const [space, device] = await Promise.all([context.space(dir), context.device(dir)]);
     return { space, device };
   } catch {
     return undefined;

@@ -72,10 +72,14 @@ export class NodeStatsProvider {
 
   /** If the runtime does not respond, the rest is still reported. */
   async #runtimeFs(): Promise<NodeStats["runtime"]> {
-    const { runtime, logger } = this.#o;
+    const { runtime, logger, isCrio, podStatsFromRuntime } = this.#o;
     try {
       const info = await runtime.imageFsInfo({ timeoutMs: imageFsTimeoutMs });
-      return await runtimeFilesystems(info, (path) => this.#host.space(path).catch(() => undefined));
+      return await runtimeFilesystems(info, {
+        space: (path) => this.#host.space(path).catch(() => undefined),
+        device: (path) => this.#host.device(path),
+        asCadvisor: isCrio && !podStatsFromRuntime,
+      });
     } catch (error) {
       logger.debug(3, "Failed to get image filesystem stats from the runtime", { err: messageOf(error) });
       return undefined;

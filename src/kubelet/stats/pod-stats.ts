@@ -8,7 +8,7 @@ import { type CgroupSampler, containerPids } from "./cgroup-sampler.ts";
 import { containerUsage, logsOf, present, rootfsOf } from "./container-stats.ts";
 import type { CpuRates } from "./cpu-rates.ts";
 import { ephemeralStorage, isEphemeral } from "./ephemeral-storage.ts";
-import { type FsSpace, fsSpaceOf } from "./filesystems.ts";
+import { type FsSpace, fsSpaceOf, layerDirOf } from "./filesystems.ts";
 import type { CgroupStats } from "./from-cgroup.ts";
 import { runtimeCpu, runtimeIo, runtimeMemory, runtimeNetwork } from "./from-runtime.ts";
 import { usageOfFile, usageOfFiles } from "./log-usage.ts";
@@ -173,9 +173,9 @@ export class PodStatsProvider {
   }
 
   async #fsSpaceOf(runtimeStats: api.ContainerStats | undefined): Promise<FsSpace | undefined> {
-    const mountpoint = runtimeStats?.writableLayer?.fsId?.mountpoint;
-    if (!mountpoint) return undefined;
-    const space = await this.#p.host.space(mountpoint).catch(() => undefined);
+    const dir = runtimeStats && layerDirOf(runtimeStats);
+    if (!dir) return undefined;
+    const space = await this.#p.host.space(dir).catch(() => undefined);
     return space && fsSpaceOf(space);
   }
 
@@ -205,8 +205,9 @@ export class PodStatsProvider {
     const cgroup = o.cgroupOf(pod.uid);
     if (cgroup === undefined) return undefined;
     const dirs = await sampler.containers(cgroup);
+    const ids = [...pod.containers, ...(o.isCrio ? pod.sandboxes : [])].map(({ id }): string => id);
     const lists = await Promise.all(
-      pod.containers.flatMap(({ id }) => dirs.get(id) ?? []).map((dir) => o.cgroups.pids(dir)),
+      ids.flatMap((id) => dirs.get(id) ?? []).map((dir) => o.cgroups.pids(dir)),
     );
     return lists.length === 0 ? undefined : lists.flat().length;
   }

@@ -517,6 +517,45 @@ describe("CRI-O", () => {
     assert.equal(pod?.process_stats?.process_count, 2);
   });
 
+  for (const podStatsFromRuntime of [false, true])
+    it(`filesystems, PodAndContainerStatsFromCRI=${podStatsFromRuntime}: ${podStatsFromRuntime ? "as the runtime reports them" : "as cAdvisor measures them"}`, async () => {
+      const usage = (mountpoint: string, used: bigint) => ({
+        ...{ fsId: { mountpoint }, usedBytes: { value: used }, inodesUsed: { value: 7n } },
+      });
+      const storage = "/var/lib/containers/storage";
+      const images = {
+        imageFilesystems: [usage(`${storage}/overlay-images`, 100n)],
+        containerFilesystems: [usage(`${storage}/overlay-containers`, 200n)],
+      };
+      const layer = `${storage}/overlay/1a2b`;
+      const writableLayer = { ...runtimeStats.writableLayer, fsId: { mountpoint: `${layer}/merged` } };
+      // The merged mount: a filesystem of its own.
+      const host: StatsHost = {
+        ...fakeHost,
+        space: async (path) => {
+          assert.doesNotMatch(path, /merged/);
+          return fakeHost.space(path);
+        },
+        device: async (path) => (path.endsWith("/merged") ? "0:45" : "8:0"),
+      };
+      const { stats, cgroups } = setUp(
+        { containers: [{ ...runtimeStats, writableLayer }], images },
+        { isCrio: true, host, podStatsFromRuntime },
+      );
+      const { node, pods } = await stats.summary();
+      const { imageFs, containerFs } = node.runtime!;
+      assert.equal(imageFs?.usedBytes, 100);
+      assert.equal(imageFs?.inodesUsed, podStatsFromRuntime ? 7 : 40);
+      assert.equal(containerFs?.usedBytes, podStatsFromRuntime ? 200 : 100);
+      assert.equal(pods[0]?.containers[0]?.rootfs?.capacityBytes, 1000);
+      assert.equal(pods[0]?.process_stats?.process_count, 3, "with that of the sandbox");
+      assert.ok(cgroups.members.has(`${podPath}/sandbox-id`));
+      const rows = await stats.containers();
+      const row = rows.find(({ containerId }) => containerId === "c-id");
+      assert.equal(row?.layer?.usedBytes, 12_288);
+      assert.notEqual(row.layer.device, "0:45");
+    });
+
   it("v2: the network of a container whose processes crun runs in a child cgroup", async () => {
     const { stats, cgroups, container, read } = crioPod(".scope", {}, 2);
     cgroups.members.delete(container);
