@@ -86,10 +86,12 @@ export function claimsOf(file, text) {
   return claims;
 }
 
+const fieldPath = (name) => name.replaceAll("[]", "");
+
 /** The text that the sources have to contain for a claim. */
 function nameInCode({ kind, name }) {
   if (kind === "gate") return name.replace(/=.*/, "");
-  if (kind === "field") return name.replaceAll("[]", "").split(".").at(-1);
+  if (kind === "field") return fieldPath(name).split(".").at(-1);
   if (kind === "metric") return name.split(" ")[1];
   if (kind === "volume") return name.split(/[.=]/).at(-1);
   if (kind === "endpoint") return name.startsWith("socket ") ? name.split(".").at(-1) : pathInCode(name);
@@ -99,22 +101,30 @@ function nameInCode({ kind, name }) {
 /** The fixed part of an endpoint's path; a query by its parameter, as tests write it with any path. */
 const pathInCode = (name) => name.replace(/^.* /, "").replace(/\{.*|\?.*/, "");
 
-/** The spellings of which a test file has to contain one: a field may be set by its flag, and a flag be passed on as an option. */
-function namesInTest(item, flagFields) {
-  const names = [nameInCode(item)];
-  if (item.kind === "field")
-    for (const [flag, field] of flagFields)
-      if (field === item.name.replaceAll("[]", "")) names.push(`--${flag}`);
-  const field = item.kind === "flag" ? flagFields.get(item.name) : undefined;
-  if (field) names.push(field.split(".").at(-1));
-  if (item.kind === "flag") names.push(item.name.replace(/-(\w)/g, (_, letter) => letter.toUpperCase()));
-  return names;
+/** Whether a test mentions an item: a field by all names of its path or by its flag, a flag also by its field or as an option. */
+function isMentioned(item, code, flagFields) {
+  const has = (name) => code.includes(name);
+  const path = (name) => fieldPath(name).split(".");
+  if (item.kind === "field") {
+    const flags = [...flagFields].filter(([, field]) => field === fieldPath(item.name));
+    return path(item.name).every(has) || flags.some(([flag]) => has(`--${flag}`));
+  }
+  if (item.kind !== "flag") return has(nameInCode(item));
+  const field = flagFields.get(item.name);
+  const option = item.name.replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
+  return has(item.name) || has(option) || (field !== undefined && path(field).every(has));
+}
+
+/** What `*` claims: the metrics of the list, the flags that set a field, all items of the other kinds. */
+function isInList({ kind, name, isListed }, flagFields) {
+  if (kind === "metric") return isListed;
+  return kind !== "flag" || flagFields.has(name);
 }
 
 /**
  * Compares claims and exceptions with the reference. `files` are the test files by path, `sources` is the text of all sources, `flagFields`
- * names the configuration field of each flag that sets one: these flags are as their field is. More than `unclaimedLimit` unclaimed
- * items are a problem.
+ * names the configuration field of each flag that sets one: these flags are as their field is, once `flag *` claims that they set
+ * it. More than `unclaimedLimit` unclaimed items are a problem.
  */
 export function compare({ reference, exceptions, files, sources, flagFields, unclaimedLimit }) {
   const problems = [];
@@ -125,7 +135,7 @@ export function compare({ reference, exceptions, files, sources, flagFields, unc
       const at = `${file}:${one.line}`;
       const items =
         one.name === "*"
-          ? reference.filter(({ kind, isListed }) => kind === one.kind && (kind !== "metric" || isListed))
+          ? reference.filter((item) => item.kind === one.kind && isInList(item, flagFields))
           : [known.get(`${one.kind} ${one.name}`)];
       if (!one.title) problems.push(`${at}: no test with a title follows the claim`);
       if (items.length === 0 || !items[0]) {
@@ -139,13 +149,14 @@ export function compare({ reference, exceptions, files, sources, flagFields, unc
         if (isExcluded) continue;
         if (one.name !== "*") {
           const code = text.replace(claim, "");
-          if (!namesInTest(item, flagFields).some((name) => code.includes(name)))
+          if (!isMentioned(item, code, flagFields))
             problems.push(`${at}: the file shows ${one.text} but never mentions ${needed}`);
         }
         if (["gate", "field", "event"].includes(item.kind) && !sources.includes(needed))
           problems.push(`${at}: no source mentions ${needed}`);
         const key = `${item.kind} ${item.name}`;
-        shownBy.set(key, [...(shownBy.get(key) ?? []), { file, title: one.title }]);
+        const setsField = one.kind === "flag" && one.name === "*";
+        shownBy.set(key, [...(shownBy.get(key) ?? []), { file, title: one.title, setsField }]);
       }
     }
   }
@@ -170,7 +181,8 @@ export function compare({ reference, exceptions, files, sources, flagFields, unc
     if (item.note) return { ...item, verdict: "same", reason: item.note, tests: [] };
     if (exception) return { ...item, verdict: exception.verdict, reason: exception.reason, tests };
     const field = item.kind === "flag" ? flagFields.get(item.name) : undefined;
-    if (field && tests.length === 0) return { ...item, verdict: "as field", reason: `\`${field}\``, tests };
+    if (field && tests.length > 0 && tests.every(({ setsField }) => setsField))
+      return { ...item, verdict: "as field", reason: `\`${field}\``, tests };
     return { ...item, verdict: tests.length > 0 ? "same" : "unclaimed", reason: "", tests };
   });
   for (const row of rows.filter(({ verdict }) => verdict === "as field")) {

@@ -16,7 +16,7 @@ const reference = parseReference(
 const claiming = (claim) =>
   `import { x } from "y";\n\n// parity: ${claim}\ntest("an unmountable volume is reported", () => mount("FailedMount", { maxPods: 1, NodeSwap }));\n`;
 const problemsOf = ({
-  claim = "event FailedMount, field maxPods, gate NodeSwap=true",
+  claim = "event FailedMount, field maxPods, flag *, gate NodeSwap=true",
   exceptions = "",
   sources = "FailedMount maxPods NodeSwap",
   text = claiming(claim),
@@ -98,11 +98,11 @@ for (const [name, input, want] of wrong)
     );
   });
 
-test("a flag is as its field is, and a gate that the kubelet does not read is the same", () => {
+test("a flag that sets its field is as the field is, and a gate that the kubelet does not read is the same", () => {
   const { rows } = compare({
     reference,
     exceptions: parseExceptions("kind\tname\tverdict\treason\nfield\tmaxPods\tdifferent\tADR 1\n"),
-    files: new Map([["a.test.ts", claiming("event FailedMount, gate NodeSwap=true")]]),
+    files: new Map([["a.test.ts", claiming("event FailedMount, gate NodeSwap=true, flag *")]]),
     sources: "FailedMount NodeSwap",
     flagFields: new Map([["max-pods", "maxPods"]]),
   });
@@ -122,7 +122,43 @@ test("a flag is as its field is, and a gate that the kubelet does not read is th
 
 test("a field may be shown by the flag that sets it", () => {
   const text = '// parity: field maxPods\ntest("x", () => start("--max-pods=1"));\n';
-  assert.deepEqual(problemsOf({ text, unclaimedLimit: 2 }), []);
+  assert.deepEqual(problemsOf({ text, unclaimedLimit: 3 }), []);
+});
+
+test("a flag is unclaimed until a test shows that it sets its field", () => {
+  const verdict = (claim) =>
+    compare({
+      reference,
+      exceptions: [],
+      files: new Map([["a.test.ts", claiming(claim)]]),
+      sources: "maxPods",
+      flagFields: new Map([["max-pods", "maxPods"]]),
+      unclaimedLimit: 4,
+    }).rows.find(({ name }) => name === "max-pods").verdict;
+  assert.equal(verdict("field maxPods"), "unclaimed");
+  assert.equal(verdict("field maxPods, flag *"), "same");
+  assert.equal(verdict("flag *"), "unclaimed");
+  assert.equal(verdict("flag max-pods"), "same");
+});
+
+test("a test of a field mentions its whole path", () => {
+  const problems = (code) =>
+    compare({
+      reference: parseReference("kind\tname\tnote\nfield\tauthentication.anonymous.enabled\t\n"),
+      exceptions: [],
+      files: new Map([
+        [
+          "a.test.ts",
+          `// parity: field authentication.anonymous.enabled\ntest("x", () => start(${code}));\n`,
+        ],
+      ]),
+      sources: "enabled",
+      flagFields: new Map([["anonymous-auth", "authentication.anonymous.enabled"]]),
+      unclaimedLimit: 0,
+    }).problems;
+  assert.match(problems("{ enabled: true }").join(), /never mentions/);
+  assert.deepEqual(problems("{ authentication: { anonymous: { enabled: true } } }"), []);
+  assert.deepEqual(problems('"--anonymous-auth"'), []);
 });
 
 test("metrics that docs/METRICS.md gives a reason for are absent", () => {

@@ -121,7 +121,6 @@ const modules: [patterns: string, want: string[]][] = [
   ["log-writer=9", ["1"]],
   ["log-*=3,log-writer.test=9", ["1", "3"]],
 ];
-// parity: field logging.vmodule, flag vmodule
 for (const [patterns, want] of modules)
   test(`with verbosity 2 and vmodule ${JSON.stringify(patterns)}, this file logs levels ${want}`, () => {
     const vmodule = patterns.split(",").flatMap((item) => {
