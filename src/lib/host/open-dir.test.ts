@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { errnoOf } from "../base/errors.ts";
 import { diskUsage } from "./disk-usage.ts";
 import { hostMounts } from "./mounts.ts";
-import { OpenDir } from "./open-dir.ts";
+import { OpenDir, visitDirs } from "./open-dir.ts";
 import { removeTree } from "./remove-tree.ts";
 
 const mayMount = process.getuid?.() === 0;
@@ -129,6 +129,37 @@ test("a directory is entered by one name or several, but not if it is a link, mi
     if (entered) assert.equal((await entered.stat()).ino, ino);
     entered?.close();
   }
+});
+
+test("a walk takes little memory for many directories with a long path", async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), "open-dir-"));
+  t.after(() => removeTree(dir));
+  const depth = 13;
+  const deep = join(dir, ...Array.from({ length: depth }, () => "d".repeat(250)));
+  await mkdir(deep, { recursive: true });
+  const inside = await OpenDir.open(deep);
+  const count = 5000;
+  for (let i = 0; i < count; i++) mkdirSync(inside.at(Buffer.from(`${i}`)));
+  inside.close();
+  const before = process.memoryUsage().arrayBuffers;
+  let pending = 0;
+  let visited = 0;
+  const root = await OpenDir.open(dir);
+  const visit = async (directory: OpenDir) => {
+    visited++;
+    if (visited > depth + 1) {
+      // All others are waiting for their visit.
+      if (visited === depth + 2) pending = process.memoryUsage().arrayBuffers - before;
+      return [];
+    }
+    const names: Buffer[] = [];
+    for await (const batch of directory.names(100)) names.push(...batch);
+    return names;
+  };
+  await visitDirs(root, visit, { crossMounts: false });
+  root.close();
+  assert.equal(visited, depth + 1 + count);
+  assert.ok(pending < count * 1000, `${pending} bytes for ${count} directories`);
 });
 
 test("a bind mount of the same filesystem is a mount point, which is entered only on request", {

@@ -135,8 +135,9 @@ export function isReplaced(error: unknown): boolean {
 
 interface Pending {
   readonly base: OpenDir;
-  /** Relative to `base`. */
-  readonly path: RawPath;
+  /** Relative to `base`; undefined for the base itself. All entries of a directory share it: they may be many, and it may be long. */
+  readonly parent: RawPath | undefined;
+  readonly name: Buffer;
 }
 
 export interface VisitOptions {
@@ -152,22 +153,28 @@ export async function visitDirs(
   visit: (dir: OpenDir) => Promise<readonly Buffer[]>,
   { crossMounts }: VisitOptions,
 ): Promise<void> {
-  const pending: (Pending | OpenDir)[] = (await visit(root)).map((path) => ({ base: root, path }));
+  const pending: (Pending | OpenDir)[] = [];
+  const add = (base: OpenDir, parent: RawPath | undefined, names: readonly Buffer[]) => {
+    for (const name of names) pending.push({ base, parent, name });
+  };
+  add(root, undefined, await visit(root));
   try {
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
       if (next instanceof OpenDir) {
         next.close(); // everything below it has been visited
         continue;
       }
-      const { base, path } = next;
+      const { base, parent, name } = next;
+      const path = parent ? rawJoin(parent, name) : name;
       const dir = await base.enter(path, { crossMounts }).catch(unlessMountPoint);
       if (!dir) continue;
       // Paths longer than PATH_MAX cannot be resolved.
       const isBase = path.length > maxPathLength;
       if (isBase) pending.push(dir);
       try {
-        for (const name of await visit(dir))
-          pending.push(isBase ? { base: dir, path: name } : { base, path: rawJoin(path, name) });
+        const names = await visit(dir);
+        if (isBase) add(dir, undefined, names);
+        else add(base, path, names);
       } finally {
         if (!isBase) dir.close();
       }
