@@ -25,10 +25,11 @@ export class WakeTimer {
   /** Resolves when the timer fires, or has fired since the last wait, or when the signal is aborted. */
   async wait(signal: AbortSignal): Promise<void> {
     if (!this.#fired && !signal.aborted) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-        signal.addEventListener("abort", () => resolve(), { once: true });
-      });
+      const woken = Promise.withResolvers<void>();
+      this.#wake = woken.resolve;
+      signal.addEventListener("abort", this.#wake, { once: true });
+      await woken.promise;
+      signal.removeEventListener("abort", this.#wake);
     }
     this.#fired = false;
     if (signal.aborted) this.#cancel();
