@@ -168,8 +168,13 @@ test("an invalid transition of a terminated container is rejected: the status is
   const previous = statuses.get(uid);
   state.observed = anObservedPod([run({ attempt: 1 }), exitedWith(0), anObservedContainer("b")]);
   statuses.refresh(pod, details);
+  statuses.refresh(pod, details);
   assert.equal(statuses.get(uid), previous);
-  assert.deepEqual(errors, ["terminated container a attempted illegal transition to non-terminated state"]);
+  assert.deepEqual(
+    errors,
+    ["terminated container a attempted illegal transition to non-terminated state"],
+    "logged once, not with each refresh",
+  );
   state.observed = anObservedPod([exitedWith(0), anObservedContainer("b", { state: "exited", exitCode: 1 })]);
   statuses.refresh(pod, details);
   state.observed = anObservedPod([exitedWith(0), anObservedContainer("b", { attempt: 1 })]);

@@ -71,6 +71,8 @@ interface Entry {
   /** The status has the times of its mirror. */
   hasMirrorTimes: boolean;
   status: PodStatus;
+  /** The transition that was last rejected: it is logged once, not with each refresh. */
+  rejected?: string;
 }
 
 /** Keeps the status of each pod. Nothing else computes or changes one. */
@@ -142,10 +144,9 @@ export class StatusManager {
     const status = changed ? next : entry.status;
     const problem = invalidTransition(pod, previous, status, gates);
     if (problem && entry) {
-      this.#o.logger?.error("Rejected invalid pod status transition", {
-        podUID: uid,
-        err: problem,
-      });
+      if (entry.rejected !== problem)
+        this.#o.logger?.error("Rejected invalid pod status transition", { podUID: uid, err: problem });
+      entry.rejected = problem;
       return;
     }
     this.#o.metrics?.containersChanged(previous, status);
