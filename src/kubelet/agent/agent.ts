@@ -120,7 +120,14 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   o.serviceManager?.ready();
   cluster.recordStartEvents();
   logger.info("Started kubelet", { node: node.name, cgroupVersion: node.info.cgroupVersion });
-  let stopping = false;
+  const stop = async () => {
+    o.serviceManager?.stopping();
+    stopWatchdog();
+    await lifecycle.stop(stopWithinMs);
+    for (const record of pods.records) await record.flushed();
+    cri.close();
+  };
+  let stopped: Promise<void> | undefined;
 
   return {
     nodeName: node.name,
@@ -140,14 +147,9 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       for (const { id } of [...workers.all()]) workers.terminate(id.uid, { removed: true, graceSeconds });
       await overview.until(() => [...workers.all()].length === 0, withinMs);
     },
-    async stop() {
-      if (stopping) return;
-      stopping = true;
-      o.serviceManager?.stopping();
-      stopWatchdog();
-      await lifecycle.stop(stopWithinMs);
-      for (const record of pods.records) await record.flushed();
-      cri.close();
+    stop() {
+      stopped ??= stop();
+      return stopped;
     },
   };
 }
