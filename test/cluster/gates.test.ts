@@ -91,3 +91,20 @@ for (const enabled of [true, false])
     if (enabled) assert.ok(lists.length > 0);
     else assert.deepEqual(lists, []);
   });
+
+// parity: gate CRIListStreaming=true, gate CRIListStreaming=false
+for (const [enabled, streamsLists, streams] of [
+  [true, true, true],
+  [true, false, false],
+  [false, true, false],
+] as const)
+  test(`CRIListStreaming: ${enabled}: lists are ${streams ? "" : "not "}streamed by a runtime that ${streamsLists ? "can" : "cannot"}`, async (t) => {
+    const gates = new FeatureGates({ CRIListStreaming: enabled });
+    const cluster = await TestCluster.start(t, { gates }, {}, { streamsLists });
+    await cluster.startAgent();
+    cluster.addPod("web");
+    await cluster.runs("web");
+    const streamed = cluster.runtime.callsOf("StreamPodSandboxes", "StreamContainers").length;
+    const listed = cluster.runtime.callsOf("ListPodSandbox", "ListContainers").length;
+    assert.deepEqual([streamed > 0, listed > 0], [streams, !streams]);
+  });

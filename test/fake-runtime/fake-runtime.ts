@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { createServer, type Server as NetServer, type Socket } from "node:net";
-import { type DescMethod, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
+import { create, type DescMethod, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
 import {
   Server,
   ServerCredentials,
@@ -37,6 +37,10 @@ export interface FakeRuntimeOptions {
   clock?: Clock;
   /** Offers the event stream, which old runtimes do not. */
   events?: boolean;
+  /** Streams lists, which most runtimes do not. */
+  streamsLists?: boolean;
+  /** Lists the statistics of containers and sandboxes, with no values. */
+  stats?: boolean;
   images?: Record<string, FakeImage>;
   registry?: Record<string, RegistryEntry>;
   /** Overrides the program of a container. */
@@ -119,6 +123,7 @@ export async function startFakeRuntime(options: FakeRuntimeOptions): Promise<Fak
     images,
     conditions,
     events,
+    stats: options.stats,
     version: options.version ?? "1.0.0",
     cgroupDriver: options.cgroupDriver,
     exec: options.exec,
@@ -137,7 +142,7 @@ export async function startFakeRuntime(options: FakeRuntimeOptions): Promise<Fak
       try {
         const fault = faults.take(method.name, request);
         if (fault && !fault.after) await faults.apply(fault, signal);
-        const handler = handlers.get(method.name);
+        const handler = handlers.get(streamedLists.get(method.name)?.unary ?? method.name);
         if (!handler) throw new RuntimeFailure("UNIMPLEMENTED", `method ${method.name} not implemented`);
         const result = await handler(request, signal);
         if (fault?.after) await faults.apply(fault, signal);
@@ -156,6 +161,9 @@ export async function startFakeRuntime(options: FakeRuntimeOptions): Promise<Fak
       ]),
     );
     if (events && service === RuntimeService) implementation.GetContainerEvents = streaming(feed);
+    if (options.streamsLists)
+      for (const method of service.methods)
+        if (streamedLists.has(method.name)) implementation[method.name] = streamedList(method, serve(method));
     grpc.addService(serviceDefinition(service), implementation as never);
   }
   const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
@@ -235,6 +243,36 @@ function streaming(feed: EventFeed) {
       leave();
       call.end();
     });
+  };
+}
+
+/** The lists that can be streamed: the method that returns all at once, its list and that of each message. */
+const streamedLists = new Map([
+  ["StreamPodSandboxes", { unary: "ListPodSandbox", list: "items", part: "podSandboxes" }],
+  ["StreamContainers", { unary: "ListContainers", list: "containers", part: "containers" }],
+  ["StreamContainerStats", { unary: "ListContainerStats", list: "stats", part: "containerStats" }],
+  ["StreamPodSandboxStats", { unary: "ListPodSandboxStats", list: "stats", part: "podSandboxStats" }],
+  ["StreamImages", { unary: "ListImages", list: "images", part: "images" }],
+]);
+
+/** One item in each message. */
+function streamedList(
+  method: DescMethod,
+  serve: (request: Message, signal: AbortSignal, traceparent?: string) => Promise<Message>,
+) {
+  const { list, part } = streamedLists.get(method.name)!;
+  return (call: ServerWritableStream<Message, Message>) => {
+    const cancelled = new AbortController();
+    call.once("cancelled", () => cancelled.abort(abortError("cancelled by the caller")));
+    const [traceparent] = call.metadata.get("traceparent");
+    serve(call.request, cancelled.signal, traceparent?.toString()).then(
+      (message) => {
+        const items = (message as unknown as Record<string, Message[]>)[list]!;
+        for (const item of items) call.write(create(method.output, { [part]: [item] }));
+        call.end();
+      },
+      (error: unknown) => call.emit("error", { code: status[codeOf(error)], details: messageOf(error) }),
+    );
   };
 }
 

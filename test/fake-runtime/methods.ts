@@ -38,6 +38,8 @@ export interface RuntimeState {
   conditions: { runtimeReady: boolean; networkReady: boolean };
   /** Whether pod statuses carry those of their containers, as runtimes with events do. */
   events: boolean;
+  /** Lists the statistics of containers and sandboxes, with no values. */
+  stats?: boolean | undefined;
   version: string;
   /** The cgroup driver that RuntimeConfig reports; cgroupfs unless set. */
   cgroupDriver?: "cgroupfs" | "systemd";
@@ -141,6 +143,14 @@ export function methodHandlers(state: RuntimeState): Map<string, Handler> {
     if (config.linux) config.linux.resources = linux;
     return {};
   });
+  if (state.stats) {
+    on(r.listContainerStats, () => ({
+      stats: pods.listContainers(undefined).map(({ id }) => ({ attributes: { id } })),
+    }));
+    on(r.listPodSandboxStats, () => ({
+      stats: pods.listSandboxes(undefined).map(({ id }) => ({ attributes: { id } })),
+    }));
+  }
   on(r.updatePodSandboxResources, () => {
     throw new RuntimeFailure("UNKNOWN", "not implemented yet");
   });

@@ -97,6 +97,7 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
     clock,
     metrics,
     tracer: tracing?.tracer,
+    streamsLists: gates.enabled("CRIListStreaming"),
   });
   const loop = new SyncLoop({ clock, logger, onLag: createLagMetrics(metrics) });
   const { post } = loop;

@@ -264,7 +264,6 @@ export const implementedFields: ReadonlySet<string> = new Set([
 /** Gates that change a kubelet v1.36 on Linux and have no effect here. Gates that only other components have are not listed. */
 export const gatesWithoutEffect: ReadonlySet<FeatureName> = new Set([
   "AtomicFIFO",
-  "CRIListStreaming",
   "ClientsAllowCARotation",
   "ClientsAllowCBOR",
   "ClientsAllowTLSCacheGC",

@@ -19,6 +19,7 @@ import { createMetrics } from "../../base/metrics.ts";
 import { createCriClient } from "./client.ts";
 import type { ContainerId, CriClient, SandboxId } from "./cri.ts";
 import { CriError, type GrpcCode, hasGrpcCode } from "./cri-error.ts";
+import { operationType } from "./operation-metrics.ts";
 
 const REQUEST_TIMEOUT_MS = 60_000;
 const sandboxConfig = { metadata: { name: "p", namespace: "n", uid: "u", attempt: 0 } };
@@ -32,7 +33,7 @@ async function tempDir(t: TestContext): Promise<string> {
 function clientOf(
   t: TestContext,
   runtimeEndpoint: string,
-  options: { imageEndpoint?: string; clock?: Clock } = {},
+  options: { imageEndpoint?: string; clock?: Clock; streamsLists?: boolean } = {},
 ) {
   const metrics = createMetrics();
   const client = createCriClient({
@@ -48,10 +49,14 @@ function clientOf(
 }
 
 /** A fake runtime and a client of it; the given clock is the client's. */
-async function connected(t: TestContext, options: Partial<FakeRuntimeOptions> = {}, clock?: Clock) {
+async function connected(
+  t: TestContext,
+  { clientStreams, ...options }: Partial<FakeRuntimeOptions> & { clientStreams?: boolean } = {},
+  clock?: Clock,
+) {
   const runtime = await startFakeRuntime({ socketPath: join(await tempDir(t), "cri.sock"), ...options });
   t.after(() => runtime.close());
-  return { runtime, ...clientOf(t, runtime.endpoint, { clock }) };
+  return { runtime, ...clientOf(t, runtime.endpoint, { clock, streamsLists: clientStreams }) };
 }
 
 function failureOf(call: Promise<unknown>): Promise<unknown> {
@@ -431,5 +436,82 @@ describe("CRI client: events", () => {
     }
     assert.equal(getEventListeners(signal, "abort").length, 0);
     await eventually(() => (runtime.eventReaders === 0 ? true : undefined));
+  });
+});
+
+describe("CRI client: streamed lists", () => {
+  const lists: [unary: string, stream: string, count: number, call: (c: CriClient) => Promise<unknown[]>][] =
+    [
+      ["ListPodSandbox", "StreamPodSandboxes", 3, (c) => c.listPodSandboxes()],
+      ["ListContainers", "StreamContainers", 2, (c) => c.listContainers()],
+      ["ListImages", "StreamImages", 2, (c) => c.listImages()],
+      ["ListContainerStats", "StreamContainerStats", 2, (c) => c.listContainerStats()],
+      ["ListPodSandboxStats", "StreamPodSandboxStats", 3, (c) => c.listPodSandboxStats()],
+    ];
+  const withPods = async (t: TestContext, o: Parameters<typeof connected>[1]) => {
+    const node = await connected(t, o);
+    for (const name of ["a", "b", "c"]) {
+      const config = { metadata: { name, namespace: "n", uid: name, attempt: 0 } };
+      const sandbox = await node.client.runPodSandbox(config, "");
+      const image = { image: fakeImages.busybox };
+      if (name !== "c")
+        await node.client.createContainer(sandbox, { metadata: { name: "c" }, image }, config);
+    }
+    return node;
+  };
+
+  for (const [unary, stream, count, call] of lists)
+    it(`${unary} is streamed if the client wants and the runtime can`, async (t) => {
+      const { runtime, client, metrics } = await withPods(t, {
+        ...{ streamsLists: true, clientStreams: true, stats: true },
+      });
+      assert.equal((await call(client)).length, count);
+      assert.deepEqual([runtime.callsOf(unary).length, runtime.callsOf(stream).length], [0, 1]);
+      const operation = operationType(unary);
+      const text = await metrics.registry.metrics();
+      assert.match(text, new RegExp(`operations_total\\{operation_type="${operation}"\\} 1`));
+    });
+
+  it("are the same as lists at once, with any filter", async (t) => {
+    const { runtime, client } = await withPods(t, { streamsLists: true, clientStreams: true });
+    const plain = clientOf(t, runtime.endpoint).client;
+    const [first] = await plain.listPodSandboxes();
+    for (const filter of [undefined, { id: first!.id }, { id: "none" }])
+      assert.deepEqual(await client.listPodSandboxes(filter), await plain.listPodSandboxes(filter));
+  });
+
+  it("are requested once from a service that has none, and then as lists", async (t) => {
+    const { runtime, client, metrics } = await withPods(t, { clientStreams: true });
+    for (const _ of [1, 2]) assert.equal((await client.listContainers()).length, 2);
+    assert.equal((await client.listPodSandboxes()).length, 3);
+    assert.deepEqual(
+      ["ListContainers", "ListPodSandbox"].map((name) => runtime.callsOf(name).length),
+      [2, 1],
+    );
+    assert.doesNotMatch(await metrics.registry.metrics(), /operations_errors_total\{/);
+  });
+
+  it("end at once with another error, and are streamed again", async (t) => {
+    const { runtime, client } = await withPods(t, { streamsLists: true, clientStreams: true });
+    const effect = { kind: "fail", code: "INTERNAL", message: "broken" } as const;
+    runtime.faults.add({ method: "StreamContainers", effect, times: 1 });
+    assert.ok(hasGrpcCode(await failureOf(client.listContainers()), "INTERNAL"));
+    assert.equal((await client.listContainers()).length, 2);
+    assert.equal(runtime.callsOf("ListContainers").length, 0);
+  });
+
+  it("have the deadline of a list, and can be aborted", async (t) => {
+    const clock = new FakeClock();
+    const { runtime, client } = await connected(t, { streamsLists: true, clientStreams: true }, clock);
+    runtime.faults.add({ method: "StreamContainers", effect: { kind: "hang" }, times: 2 });
+    const late = failureOf(client.listContainers());
+    await eventually(() => runtime.callsOf("StreamContainers")[0]);
+    await clock.advance(REQUEST_TIMEOUT_MS);
+    assert.ok(hasGrpcCode(await late, "DEADLINE_EXCEEDED"));
+    const stop = new AbortController();
+    const aborted = failureOf(client.listContainers(undefined, { signal: stop.signal }));
+    await eventually(() => runtime.callsOf("StreamContainers")[1]);
+    stop.abort();
+    assert.ok(isAbort(await aborted));
   });
 });

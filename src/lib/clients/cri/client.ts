@@ -1,4 +1,12 @@
-import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type {
+  DescMessage,
+  DescMethod,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  MessageInitShape,
+  MessageShape,
+} from "@bufbuild/protobuf";
+import type { Client } from "@grpc/grpc-js";
 import { type Clock, msSince } from "../../base/clock.ts";
 import { isAbort } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -9,9 +17,9 @@ import type { CallOptions, ContainerId, CriClient, SandboxId } from "./cri.ts";
 import { CriError, hasGrpcCode, toCriError } from "./cri-error.ts";
 import { socketPathOf } from "./endpoint.ts";
 import { streamEvents } from "./event-stream.ts";
-import { openChannel } from "./grpc-call.ts";
+import { type CallLimits, openChannel } from "./grpc-call.ts";
 import { createOperationMetrics } from "./operation-metrics.ts";
-import { unaryCalls } from "./traced-call.ts";
+import { streamCalls, unaryCalls } from "./traced-call.ts";
 
 /** The kubelet API version, which every runtime expects. */
 const KUBELET_API_VERSION = "0.1.0";
@@ -30,6 +38,8 @@ export interface CriClientOptions {
   metrics: Metrics;
   /** Absent: no spans are created. */
   tracer?: Tracer | undefined;
+  /** Requests lists as streams, which have no size limit, from services that have them (CRIListStreaming). */
+  streamsLists?: boolean;
 }
 
 interface Limits extends CallOptions {
@@ -43,6 +53,9 @@ export function createCriClient(options: CriClientOptions): CriClient {
   const logger = options.logger.with({ component: "cri" });
   const operations = createOperationMetrics(options.metrics);
   const callUnary = unaryCalls(options.tracer);
+  const callStream = streamCalls(options.tracer);
+  /** The services that stream lists, as far as is known. */
+  const streaming = new Set(options.streamsLists ? [Runtime.typeName, Images.typeName] : []);
   const runtimePath = socketPathOf(options.runtimeEndpoint);
   const imagePath = options.imageEndpoint ? socketPathOf(options.imageEndpoint) : runtimePath;
   const runtimeChannel = openChannel(runtimePath);
@@ -56,11 +69,11 @@ export function createCriClient(options: CriClientOptions): CriClient {
     if (hasGrpcCode(error, "UNAVAILABLE")) for (const listener of [...unavailableListeners]) listener();
   };
 
-  const call = async <I extends DescMessage, O extends DescMessage>(
-    method: DescMethodUnary<I, O>,
-    request: MessageInitShape<I>,
-    o: Limits = {},
-  ): Promise<MessageShape<O>> => {
+  const perform = async <T>(
+    method: DescMethod,
+    o: Limits,
+    run: (channel: Client, limits: CallLimits) => Promise<T>,
+  ): Promise<T> => {
     const standard = o.defaultTimeoutMs ?? requestTimeoutMs;
     const timeoutMs = o.timeoutMs ?? (standard === "none" ? undefined : standard);
     const channel = method.parent.typeName === Images.typeName ? imageChannel : runtimeChannel;
@@ -68,7 +81,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
     const startedAt = clock.monotonic();
     let failed = false;
     try {
-      return await callUnary(channel, method, request, { clock, timeoutMs, signal: o.signal });
+      return await run(channel, { clock, timeoutMs, signal: o.signal });
     } catch (error) {
       failed = !(o.notFoundIsSuccess && hasGrpcCode(error, "NOT_FOUND"));
       if (failed) onFailure(method.name, error);
@@ -77,6 +90,34 @@ export function createCriClient(options: CriClientOptions): CriClient {
       operations.record(method.name, msSince(clock, startedAt) / 1000, failed);
     }
   };
+
+  const call = <I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageInitShape<I>,
+    o: Limits = {},
+  ): Promise<MessageShape<O>> =>
+    perform(method, o, (channel, limits) => callUnary(channel, method, request, limits));
+
+  /** A list, as the messages of a stream or as one response. */
+  const list = <I extends DescMessage, O extends DescMessage, SI extends DescMessage, SO extends DescMessage>(
+    unary: DescMethodUnary<I, O>,
+    stream: DescMethodServerStreaming<SI, SO>,
+    request: MessageInitShape<I> & MessageInitShape<SI>,
+    o: Limits = {},
+  ): Promise<(MessageShape<O> | MessageShape<SO>)[]> =>
+    perform(unary, o, async (channel, limits) => {
+      const service = unary.parent.typeName;
+      if (streaming.has(service)) {
+        try {
+          return await callStream(channel, stream, request, limits);
+        } catch (error) {
+          if (!hasGrpcCode(error, "UNIMPLEMENTED")) throw error;
+          logger.info("Runtime does not stream lists, falling back", { method: stream.name });
+          streaming.delete(service);
+        }
+      }
+      return [await callUnary(channel, unary, request, limits)];
+    });
 
   /** Stop and remove are idempotent in the CRI: NOT_FOUND is a success. */
   const end = async <I extends DescMessage>(
@@ -119,7 +160,10 @@ export function createCriClient(options: CriClientOptions): CriClient {
     stopPodSandbox: (id, o) => end(r.stopPodSandbox, { podSandboxId: id }, o),
     removePodSandbox: (id, o) => end(r.removePodSandbox, { podSandboxId: id }, o),
     podSandboxStatus: (id, o) => call(r.podSandboxStatus, { podSandboxId: id }, o),
-    listPodSandboxes: async (filter, o) => (await call(r.listPodSandbox, { filter }, o)).items,
+    listPodSandboxes: async (filter, o) =>
+      (await list(r.listPodSandbox, r.streamPodSandboxes, { filter }, o)).flatMap((part) =>
+        "items" in part ? part.items : part.podSandboxes,
+      ),
 
     createContainer: async (sandbox, config, sandboxConfig, o) => {
       const { containerId } = await call(
@@ -141,7 +185,8 @@ export function createCriClient(options: CriClientOptions): CriClient {
         { ...o, defaultTimeoutMs: graceSeconds * 1000 + requestTimeoutMs },
       ),
     removeContainer: (id, o) => end(r.removeContainer, { containerId: id }, o),
-    listContainers: async (filter, o) => (await call(r.listContainers, { filter }, o)).containers,
+    listContainers: async (filter, o) =>
+      (await list(r.listContainers, r.streamContainers, { filter }, o)).flatMap((part) => part.containers),
     containerStatus: (id, o) => call(r.containerStatus, { containerId: id }, o),
     exec: (request, o) => call(r.exec, request, o),
     attach: (request, o) => call(r.attach, request, o),
@@ -181,7 +226,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
       });
     },
 
-    listImages: async (o) => (await call(i.listImages, {}, o)).images,
+    listImages: async (o) => (await list(i.listImages, i.streamImages, {}, o)).flatMap((part) => part.images),
     imageStatus: async (image, o) => (await call(i.imageStatus, { image }, o)).image,
     // A large image on a slow connection may take hours; only the caller may abort it.
     pullImage: async (image, auth, sandboxConfig, o) => {
@@ -193,8 +238,14 @@ export function createCriClient(options: CriClientOptions): CriClient {
     removeImage: (image, o) => end(i.removeImage, { image }, o),
     imageFsInfo: (o) => call(i.imageFsInfo, {}, o),
 
-    listContainerStats: async (o) => (await call(r.listContainerStats, {}, o)).stats,
-    listPodSandboxStats: async (o) => (await call(r.listPodSandboxStats, {}, o)).stats,
+    listContainerStats: async (o) =>
+      (await list(r.listContainerStats, r.streamContainerStats, {}, o)).flatMap((part) =>
+        "stats" in part ? part.stats : part.containerStats,
+      ),
+    listPodSandboxStats: async (o) =>
+      (await list(r.listPodSandboxStats, r.streamPodSandboxStats, {}, o)).flatMap((part) =>
+        "stats" in part ? part.stats : part.podSandboxStats,
+      ),
     listMetricDescriptors: async (o) => (await call(r.listMetricDescriptors, {}, o)).descriptors,
     listPodSandboxMetrics: async (o) => (await call(r.listPodSandboxMetrics, {}, o)).podMetrics,
 

@@ -1,6 +1,8 @@
 import {
   create,
   type DescMessage,
+  type DescMethod,
+  type DescMethodServerStreaming,
   type DescMethodUnary,
   type Message,
   type MessageInitShape,
@@ -47,11 +49,55 @@ export function callUnary<I extends DescMessage, O extends DescMessage>(
   channel: Client,
   method: DescMethodUnary<I, O>,
   request: MessageInitShape<I>,
-  { clock, timeoutMs, signal, traceparent }: CallLimits,
+  limits: CallLimits,
 ): Promise<MessageShape<O>> {
+  const { path, requestSerialize, responseDeserialize } = methodDefinition(method);
+  const message = create(method.input, request) as Message;
+  return limited<MessageShape<O>>(method, limits, (metadata, options, done) =>
+    channel.makeUnaryRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      message,
+      metadata,
+      options,
+      (error, response) => done(error, response as MessageShape<O>),
+    ),
+  );
+}
+
+/** All messages of a stream that the runtime ends. The limits are those of the whole stream. */
+export function callStream<I extends DescMessage, O extends DescMessage>(
+  channel: Client,
+  method: DescMethodServerStreaming<I, O>,
+  request: MessageInitShape<I>,
+  limits: CallLimits,
+): Promise<MessageShape<O>[]> {
+  const { path, requestSerialize, responseDeserialize } = methodDefinition(method);
+  const message = create(method.input, request) as Message;
+  return limited<MessageShape<O>[]>(method, limits, (metadata, options, done) => {
+    const received: MessageShape<O>[] = [];
+    return channel
+      .makeServerStreamRequest(path, requestSerialize, responseDeserialize, message, metadata, options)
+      .on("data", (each: MessageShape<O>) => received.push(each))
+      .on("error", (error: Error) => done(error, received))
+      .on("end", () => done(null, received));
+  });
+}
+
+type Begin<T> = (
+  metadata: Metadata,
+  options: { deadline: number },
+  done: (error: Error | null, result: T) => void,
+) => { cancel(): void };
+
+function limited<T>(
+  method: DescMethod,
+  { clock, timeoutMs, signal, traceparent }: CallLimits,
+  begin: Begin<T>,
+): Promise<T> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(abortError(signal.reason));
-    const { path, requestSerialize, responseDeserialize } = methodDefinition(method);
     let endedBy: "abort" | "deadline" | undefined;
     let cancelTimer: (() => void) | undefined;
     const cancel = (by: "abort" | "deadline") => {
@@ -64,27 +110,19 @@ export function callUnary<I extends DescMessage, O extends DescMessage>(
     // The deadline is passed to the runtime too, so that it ends the work even when this process cannot cancel it. It
     // is a little later than ours: ours has the better message.
     const deadline = timeoutMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + timeoutMs + 500;
-    const call = channel.makeUnaryRequest(
-      path,
-      requestSerialize,
-      responseDeserialize,
-      create(method.input, request) as Message,
-      metadata,
-      { deadline },
-      (error, response) => {
-        cancelTimer?.();
-        signal?.removeEventListener("abort", onAbort);
-        if (!error) return resolve(response as MessageShape<O>);
-        if (endedBy === "abort") return reject(abortError(signal?.reason));
-        const failure = toCriError(method.name, error);
-        if (endedBy !== "deadline") return reject(failure);
-        reject(
-          new CriError("DEADLINE_EXCEEDED", method.name, `no response within ${(timeoutMs ?? 0) / 1000} s`, {
-            cause: error,
-          }),
-        );
-      },
-    );
+    const call = begin(metadata, { deadline }, (error, result) => {
+      cancelTimer?.();
+      signal?.removeEventListener("abort", onAbort);
+      if (!error) return resolve(result);
+      if (endedBy === "abort") return reject(abortError(signal?.reason));
+      const failure = toCriError(method.name, error);
+      if (endedBy !== "deadline") return reject(failure);
+      reject(
+        new CriError("DEADLINE_EXCEEDED", method.name, `no response within ${(timeoutMs ?? 0) / 1000} s`, {
+          cause: error,
+        }),
+      );
+    });
     if (timeoutMs !== undefined) cancelTimer = clock.after(timeoutMs, () => cancel("deadline"));
     signal?.addEventListener("abort", onAbort, { once: true });
   });
