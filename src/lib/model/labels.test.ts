@@ -66,25 +66,17 @@ describe("container annotations", () => {
   it("are read back", () => {
     const parsed = readContainerInfo(annotations);
     assert.equal(parsed.restartCount, 3);
-    assert.equal(parsed.terminationGracePeriodSeconds, 30);
-    assert.equal(parsed.deletionGracePeriodSeconds, undefined);
     assert.equal(parsed.terminationMessagePath, "/dev/termination-log");
-    assert.deepEqual(parsed.preStop, { httpGet: { path: "/bye", port: 80 } });
-    assert.equal(parsed.ports[0]?.containerPort, 80);
   });
   it("invalid annotations count as absent", () => {
-    const parsed = readContainerInfo({
-      "io.kubernetes.container.restartCount": "many",
-      "io.kubernetes.container.preStopHandler": "{",
-    });
-    assert.deepEqual(
-      [parsed.restartCount, parsed.preStop, parsed.hash, parsed.ports],
-      [0, undefined, undefined, []],
-    );
+    const parsed = readContainerInfo({ "io.kubernetes.container.restartCount": "many" });
+    assert.deepEqual([parsed.restartCount, parsed.hash], [0, undefined]);
   });
-  it("contain the grace period of a deletion", () => {
+  it("contain the grace periods of the pod and of its deletion", () => {
+    assert.equal(annotations["io.kubernetes.pod.terminationGracePeriod"], "30");
+    assert.equal(annotations["io.kubernetes.pod.deletionGracePeriod"], undefined);
     const deleted = fakePod({ metadata: { deletionGracePeriodSeconds: 5 } });
-    const parsed = readContainerInfo(containerAnnotations(deleted, container, 0));
-    assert.equal(parsed.deletionGracePeriodSeconds, 5);
+    const more = containerAnnotations(deleted, container, 0);
+    assert.equal(more["io.kubernetes.pod.deletionGracePeriod"], "5");
   });
 });

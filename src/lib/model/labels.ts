@@ -13,8 +13,8 @@ export const annotationTerminationMessagePath = "io.kubernetes.container.termina
 export const annotationTerminationMessagePolicy = "io.kubernetes.container.terminationMessagePolicy";
 const annotationPreStopHandler = "io.kubernetes.container.preStopHandler";
 const annotationContainerPorts = "io.kubernetes.container.ports";
-export const annotationDeletionGracePeriod = "io.kubernetes.pod.deletionGracePeriod";
-export const annotationTerminationGracePeriod = "io.kubernetes.pod.terminationGracePeriod";
+const annotationDeletionGracePeriod = "io.kubernetes.pod.deletionGracePeriod";
+const annotationTerminationGracePeriod = "io.kubernetes.pod.terminationGracePeriod";
 
 type Handler = NonNullable<NonNullable<Container["lifecycle"]>["preStop"]>;
 type Port = NonNullable<Container["ports"]>[number];
@@ -95,10 +95,6 @@ export interface ContainerInfo {
   readonly restartCount: number;
   readonly terminationMessagePath: string;
   readonly terminationMessagePolicy: string;
-  readonly deletionGracePeriodSeconds: number | undefined;
-  readonly terminationGracePeriodSeconds: number | undefined;
-  readonly preStop: Handler | undefined;
-  readonly ports: readonly Port[];
 }
 
 /** The parts of the pod spec in a container's annotations: the pod may be deleted by now. Invalid ones count as absent. */
@@ -108,22 +104,9 @@ export function readContainerInfo(annotations: Readonly<Record<string, string | 
     restartCount: integer(annotations[annotationRestartCount]) ?? 0,
     terminationMessagePath: annotations[annotationTerminationMessagePath] ?? "",
     terminationMessagePolicy: annotations[annotationTerminationMessagePolicy] ?? "",
-    deletionGracePeriodSeconds: integer(annotations[annotationDeletionGracePeriod]),
-    terminationGracePeriodSeconds: integer(annotations[annotationTerminationGracePeriod]),
-    preStop: json<Handler>(annotations[annotationPreStopHandler]),
-    ports: json<Port[]>(annotations[annotationContainerPorts]) ?? [],
   };
 }
 
 function integer(text: string | undefined): number | undefined {
   return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : undefined;
-}
-
-function json<T>(text: string | undefined): T | undefined {
-  if (!text) return undefined;
-  try {
-    return JSON.parse(text) as T;
-  } catch {
-    return undefined;
-  }
 }

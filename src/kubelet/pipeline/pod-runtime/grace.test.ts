@@ -1,22 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContainer, anObservedContainer, aPod } from "../../../../test/builders/pods.ts";
-import {
-  annotationDeletionGracePeriod,
-  annotationTerminationGracePeriod,
-} from "../../../lib/model/labels.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
 import { graceSecondsOf } from "./grace.ts";
 
 const a = anObservedContainer("a");
-const created = (seconds: string, deletion?: string) =>
-  anObservedContainer("a", {
-    annotations: {
-      [annotationTerminationGracePeriod]: seconds,
-      ...(deletion && { [annotationDeletionGracePeriod]: deletion }),
-    },
-  });
 const probe = (terminationGracePeriodSeconds: number) => ({ terminationGracePeriodSeconds });
 const pod = (grace: number | undefined, deletion?: number) =>
   aPod(
@@ -61,18 +50,9 @@ const table: [rule: string, pod: Pod | undefined, c: ObservedContainer, options:
     ["a deletion takes precedence over a probe", pod(40, 5), a, { cause: "liveness-probe" }, 5],
     ["the caller takes precedence over a probe", pod(40), a, { cause: "liveness-probe", override: 3 }, 3],
     ["all containers are restarted", pod(40, 5), a, { cause: "restart-all" }, 0],
-    [
-      "a container of a pod without a spec has the one recorded at its creation",
-      undefined,
-      created("12"),
-      {},
-      12,
-    ],
-    ["a recorded deletion shortens it", undefined, created("12", "4"), {}, 4],
-    ["the caller overrides the recorded one", undefined, created("12"), { override: 3 }, 3],
-    ["a container without a record has the minimum", undefined, a, {}, 2],
-    ["an invalid record is ignored", undefined, created("soon"), {}, 2],
+    ["an orphan has 1 s", undefined, a, {}, 1],
+    ["the caller overrides that of an orphan", undefined, a, { override: 3 }, 3],
   ];
 for (const [rule, of, container, options, seconds] of table)
   test(`the grace period is ${seconds} s: ${rule}`, () =>
-    assert.equal(graceSecondsOf(of, container, options), seconds));
+    assert.equal(graceSecondsOf(of, container.name, options), seconds));

@@ -36,10 +36,10 @@ export interface KillDeps {
 }
 
 export interface KillContainerOptions {
-  /** Undefined if the spec is no longer known: then what was recorded at the container's creation is used. */
+  /** Undefined for an orphan: its containers have no preStop hook and a short grace period. */
   pod: Pod | undefined;
   observed: Pick<ObservedPod, "uid" | "name" | "namespace" | "sandboxes">;
-  container: Pick<ObservedContainer, "id" | "name" | "annotations">;
+  container: Pick<ObservedContainer, "id" | "name">;
   cause?: KillCause;
   /** For users; "Stopping container x" by default. */
   message?: string;
@@ -58,7 +58,7 @@ export async function killContainer(deps: KillDeps, options: KillContainerOption
   const { container, cause, graceOverride: override, signal } = options;
   const { id, name } = container;
   const pod = options.pod ?? podWithoutSpec(options.observed);
-  const grace = graceSecondsOf(options.pod, container, { override, cause });
+  const grace = graceSecondsOf(options.pod, name, { override, cause });
   const { stop, first } = stops.start(options.observed.uid, id, msFromNow(clock, grace * 1000));
   if (first) events.normal(pod, "Killing", options.message || `Stopping container ${name}`, name);
   try {
@@ -111,7 +111,7 @@ export async function killPod(
 }
 
 /** A pod without a spec, from what the runtime has of it. */
-function podWithoutSpec({ uid, name, namespace, sandboxes }: KillContainerOptions["observed"]): Pod {
+export function podWithoutSpec({ uid, name, namespace, sandboxes }: KillContainerOptions["observed"]): Pod {
   const hostNetwork = sandboxes.some((s) => s.hostNetwork);
   return {
     apiVersion: "v1",

@@ -27,7 +27,7 @@ import {
 import type { ProbeResults } from "../../state/probe-results.ts";
 import type { ReplacedContainers } from "../../state/replaced-containers.ts";
 import type { StartingContainers } from "../../state/starting-containers.ts";
-import { type Hooks, type KillDeps, killContainer, killPod } from "./kill.ts";
+import { type Hooks, type KillDeps, killContainer, killPod, podWithoutSpec } from "./kill.ts";
 import { planPod } from "./plan/plan-pod.ts";
 import { type Delay, isEmpty, onlyStarts, type PlanContext, type PodPlan } from "./plan/pod-plan.ts";
 import type { PodFiles } from "./pod-files.ts";
@@ -154,7 +154,7 @@ export class PodRuntime {
         killContainer(this.#kill, {
           pod,
           observed: options.observe.get(pod.metadata.uid) ?? { ...pod.metadata, sandboxes: [] },
-          container: { id, name, annotations: {} },
+          container: { id, name },
           message: "FailedPostStartHook",
           signal,
         }),
@@ -230,8 +230,10 @@ export class PodRuntime {
     try {
       await killPod(this.#kill, observed, pod, options);
     } catch (error) {
-      if (pod && !options.signal.aborted)
-        this.#o.events.warning(pod, "FailedKillPod", `error killing pod: ${messageOf(error)}`);
+      if (!options.signal.aborted) {
+        const message = `error killing pod: ${messageOf(error)}`;
+        this.#o.events.warning(pod ?? podWithoutSpec(observed), "FailedKillPod", message);
+      }
       throw error;
     } finally {
       await observe.refresh(uid);

@@ -1,7 +1,6 @@
 import { type Clock, msUntil, sleep } from "../../../lib/base/clock.ts";
 import { isAbort, messageOf } from "../../../lib/base/errors.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
-import { readContainerInfo } from "../../../lib/model/labels.ts";
 import { type Lifecycle, type Pod, podRef } from "../../../lib/model/pod.ts";
 import { specOf } from "./grace.ts";
 import type { KillContainerOptions, KillDeps } from "./kill.ts";
@@ -25,12 +24,9 @@ export class PreStop implements StopHook {
 
   /** Undefined if the container has no hook. */
   static start(deps: KillDeps, options: KillContainerOptions, pod: Pod): PreStop | undefined {
-    const { name, annotations } = options.container;
-    const spec = options.pod && specOf(options.pod, name);
-    const info = readContainerInfo(annotations);
-    const handler = spec ? spec.lifecycle?.preStop : info.preStop;
-    if (!handler) return undefined;
-    return new PreStop(deps, options, pod, handler, spec ? spec.ports : [...info.ports]);
+    const spec = specOf(pod, options.container.name);
+    const handler = spec?.lifecycle?.preStop;
+    return handler && new PreStop(deps, options, pod, handler, spec.ports);
   }
 
   private constructor(

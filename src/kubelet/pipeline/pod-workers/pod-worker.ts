@@ -17,8 +17,8 @@ import { WorkerReport } from "./worker-report.ts";
 /** The lifecycle phase of a pod, with its state. */
 type PhaseState =
   | { phase: "syncing"; started: boolean }
-  | { phase: "terminating"; graceSeconds: number | undefined }
-  | { phase: "terminated"; graceSeconds: number | undefined; resourcesReclaimed: boolean };
+  | { phase: "terminating"; graceSeconds: number }
+  | { phase: "terminated"; graceSeconds: number; resourcesReclaimed: boolean };
 
 export interface PodWorkerOptions {
   id: PodId;
@@ -308,7 +308,7 @@ export class PodWorker implements PodSyncStatus {
     }
   }
 
-  #stop(graceSeconds: number | undefined, signal: AbortSignal): Promise<void> {
+  #stop(graceSeconds: number, signal: AbortSignal): Promise<void> {
     return this.#o.syncer.stop(this.id.uid, this.#pod, { graceSeconds, signal, report: this.#report });
   }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
-import { silentLogger } from "../../../lib/base/logger.ts";
+import { type Fields, silentLogger } from "../../../lib/base/logger.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import { Housekeeping, type HousekeepingOptions } from "./housekeeping.ts";
 
@@ -60,6 +60,60 @@ test("a failed removal does not prevent others, and is retried in the next round
   fails.clear();
   await clock.advance(60_000);
   assert.ok(removed.includes("files of a") && removed.includes("cgroup of a"));
+});
+
+test("what a pod left behind is removed within seconds, and a failure is logged once", async (t) => {
+  const pods = ["a"];
+  const lines: string[] = [];
+  const log = (message: string, fields: Fields = {}) => void lines.push(`${message}: ${fields.podUID}`);
+  const logger = { ...silentLogger, info: log, warn: log };
+  const removed: string[] = [];
+  const busy = new Set<string>();
+  const { clock } = await setUp(t, {
+    logger,
+    files: {
+      known: async () => pods.map(id),
+      remove: async ({ uid }) => {
+        if (busy.has(uid)) throw new Error("busy");
+        pods.splice(pods.indexOf(uid), 1);
+        removed.push(`files of ${uid}`);
+      },
+      removeDeadLinks: async () => {},
+    },
+    cgroups: { list: async () => [], remove: async () => {}, reduceCpu: async () => {} },
+  });
+  await clock.advance(1000);
+  assert.deepEqual(removed.splice(0), ["files of a"]);
+  pods.push("late");
+  busy.add("late");
+  await clock.advance(10_000);
+  assert.deepEqual(lines.slice(1), [
+    "Cleaning up orphaned pod: late",
+    "Failed to clean up orphaned pod: late",
+  ]);
+  busy.clear();
+  await clock.advance(2000);
+  assert.deepEqual(removed, ["files of late"]);
+});
+
+test("files that take long to remove do not delay the termination of orphans", async (t) => {
+  const terminated: string[] = [];
+  const release = Promise.withResolvers<void>();
+  let running: string[] = [];
+  const { clock } = await setUp(t, {
+    inRuntime: () => running.map(id),
+    onOrphan: ({ uid }) => void terminated.push(uid),
+    files: {
+      known: async () => [id("a")],
+      remove: () => release.promise,
+      removeDeadLinks: async () => {},
+    },
+  });
+  await clock.advance(0);
+  running = ["orphan"];
+  await clock.advance(2000);
+  assert.deepEqual(terminated, ["orphan"]);
+  release.resolve();
 });
 
 test("runSoon runs a round without delay", async (t) => {
@@ -130,7 +184,7 @@ test("nothing is an orphan before the initial sync is complete; then orphans are
   await clock.advance(60_000);
   assert.deepEqual([orphans, removed], [[], []]);
   isSynced = true;
-  await clock.advance(10_000);
+  await clock.advance(2000);
   assert.deepEqual(orphans, ["orphan"]);
   assert.deepEqual(removed, ["files of old", "cgroup of older"]);
   stop.abort();

@@ -30,7 +30,8 @@ export interface HousekeepingOptions {
 }
 
 const roundMs = 2000;
-const roundsPerCleanup = 30;
+/** Links and records of pods that are gone disturb no one for a minute. */
+const roundsPerTidyUp = 30;
 
 /** Finds orphaned pods and their files and cgroups, and has them terminated and removed. */
 export class Housekeeping implements Component {
@@ -38,6 +39,9 @@ export class Housekeeping implements Component {
   readonly #o: HousekeepingOptions;
   #loop: Promise<void> = Promise.resolve();
   #wake = new AbortController();
+  #removal: Promise<void> | undefined;
+  /** The error of what could not be removed in the last round. */
+  #failed = new Map<string, string>();
 
   constructor(options: HousekeepingOptions) {
     this.#o = options;
@@ -60,16 +64,30 @@ export class Housekeeping implements Component {
     const { clock, logger } = this.#o;
     for (let round = 0; !signal.aborted; ) {
       this.#wake = new AbortController();
-      try {
-        if (this.#o.isSynced()) {
-          this.#terminateOrphans();
-          if (this.#o.removesOrphans && round++ % roundsPerCleanup === 0) await this.#removeOrphans();
-        }
-      } catch (error) {
-        logger.warn("Housekeeping failed", { err: messageOf(error) });
+      if (this.#o.isSynced()) {
+        this.#terminateOrphans();
+        // A volume that cannot be unmounted must not delay the termination of other orphans.
+        if (this.#o.removesOrphans)
+          this.#removal ??= this.#clean(round++ % roundsPerTidyUp === 0)
+            .catch((error) => logger.warn("Housekeeping failed", { err: messageOf(error) }))
+            .finally(() => {
+              this.#removal = undefined;
+            });
       }
       await sleep(clock, roundMs, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
     }
+    await this.#removal;
+  }
+
+  async #clean(tidyUp: boolean): Promise<void> {
+    await this.#removeOrphans();
+    if (!tidyUp) return;
+    await this.#o.files.removeDeadLinks();
+    for (const record of this.#o.records ?? []) record.keepOnly((uid) => this.#isInUse(uid));
+  }
+
+  #isInUse(uid: PodUid): boolean {
+    return this.#o.isKnown(uid) || [...this.#o.inRuntime()].some((pod) => pod.uid === uid);
   }
 
   #terminateOrphans(): void {
@@ -83,17 +101,22 @@ export class Housekeeping implements Component {
 
   /** Directories, logs and cgroups of pods that are not in the runtime either. */
   async #removeOrphans(): Promise<void> {
-    const { files, cgroups, isKnown, inRuntime, logger, metrics } = this.#o;
-    const isInUse = (uid: PodUid) => isKnown(uid) || [...inRuntime()].some((pod) => pod.uid === uid);
+    const { files, cgroups, logger, metrics } = this.#o;
+    const failedBefore = this.#failed;
+    this.#failed = new Map();
     const remove = async (what: string, uid: PodUid, work: () => Promise<void>) => {
-      if (isInUse(uid)) return "in use";
-      logger.info("Cleaning up orphaned pod", { podUID: uid, what });
+      if (this.#isInUse(uid)) return "in use";
+      const key = `${what} ${uid}`;
+      const before = failedBefore.get(key);
+      if (before === undefined) logger.info("Cleaning up orphaned pod", { podUID: uid, what });
       try {
         await work();
         return "removed";
       } catch (error) {
         // A failure must not prevent the removal of the others.
-        logger.warn("Failed to clean up orphaned pod", { podUID: uid, what, err: messageOf(error) });
+        const err = messageOf(error);
+        this.#failed.set(key, err);
+        if (err !== before) logger.warn("Failed to clean up orphaned pod", { podUID: uid, what, err });
         return "failed";
       }
     };
@@ -106,8 +129,6 @@ export class Housekeeping implements Component {
     for (const uid of await cgroups.list())
       if (outcomes.get(uid) === "failed") await this.#reduceCpu(uid);
       else await remove("cgroup", uid, () => cgroups.remove(uid));
-    await files.removeDeadLinks();
-    for (const record of this.#o.records ?? []) record.keepOnly(isInUse);
   }
 
   async #reduceCpu(uid: PodUid): Promise<void> {
