@@ -52,4 +52,12 @@ describeOnContainerd("metrics of a running agent", (version) => {
       assert.deepEqual([states.stopped, states.uninterruptible, states.iowaiting], [0, 0, 0]);
     });
   });
+
+  it("the series of a sandbox have its pause image", async () => {
+    const { samples = [] } = (await node.metrics("/metrics/cadvisor")).get("container_last_seen") ?? {};
+    const sandbox = samples.find(
+      ({ labels: { pod, name, container } }) => pod === "web" && name !== "" && container === "",
+    );
+    assert.match(sandbox?.labels.image ?? "", /pause/);
+  });
 });

@@ -119,6 +119,7 @@ describeOnContainerd("statistics of a pod", (version) => {
         runtime: {
           listContainerStats: async (o) => (source === "cgroups" ? [] : client.listContainerStats(o)),
           listPodSandboxStats: (o) => client.listPodSandboxStats(o),
+          podSandboxStatus: (id, o) => client.podSandboxStatus(id, o),
           imageFsInfo: (o) => client.imageFsInfo(o),
         },
         observed: { all: () => [pod] },

@@ -1,5 +1,6 @@
 import { mapWithLimit } from "../../lib/base/map-with-limit.ts";
 import type { WallTime } from "../../lib/base/time.ts";
+import type { SandboxId } from "../../lib/clients/cri/cri.ts";
 import type { CgroupUsage } from "../../lib/host/cgroups/usage.ts";
 import type { InterfaceCounters } from "../../lib/host/network-usage.ts";
 import { readOpenFiles, readOpenFilesLimit } from "../../lib/host/process-usage.ts";
@@ -8,6 +9,7 @@ import type { ObservedPod } from "../state/observed-pods.ts";
 import { containerIdOf, containerPids } from "./cgroup-sampler.ts";
 import type { Layer } from "./layers.ts";
 import type { StatsHost, StatsOptions } from "./options.ts";
+import type { SandboxImages } from "./sandbox-images.ts";
 
 /** One cgroup, its owner, and its counters. */
 export interface CgroupRow {
@@ -46,13 +48,20 @@ const cgroupsAtOnce = 4;
 const noContainer = { name: "", image: "", namespace: "", pod: "", container: "" };
 
 /** The machine, the configured cgroups, and all cgroups of pods down to containers. */
-export async function cgroupRows(o: StatsOptions, host: StatsHost): Promise<CgroupRow[]> {
+export async function cgroupRows(
+  o: StatsOptions,
+  host: StatsHost,
+  sandboxImages: SandboxImages,
+): Promise<CgroupRow[]> {
   const owners = new Map<string, Owner>([["/", { ...noContainer, kind: "machine", startedAt: o.bootedAt }]]);
   for (const path of Object.values(await o.systemCgroups()))
     if (path) owners.set(path, { ...noContainer, kind: "group" });
   const pods = podsByCgroup(o);
   await addTree(o, o.podsCgroup, pods, owners, 0);
-  for (const [path, pod] of pods) await addPod(o, path, pod, owners);
+  const images = await sandboxImages.of(
+    [...pods.values()].flatMap((pod) => pod.sandboxes.map(({ id }) => id)),
+  );
+  for (const [path, pod] of pods) await addPod(o, path, pod, images, owners);
   const rows = await mapWithLimit([...owners], cgroupsAtOnce, ([path, owner]) => rowOf(o, host, path, owner));
   return rows.filter((row) => row !== undefined);
 }
@@ -87,6 +96,7 @@ async function addPod(
   o: StatsOptions,
   path: string,
   pod: ObservedPod,
+  sandboxImages: ReadonlyMap<SandboxId, string>,
   owners: Map<string, Owner>,
 ): Promise<void> {
   const podLabels = { namespace: pod.namespace, pod: pod.name };
@@ -109,7 +119,7 @@ async function addPod(
       const crio = o.isCrio && { name: crioName(crioSandbox, pod, attempt), container: crioSandbox };
       owners.set(cgroup, {
         ...{ ...noContainer, ...podLabels, name, ...crio },
-        ...{ kind: "sandbox", startedAt, sharedBy },
+        ...{ kind: "sandbox", startedAt, sharedBy, image: sandboxImages.get(sandbox.id) ?? "" },
       });
     }
   }

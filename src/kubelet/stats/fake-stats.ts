@@ -7,6 +7,7 @@ import {
   ContainerStatsSchema,
   ImageFsInfoResponseSchema,
   PodSandboxStatsSchema,
+  PodSandboxStatusResponseSchema,
 } from "../../lib/gen/runtime/v1/api_pb.js";
 import type { CgroupUsage, CgroupUsageReader } from "../../lib/host/cgroups/usage.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
@@ -134,6 +135,7 @@ export const fakeHost: StatsHost = {
 export interface FakeRuntimeStats {
   containers?: MessageInitShape<typeof ContainerStatsSchema>[] | Error;
   sandboxes?: MessageInitShape<typeof PodSandboxStatsSchema>[] | Error;
+  sandboxStatus?: MessageInitShape<typeof PodSandboxStatusResponseSchema> | Error;
   images?: MessageInitShape<typeof ImageFsInfoResponseSchema> | Error;
 }
 
@@ -165,6 +167,8 @@ export function fakeStatsOptions(
         (await respond(runtime.containers ?? [])).map((c) => create(ContainerStatsSchema, c)),
       listPodSandboxStats: async () =>
         (await respond(runtime.sandboxes ?? [])).map((s) => create(PodSandboxStatsSchema, s)),
+      podSandboxStatus: async () =>
+        create(PodSandboxStatusResponseSchema, await respond(runtime.sandboxStatus ?? {})),
       imageFsInfo: async () =>
         create(ImageFsInfoResponseSchema, await respond(runtime.images ?? { imageFilesystems: [imageFs] })),
     },

@@ -1,7 +1,7 @@
 import type { Clock } from "../../lib/base/clock.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import type { WallTime } from "../../lib/base/time.ts";
-import type { StatsService } from "../../lib/clients/cri/cri.ts";
+import type { RuntimeService, StatsService } from "../../lib/clients/cri/cri.ts";
 import type { ImageFsInfoResponse } from "../../lib/gen/runtime/v1/api_pb.js";
 import type { CgroupUsageReader } from "../../lib/host/cgroups/usage.ts";
 import type { FilesystemSpace } from "../../lib/host/disk-usage.ts";
@@ -42,9 +42,10 @@ export interface StatsOptions {
   readonly cgroups: CgroupUsageReader;
   /** For the cgroups that decide about evictions, which are read every 10 s; by default the same. */
   readonly pressureCgroups?: Pick<CgroupUsageReader, "read">;
-  readonly runtime: StatsService & {
-    imageFsInfo(o?: { signal?: AbortSignal; timeoutMs?: number }): Promise<ImageFsInfoResponse>;
-  };
+  readonly runtime: StatsService &
+    Pick<RuntimeService, "podSandboxStatus"> & {
+      imageFsInfo(o?: { signal?: AbortSignal; timeoutMs?: number }): Promise<ImageFsInfoResponse>;
+    };
   readonly observed: { all(): Iterable<ObservedPod> };
   readonly pod: (uid: PodUid) => Pod | undefined;
   /** The cgroup of a pod; undefined if there is none. */

@@ -425,7 +425,8 @@ describe("summary", () => {
 
 describe("cgroup rows", () => {
   it("machine, QoS cgroups, pods, sandboxes and containers", async () => {
-    const { stats, cgroups } = setUp({ containers: [runtimeStats] });
+    const sandboxStatus = { info: { info: JSON.stringify({ pid: 10, image: "example.com/pause:3" }) } };
+    const { stats, cgroups } = setUp({ containers: [runtimeStats], sandboxStatus });
     cgroups.all.set("/kubepods/burstable", fakeUsage(1, 1));
     cgroups.all.set("/kubepods/podstranger", fakeUsage(1, 1));
     const rows = await stats.containers();
@@ -443,6 +444,7 @@ describe("cgroup rows", () => {
     const [machine, , , , container, sandbox] = rows;
     assert.equal(machine?.network?.length, 1);
     assert.equal(sandbox?.network?.length, 1, "a pod's network is reported at its sandbox");
+    assert.equal(sandbox?.image, "example.com/pause:3");
     assert.equal(container?.network, undefined);
     assert.equal(container?.processes, 2);
     for (const row of rows)

@@ -20,6 +20,7 @@ import { NodeStatsProvider } from "./node-stats.ts";
 import type { StatsHost, StatsOptions } from "./options.ts";
 import { PodStatsProvider, type RuntimeStats } from "./pod-stats.ts";
 import { PressureStats } from "./pressure-stats.ts";
+import { SandboxImages } from "./sandbox-images.ts";
 import { withoutIo } from "./without-io.ts";
 
 const realHost: StatsHost = {
@@ -52,12 +53,14 @@ export class Stats {
   readonly #storage: CachedLoad<Summary>;
   readonly #containers: CachedLoad<readonly CgroupRow[]>;
   readonly #runtimeStats: CachedLoad<RuntimeStats>;
+  readonly #sandboxImages: SandboxImages;
   #sampledAt: MonotonicTime | undefined;
   /** Calls that this runtime does not implement; not retried until the agent restarts. */
   readonly #unknown = new Set<string>();
 
   constructor(options: StatsOptions) {
     this.#o = options;
+    this.#sandboxImages = new SandboxImages(options.runtime);
     const { clock, cgroups, psi, maxAgeMs = defaultMaxAgeMs, host = realHost } = options;
     this.#host = host;
     const rates = this.#rates;
@@ -153,7 +156,10 @@ export class Stats {
   }
 
   async #collectContainers(): Promise<readonly CgroupRow[]> {
-    const [rows, runtime] = await Promise.all([cgroupRows(this.#o, this.#host), this.#runtimeStats.get()]);
+    const [rows, runtime] = await Promise.all([
+      cgroupRows(this.#o, this.#host, this.#sandboxImages),
+      this.#runtimeStats.get(),
+    ]);
     const devices = await readBlockDevices();
     const layers = await layersOf(runtime.containers, {
       space: (path) => this.#host.space(path),

@@ -159,7 +159,8 @@ export function createCriClient(options: CriClientOptions): CriClient {
     },
     stopPodSandbox: (id, o) => end(r.stopPodSandbox, { podSandboxId: id }, o),
     removePodSandbox: (id, o) => end(r.removePodSandbox, { podSandboxId: id }, o),
-    podSandboxStatus: (id, o) => call(r.podSandboxStatus, { podSandboxId: id }, o),
+    podSandboxStatus: (id, { verbose = false, ...o } = {}) =>
+      call(r.podSandboxStatus, { podSandboxId: id, verbose }, o),
     listPodSandboxes: async (filter, o) =>
       (await list(r.listPodSandbox, r.streamPodSandboxes, { filter }, o)).flatMap((part) =>
         "items" in part ? part.items : part.podSandboxes,

@@ -27,7 +27,11 @@ export interface RuntimeService {
   runPodSandbox(config: PodSandboxConfigInit, runtimeHandler: string, o?: CallOptions): Promise<SandboxId>;
   stopPodSandbox(id: SandboxId, o?: CallOptions): Promise<void>;
   removePodSandbox(id: SandboxId, o?: CallOptions): Promise<void>;
-  podSandboxStatus(id: SandboxId, o?: CallOptions): Promise<api.PodSandboxStatusResponse>;
+  /** `verbose`: with information of the runtime, which it may be slow to collect. */
+  podSandboxStatus(
+    id: SandboxId,
+    o?: CallOptions & { verbose?: boolean },
+  ): Promise<api.PodSandboxStatusResponse>;
   listPodSandboxes(
     filter?: MessageInitShape<typeof api.PodSandboxFilterSchema>,
     o?: CallOptions,
