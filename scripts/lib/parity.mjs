@@ -115,7 +115,7 @@ function isMentioned(item, code, flagFields) {
   return has(item.name) || has(option) || (field !== undefined && path(field).every(has));
 }
 
-/** What `*` claims: the metrics of the list, the flags that set a field, all items of the other kinds. */
+/** The items that `*` claims: the metrics of the list, the flags that set a field, all items of the other kinds. */
 function isInList({ kind, name, isListed }, flagFields) {
   if (kind === "metric") return isListed;
   return kind !== "flag" || flagFields.has(name);

@@ -192,7 +192,7 @@ for (const [flag, { text, field, value, with: more = [] }] of Object.entries(row
 }
 
 // parity: flag runonce, field runOnce
-test("--runonce prevents the start, as in v1.36, which has no such mode any more", async () => {
+test("--runonce prevents the start, as in v1.36, which no longer has this mode", async () => {
   await assert.rejects(loadConfiguration({ args: ["--runonce"] }), (error: unknown) => {
     assert.ok(error instanceof KubeletError);
     assert.match(error.message, /runOnce/);
