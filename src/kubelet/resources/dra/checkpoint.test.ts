@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -92,6 +92,17 @@ for (const [what, text] of [
       return true;
     });
   });
+
+test("a node without claims has the file that the reference kubelet creates at startup", async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), "dra-state-"));
+  t.after(() => rm(dir, { recursive: true }));
+  const path = join(dir, "dra_manager_state");
+  assert.deepEqual(await new ClaimFile(path, () => []).load(), []);
+  const Data =
+    '{"kind":"DRACheckpoint","apiVersion":"checkpoint.dra.kubelet.k8s.io/v1","ClaimInfoStateList":[]}';
+  assert.deepEqual(JSON.parse(await readFile(path, "utf8")), { Data, Checksum: 2_361_995_144 });
+  assert.equal((await stat(path)).mode & 0o777, 0o600);
+});
 
 test("a save writes the state as of its call, and its caller gets its error", async (t) => {
   const dir = await mkdtemp(join(tmpdir(), "dra-state-"));

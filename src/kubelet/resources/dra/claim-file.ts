@@ -17,14 +17,20 @@ export class ClaimFile {
     this.#claims = claims;
   }
 
-  /** A file that cannot be trusted prevents startup, as in the reference kubelet: nothing else records the devices of running containers. */
+  /**
+   * A file that cannot be trusted prevents startup, as in the reference kubelet: nothing else records the devices of running containers.
+   * A missing file is created.
+   */
   async load(): Promise<ClaimState[]> {
     try {
       const text = await readFile(this.#path, "utf8");
       this.#written = text;
       return decodeCheckpoint(text);
     } catch (error) {
-      if (errnoOf(error) === "ENOENT") return [];
+      if (errnoOf(error) === "ENOENT") {
+        await this.save();
+        return [];
+      }
       throw new KubeletError(
         "CorruptCheckpoint",
         `create ResourceClaim cache: GetOrCreate() on checkpoint state: failed to get checkpoint dra_manager_state: ${messageOf(error)}; drain this node and delete "${this.#path}" before restarting the kubelet`,
