@@ -1,5 +1,6 @@
 // Runs on an isolated host: restores the node that the reference kubelet left (files, sandboxes, containers, API objects), starts the
-// agent on it, and prints the state of the node before and after.
+// agent on it, and prints the state of the node before and after. With "odd", the manifests of the same static pods are such as only the
+// reference accepts without a warning.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { SandboxId } from "../../src/lib/clients/cri/cri.ts";
@@ -19,6 +20,7 @@ import { container, manifests } from "./takeover-pods.ts";
 export interface Takeover {
   readonly before: NodeState;
   readonly after: NodeState;
+  readonly log: string;
 }
 
 const { snapshot } = recorded;
@@ -117,6 +119,13 @@ function withTokens(api: FakeApi): Pick<FakeApi, "request" | "stream"> {
   };
 }
 
+/** The same pod: of a repeated key the last one counts, a second document is ignored, and more than 1 MiB is read. */
+function oddManifest(manifest: unknown): string {
+  const text = JSON.stringify(manifest).replace("{", '{"kind":"ConfigMap","metadata":{"name":"first"},');
+  const comment = `# ${"-".repeat(100)}\n`;
+  return `${comment.repeat(11_000)}${text}\n---\nkind: ConfigMap\n`;
+}
+
 async function main(): Promise<Takeover> {
   // The UIDs of static pods depend on the path of their manifests.
   const node = await startTestNode({ containerd: "2.x", name: basename(dirname(recorded.manifests)) });
@@ -125,8 +134,9 @@ async function main(): Promise<Takeover> {
   const api = new FakeApi();
   restoreObjects(api, await restoreContainers(node));
   mkdirSync(node.manifests, { recursive: true });
+  const text = process.argv[2] === "odd" ? oddManifest : JSON.stringify;
   for (const [name, manifest] of Object.entries(manifests))
-    writeFileSync(join(node.manifests, name), JSON.stringify(manifest));
+    writeFileSync(join(node.manifests, name), text(manifest));
   const served = await serveApi(withTokens(api));
   const kubeconfig = join(node.rootDir, "..", "kubeconfig");
   const context = { name: "c", context: { cluster: "c", user: "u" } };
@@ -156,10 +166,11 @@ async function main(): Promise<Takeover> {
   }, 60_000);
   const after = await state();
   await agent.end("SIGTERM");
+  const log = agent.log();
   runtime.close();
   await served.close();
   await agent.destroy();
-  return { before, after };
+  return { before, after, log };
 }
 
 process.stdout.write(JSON.stringify(await main()));

@@ -12,5 +12,5 @@ export const runKubelets = (...order: Kind[]): Promise<KubeletsReport> =>
   isolatedReport(new URL("isolated-kubelets.ts", import.meta.url), order);
 
 /** Restores the node that the reference kubelet left, on an isolated host, and starts kubelet-ts on it. */
-export const takeOver = (): Promise<Takeover> =>
-  isolatedReport(new URL("isolated-takeover.ts", import.meta.url));
+export const takeOver = (manifests: "plain" | "odd" = "plain"): Promise<Takeover> =>
+  isolatedReport(new URL("isolated-takeover.ts", import.meta.url), [manifests]);
