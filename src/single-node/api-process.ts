@@ -84,12 +84,16 @@ export class ApiProcess {
     const { program, args, log } = this.#options;
     const [command = process.execPath, ...before] = program;
     const errors = openSync(log, "a", 0o600);
-    // A separate process group: Ctrl-C in the terminal is handled by the parent, which stops the parts in order.
-    const child = startProgram(
-      { program: command, verbatim: [...before, ...args] },
-      { detached: true, stdio: ["pipe", "pipe", errors] },
-    );
-    closeSync(errors);
+    let child: ChildProcess;
+    try {
+      // A separate process group: Ctrl-C in the terminal is handled by the parent, which stops the parts in order.
+      child = startProgram(
+        { program: command, verbatim: [...before, ...args] },
+        { detached: true, stdio: ["pipe", "pipe", errors] },
+      );
+    } finally {
+      closeSync(errors);
+    }
     this.#child = child;
     child.stdin?.on("error", () => {}); // only signals our exit to the child
     const exited = new Promise<string>((resolve) => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -98,5 +99,23 @@ describe("the arguments of a program", () => {
     } finally {
       await rm(dir, { recursive: true });
     }
+  });
+
+  it("without free file descriptors only the call fails, and the agent goes on", () => {
+    const script = `
+      import { openSync } from "node:fs";
+      const { systemCommands } = await import(${JSON.stringify(import.meta.resolve("./system-commands.ts"))});
+      const signal = new AbortController().signal;
+      const start = () => systemCommands().run({ program: "true" }, { timeoutMs: 60_000, signal });
+      try { for (;;) openSync("/dev/null"); } catch {}
+      const failure = await start().then(() => "started", ({ code, message }) => [code, message].join(" "));
+      // Emitted in a later turn, an error without a listener ends the process.
+      await new Promise((resolve) => setImmediate(resolve));
+      console.log(failure);`;
+    const node = [process.execPath, "--input-type=module", "-e", script];
+    const { stdout, status } = spawnSync("sh", ["-c", 'ulimit -n 60 && exec "$@"', "sh", ...node], {
+      encoding: "utf8",
+    });
+    assert.deepEqual([stdout, status], ["EMFILE true: not started: too many open files\n", 0]);
   });
 });

@@ -36,7 +36,7 @@ type StartOptions = Pick<SpawnOptions, "cwd" | "detached" | "env" | "stdio">;
 
 /**
  * Starts a program; all programs are started here (`scripts/check-programs.mjs`). No shell interprets the arguments. Throws if an argument
- * could be taken for an option.
+ * could be taken for an option, and if too many files are open.
  */
 export function startProgram(
   call: ProgramCall,
@@ -48,7 +48,16 @@ export function startProgram(
 ): ChildProcessWithoutNullStreams;
 export function startProgram(call: ProgramCall, options: StartOptions): ChildProcess;
 export function startProgram(call: ProgramCall, options: StartOptions): ChildProcess {
-  return spawn(call.program, argumentsOf(call), { ...options, shell: false });
+  const child = spawn(call.program, argumentsOf(call), { ...options, shell: false });
+  if (hasStreams(child)) return child;
+  // Its error event would end the process: no caller can add a listener before it reads the streams.
+  child.on("error", () => {});
+  throw new KubeletError("EMFILE", `${call.program}: not started: too many open files`);
+}
+
+/** False if no pipes could be opened; the types of Node.js do not have this case. */
+function hasStreams({ stdio }: { readonly stdio: unknown }): boolean {
+  return stdio !== undefined;
 }
 
 /** The arguments of a call, in the order options, verbatim arguments, operands. Throws if one could be taken for an option. */
