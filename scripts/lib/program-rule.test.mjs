@@ -9,7 +9,7 @@ import { checkPrograms, exceptions, unusedExceptions } from "./program-rule.mjs"
 
 const plugin = "src/kubelet/pods/volumes/nfs/nfs-plugin.ts";
 const found = (text, file = plugin, allowed = []) =>
-  checkPrograms(file, text, allowed).map(({ line }) => line);
+  [...new Set(checkPrograms(file, text, allowed).map(({ line }) => line))];
 
 for (const [what, text, line = 1] of [
   ["an import", 'import { spawn } from "node:child_process";'],
@@ -36,6 +36,35 @@ for (const [what, text, line = 1] of [
     "another function of the C library",
     'library.func("void *popen(const char *command, const char *mode)");',
   ],
+  ["an import whose name is computed", 'const { exec } = await import("node:child_" + "process");'],
+  ["an import whose name is a variable", "const { exec } = await import(name);"],
+  ["an import whose name is a template", "const { exec } = await import(`node:${name}`);"],
+  ["a require whose name is computed", 'const { exec } = require("child_" + "process");'],
+  ["a member of the process by its name", 'process["execve"]("/bin/sh", []);'],
+  ["a binding whose name is computed", 'process.binding("spawn" + "_sync");'],
+  ["an internal binding", "process._linkedBinding(name);"],
+  ["the runner of tests, which starts processes", 'import { run } from "node:test";'],
+  ["code that is a text", 'eval("process.exit()");'],
+  ["a function that is a text", "new Function(text)();"],
+  ["a context for code that is a text", 'import { runInThisContext } from "node:vm";'],
+  ["a shell", 'startProgram({ program: "sh", options: [["-c", value]] }, {});'],
+  ["a program that starts others", 'startProgram({ program: "/usr/bin/env", operands }, {});'],
+  ["a unit of systemd", 'const properties = [["ExecStart", command]];'],
+  ["the number of a system call", "run(syscall, linux.__NR_execve, path);"],
+  [
+    "a function of the C library in three parts",
+    'import koffi from "koffi";\nkoffi.load(null).func("execve", "int", types);',
+    2,
+  ],
+  ["a prototype that is computed", 'import koffi from "koffi";\nlibrary.func("int " + name + "()");', 2],
+  ["a prototype that is a template", 'import koffi from "koffi";\nlibrary.func(`int ${name}()`);', 2],
+  ["the address of a function", 'import koffi from "koffi";\nlibrary.symbol(name);', 2],
+  ["another library", 'import koffi from "koffi";\nkoffi.load("/lib/libother.so");', 2],
+  [
+    "any system call",
+    'import koffi from "koffi";\nlibrary.func("long syscall(long number, void *path)");',
+    2,
+  ],
   ["arguments as they are", 'startProgram({ program: "mount", verbatim: args }, {});'],
 ])
   test(`${what} is a second way to start a program`, () => assert.deepEqual(found(text), [line]));
@@ -47,6 +76,12 @@ for (const [what, text, file] of [
   ["a value named like a module", 'const scope = "cluster";'],
   ["a function of the C library that starts nothing", 'library.func("int mount(const char *source)");'],
   ["a text about a system", 'log("the file system (ext4)");'],
+  ["an import of a constant at run time", 'const { Session } = await import("node:inspector/promises");'],
+  ["the type of a module", 'type Koffi = typeof import("koffi");'],
+  ["a prototype of one constant", 'import koffi from "koffi";\nlibrary.func(\n  "int flock(int fd)",\n);'],
+  ["a system call that starts nothing", "run(syscall, linux.__NR_openat2, path);"],
+  ["the URL of the module", "new URL(import.meta.url)"],
+  ["a file named like a shell", 'const file = "sh";'],
   ["a call", 'startProgram({ program: "mount", options: ["-v"], operands: [source] }, {});'],
   ["the function itself", 'import { spawn } from "node:child_process";', "src/lib/host/start-program.ts"],
   ["a test", 'import { spawn } from "node:child_process";', "src/lib/host/start-program.test.ts"],
