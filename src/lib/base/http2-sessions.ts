@@ -11,7 +11,7 @@ interface Session {
 export interface Served {
   readonly socket: Socket;
   readonly inSession: boolean;
-  /** The response is sent, or the client is gone. */
+  /** The response is sent, or the client is gone, or only the client is waited for and its connection may be closed for others. */
   end(): void;
 }
 
@@ -46,7 +46,10 @@ export class Http2Sessions {
     const socket = session?.socket ?? request.socket;
     const idle = this.#connections.busy(socket);
     if (session) session.streams++;
+    let hasEnded = false;
     const end = () => {
+      if (hasEnded) return;
+      hasEnded = true;
       idle();
       // Restart the timeout: it may have expired while a client waited for this response.
       if (session && --session.streams === 0 && !http2Session.closed) http2Session.setTimeout(this.#idleMs);

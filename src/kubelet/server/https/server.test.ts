@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { get } from "node:http";
-import { connect as connectHttp2 } from "node:http2";
-import { after, before, describe, test } from "node:test";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
+import { after, before, describe, type TestContext, test } from "node:test";
 import { connect } from "node:tls";
 import fc from "fast-check";
 import { eventually } from "../../../../test/contracts/eventually.ts";
-import { allowAll } from "../auth/node-access.ts";
+import { type AccessFilter, allowAll } from "../auth/node-access.ts";
 import { fakeNodeRoutes } from "../fake-node.ts";
 import {
   rawTls,
@@ -18,8 +18,10 @@ import {
   testAuthority,
   testPair,
 } from "../fixtures.ts";
+import { HttpError } from "../http-error.ts";
 import type { Exchange, Route } from "../route.ts";
 import { readBody } from "./body.ts";
+import type { Limits } from "./server.ts";
 
 const route = (path: string, handle: (exchange: Exchange) => Promise<void>, method = "GET"): Route => ({
   ...{ method, path, handle },
@@ -298,4 +300,45 @@ test("a client that does not read its response is disconnected, one that waits f
   await eventually(() => (closed === 2 ? true : undefined));
   assert.deepEqual([follows.closed, waits.closed], [false, false]);
   stalls.destroy();
+});
+
+describe("clients without credentials that do not read their responses", () => {
+  const access: AccessFilter = { authorize: () => Promise.reject(new HttpError(401, "Unauthorized")) };
+
+  async function guarded(t: TestContext, limits: Partial<Limits>) {
+    const own = await startServer({ access, routes: [route("/a", async () => {})], limits });
+    const sessions: ClientHttp2Session[] = [];
+    t.after(() => {
+      for (const session of sessions) session.destroy();
+      return own.stop();
+    });
+    /** Requests of one connection whose responses have no body, because the client extends no window. */
+    const unread = async (count: number): Promise<ClientHttp2Stream[]> => {
+      const options = { rejectUnauthorized: false, settings: { initialWindowSize: 0 } };
+      const session = connectHttp2(`https://127.0.0.1:${own.port}`, options).on("error", () => {});
+      sessions.push(session);
+      const streams = Array.from({ length: count }, () =>
+        session.request({ ":path": "/a" }).on("error", () => {}),
+      );
+      await Promise.all(streams.map((stream) => once(stream, "response")));
+      return streams;
+    };
+    return { own, unread };
+  }
+
+  test("do not keep others from connecting", async (t) => {
+    const { own, unread } = await guarded(t, { connections: 10 });
+    for (let i = 0; i < 10; i++) await unread(1);
+    assert.equal(own.server.connections, 10);
+    assert.equal((await send(own.port, "/a")).status, 401);
+  });
+
+  test("have a limited number of them, of which the oldest are dropped", async (t) => {
+    const { unread } = await guarded(t, { unreadResponses: 20 });
+    const first = await unread(15);
+    const second = await unread(15);
+    const dropped = () => first.filter(({ destroyed }) => destroyed).length;
+    await eventually(() => (dropped() === 10 ? true : undefined));
+    assert.ok(second.every(({ destroyed }) => !destroyed));
+  });
 });

@@ -12,6 +12,7 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import { bufferPipelinedData } from "../../../lib/base/pipelined-data.ts";
 import { whenAborted } from "../../../lib/base/when-aborted.ts";
+import { UnreadResponses } from "../../../lib/base/unread-responses.ts";
 import { type AccessFilter, clientCaOf, setClientCa } from "../auth/node-access.ts";
 import { listen } from "../listen.ts";
 import type { Route } from "../route.ts";
@@ -51,6 +52,8 @@ export interface Limits {
   readonly idleMs: number;
   /** How long a client may stop reading a pending response. */
   readonly stallMs: number;
+  /** Maximum responses that clients without credentials have not read. */
+  readonly unreadResponses: number;
 }
 
 const defaults: Limits = {
@@ -60,6 +63,7 @@ const defaults: Limits = {
   requestMs: 300_000,
   idleMs: 90_000,
   stallMs: 3_600_000,
+  unreadResponses: 1000,
 };
 
 /** Maximum concurrent requests on an HTTP/2 connection. */
@@ -87,6 +91,7 @@ export class AgentServer implements Component {
   readonly #stopping = new AbortController();
   readonly #done = Promise.withResolvers<void>();
   readonly #sessions: Http2Sessions;
+  readonly #unread: UnreadResponses;
   readonly #requests = new RequestQueue(maxPipelinedRequests);
   /** HTTP/1.1 connections that close after the current response. */
   readonly #retired = new WeakSet<Socket>();
@@ -100,6 +105,7 @@ export class AgentServer implements Component {
     this.#limits = { ...defaults, ...options.limits };
     this.#connections = new Connections(this.#limits.connections);
     this.#sessions = new Http2Sessions(this.#connections, this.#limits.idleMs);
+    this.#unread = new UnreadResponses(this.#limits.unreadResponses);
     const { routes, access, logger, metrics, clock, tls, tracing } = options;
     this.#table = new RouteTable(routes);
     const known = bucketsOf(this.#table.paths);
@@ -247,15 +253,26 @@ export class AgentServer implements Component {
     const { socket, inSession, end } = this.#sessions.begin(request);
     response.on("error", () => {});
     request.on("error", () => {});
+    let isClosed = false;
+    let isAdmitted = false;
     response.once("close", () => {
+      isClosed = true;
       end();
       // Otherwise keep-alive would keep the connection and the server open.
       if (!inSession && (this.#ending || this.#retired.has(socket))) socket.destroySoon();
     });
     this.#closeStalledResponse(response, stream);
     if (!stream) response.once("finish", () => this.#drainRequestBody(request));
-    const admitted = () => void response.once("close", this.#connections.exempt(socket));
-    void this.#dispatcher.serve(request, response, { stop: this.#stopping.signal, admitted });
+    const admitted = () => {
+      isAdmitted = true;
+      response.once("close", this.#connections.exempt(socket));
+    };
+    void this.#dispatcher.serve(request, response, { stop: this.#stopping.signal, admitted }).then(() => {
+      if (isAdmitted || isClosed) return;
+      // A client that anyone can be keeps no connection from others by not reading its response.
+      end();
+      this.#unread.add(response);
+    });
   }
 
   /** An idle log may be followed for any length of time; unread response data holds a connection slot. */
