@@ -54,6 +54,32 @@ test("a sandbox gets the DNS configuration of its policy, and the pod's cgroup",
   assert.ok(cluster.dnsConfig?.searches?.includes("default.svc.cluster.local"));
 });
 
+test("a variable from a Secret has the bytes of the Secret, also where they are not UTF-8", async (t) => {
+  const key = Buffer.from([0x61, 0xff, 0x00, 0xe2, 0x82, 0xac]);
+  const objects = {
+    configMap: async () => undefined,
+    secret: async () => ({ data: { key: key.toString("base64") } }),
+  };
+  const { requests } = await setUp(t, undefined, { objects });
+  const spec = aContainer("a", {
+    env: [
+      { name: "OWN", valueFrom: { secretKeyRef: { name: "keys", key: "key" } } },
+      { name: "EXPANDED", value: "<$(OWN)>" },
+    ],
+    envFrom: [{ prefix: "ALL_", secretRef: { name: "keys" } }],
+  });
+  const input = { attempt: 0, image, podIPs: [], signal: never };
+  const { envs = [] } = await requests.container(aPod({ containers: [spec] }), spec, input);
+  assert.deepEqual(
+    envs.map(({ key: name, value }) => [name, Buffer.from(value ?? []).toString("latin1")]),
+    [
+      ["ALL_key", key.toString("latin1")],
+      ["OWN", key.toString("latin1")],
+      ["EXPANDED", `<${key.toString("latin1")}>`],
+    ],
+  );
+});
+
 test("a container gets what device plugins respond, before its own volumes and environment", async (t) => {
   const volumes = {
     mountsFor: async () => [{ containerPath: "/data", hostPath: "/volumes/data" }],

@@ -1,3 +1,4 @@
+import { escapedText } from "../../../lib/base/escaped-bytes.ts";
 import type { Container, Pod } from "../../../lib/model/pod.ts";
 import type { EnvObjects } from "./config/context.ts";
 
@@ -62,8 +63,9 @@ async function readAll(
   return new Map(await Promise.all(entries));
 }
 
+/** The values may be any bytes: the request has them as they are. */
 function decoded(data: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString("utf8")]),
+    Object.entries(data).map(([key, value]) => [key, escapedText(Buffer.from(value, "base64"))]),
   );
 }

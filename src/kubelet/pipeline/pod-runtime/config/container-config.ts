@@ -1,3 +1,4 @@
+import { bytesOf } from "../../../../lib/base/escaped-bytes.ts";
 import type { ContainerConfigInit } from "../../../../lib/clients/cri/cri.ts";
 import { Signal } from "../../../../lib/gen/runtime/v1/api_pb.js";
 import { containerAnnotations, containerLabels } from "../../../../lib/model/labels.ts";
@@ -28,7 +29,7 @@ function containerConfig(pod: Pod, container: Container, ctx: ContainerContext):
     image: { image: ctx.imageRef, userSpecifiedImage: container.image ?? "" },
     ...expandCommand(container, env),
     workingDir: container.workingDir ?? "",
-    envs: [...env].map(([key, value]) => ({ key, value: bytes(value) })),
+    envs: [...env].map(([key, value]) => ({ key, value: bytesOf(value) })),
     mounts: pod.spec.hostUsers === false ? mapped(mounts, ctx.userNamespace) : mounts,
     devices: [...(ctx.devices ?? [])],
     CDIDevices: (ctx.cdiDevices ?? []).map((name) => ({ name })),
@@ -44,10 +45,6 @@ function containerConfig(pod: Pod, container: Container, ctx: ContainerContext):
     },
     stopSignal: stopSignal(container, ctx.settings.gates.containerStopSignals),
   };
-}
-
-function bytes(text: string): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(new TextEncoder().encode(text));
 }
 
 /** With a user namespace the mounts are ID-mapped. */
