@@ -1,13 +1,18 @@
+import { isIPv6 } from "node:net";
 import type { Container, Pod } from "../../../lib/model/pod.ts";
 import { type ObservedPod, readySandbox } from "../../state/observed-pods.ts";
 
-/** The address of a pod. Undefined until the runtime has reported it. */
+/** The address in the status of a pod: of the family of the node's first address, if there is one. Undefined until it is known. */
 export function podAddress(
   pod: Pod,
   observed: ObservedPod | undefined,
   hostIps: readonly string[],
 ): string | undefined {
-  return pod.spec.hostNetwork ? hostIps[0] : readySandbox(observed)?.ips[0];
+  const [hostIp] = hostIps;
+  if (pod.spec.hostNetwork) return hostIp;
+  const ips = readySandbox(observed)?.ips ?? [];
+  const prefersIpv6 = hostIp !== undefined && isIPv6(hostIp);
+  return ips.find((ip) => isIPv6(ip) === prefersIpv6) ?? ips[0];
 }
 
 /** Resolves a port number or the name of a container port. Throws if there is none. */

@@ -29,6 +29,29 @@ describe("the first result of a container", () => {
   });
 });
 
+describe("the address that is probed", () => {
+  const table: [rule: string, hostIps: string[], hostNetwork: boolean, address: string | undefined][] = [
+    ["is the IPv4 address of the pod on a node with IPv4", ["192.0.2.1"], false, "10.0.0.7"],
+    ["is its IPv6 address if IPv6 is first on the node", ["2001:db8::1", "192.0.2.1"], false, "fd00::7"],
+    ["is its IPv4 address while the node has none", [], false, "10.0.0.7"],
+    ["is that of the node on the host network", ["2001:db8::1"], true, "2001:db8::1"],
+    ["is unknown on the host network of a node without one", [], true, undefined],
+  ];
+  for (const [rule, hostIps, hostNetwork, address] of table)
+    it(rule, async () => {
+      const containers = [{ readinessProbe: probe() }];
+      const pod = await startProbedPod({ containers, hostNetwork }, { hostIps: () => hostIps });
+      const probed: (string | undefined)[] = [];
+      pod.respond = (_kind, { podIp }) => {
+        probed.push(podIp);
+        return success();
+      };
+      pod.setContainer("c0#1", "running");
+      await pod.clock.advance(10);
+      assert.deepEqual(probed, [address]);
+    });
+});
+
 describe("the probe of a container", () => {
   it("runs immediately when the container runs, and then every period", async () => {
     const pod = await startProbedPod({ containers: [{ readinessProbe: probe() }] });
