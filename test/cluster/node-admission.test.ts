@@ -21,7 +21,11 @@ function changeNode(cluster: TestCluster, change: (node: NodeLike) => void): voi
 
 interface NodeLike {
   metadata: { labels?: Record<string, string> };
-  status: { capacity: Record<string, string>; allocatable: Record<string, string> };
+  status: {
+    capacity: Record<string, string>;
+    allocatable: Record<string, string>;
+    addresses?: { type: string; address: string }[];
+  };
 }
 
 test("a pod that is scheduled by a label runs, even if the watch has not delivered the label yet", async (t) => {
@@ -67,4 +71,27 @@ test("an extended resource that was patched onto the node limits the pods that r
     assert.equal(status?.reason, "OutOfexample.com/dongle");
     assert.match(status?.message ?? "", /requested: 2, used: 2, capacity: 3/);
   });
+});
+
+test("a variable with the address of the node waits until the cloud provider has set one", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await cluster.startAgent({ nodeFlags: { nodeLabels: {}, cloudProvider: "external" } });
+  const env = [{ name: "HOST_IP", valueFrom: { fieldRef: { fieldPath: "status.hostIP" } } }];
+  cluster.addPod("other");
+  const { metadata } = cluster.addPod("waiting", { containers: [container({ env })] });
+  await cluster.runs("other");
+  const { status: waiting } = await cluster.waitForPod("waiting", ({ status }) => {
+    const { waiting: why } = status?.containerStatuses?.[0]?.state ?? {};
+    assert.equal(why?.reason, "CreateContainerConfigError");
+    assert.match(why?.message ?? "", /^host IP unknown/);
+  });
+  assert.equal(waiting?.hostIP, undefined);
+  changeNode(cluster, ({ status }) => {
+    status.addresses = [{ type: "InternalIP", address: "203.0.113.7" }];
+  });
+  const { status } = await cluster.runs("waiting", 30_000);
+  assert.equal(status?.hostIP, "203.0.113.7");
+  const [running] = cluster.runningOf(metadata.uid);
+  const value = running?.config.envs.find(({ key }) => key === "HOST_IP")?.value;
+  assert.equal(Buffer.from(value ?? []).toString(), "203.0.113.7");
 });

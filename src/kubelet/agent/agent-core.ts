@@ -72,7 +72,7 @@ export interface AgentCore {
   /** The feature gates for restarts by rule, and of all containers of a pod. */
   readonly restartGates: { containerRules: boolean; restartAll: boolean };
   readonly startupLatency: PodStartupLatency;
-  /** The node's addresses: those in the API once the node is registered. */
+  /** The node's addresses: those in the API once the node is registered. None while a cloud provider has yet to set them. */
   readonly hostIps: () => readonly string[];
   /** Labels and taints of the node. */
   readonly labelsAndTaints: ClusterView["labelsAndTaints"];
@@ -164,13 +164,15 @@ type ClusterDependent = Pick<
 >;
 
 function withCluster(view: ClusterView, logger: Logger, node: Node): ClusterDependent {
+  const { nodeIps, settings } = node.configuration;
+  const waitsForCloudProvider = settings.externalCloudProvider && nodeIps.length === 0;
   return {
     events: bothEvents(loggedEvents(logger), view.recorder),
     nodeEvents: bothNodeEvents(loggedNodeEvents(logger, node.name), view.recorder.node),
     objects: view.objects,
     hostIps: () => {
       const known = view.hostIps();
-      return known.length > 0 ? known : node.info.hostIps;
+      return known.length > 0 || waitsForCloudProvider ? known : node.info.hostIps;
     },
     labelsAndTaints: () => view.labelsAndTaints(),
     clusterLookups: {

@@ -43,9 +43,9 @@ export function fieldValue(ref: FieldRef, pod: Pod, info: PodInfo): string {
     case "spec.serviceAccountName":
       return pod.spec.serviceAccountName ?? "";
     case "status.hostIP":
-      return info.node.hostIps[0] ?? "";
+      return hostIpsOf(info.node)[0] ?? "";
     case "status.hostIPs":
-      return info.node.hostIps.join(",");
+      return hostIpsOf(info.node).join(",");
     case "status.podIP":
       return podIps[0] ?? "";
     case "status.podIPs":
@@ -53,6 +53,12 @@ export function fieldValue(ref: FieldRef, pod: Pod, info: PodInfo): string {
     default:
       throw containerConfigError(`field label not supported: ${ref.fieldPath}`);
   }
+}
+
+/** With a cloud provider the node has no address until it is initialized: containers that need it wait. */
+function hostIpsOf({ hostIps }: NodeInfo): readonly string[] {
+  if (hostIps.length === 0) throw containerConfigError("host IP unknown; known addresses: []");
+  return hostIps;
 }
 
 function entry(map: Readonly<Record<string, string>> = {}, key: string): string {
