@@ -19,6 +19,8 @@ export interface ClusterPods {
   statusInApi(pod: Pod): PodStatus | undefined;
   /** True if the API has the newest status of the pod. */
   isWritten(uid: PodUid): boolean;
+  /** Writes a status that waits for the next one. Never fails, and does not wait for long. */
+  writeStatus(uid: PodUid): Promise<void>;
 }
 
 export function clusterPods(
@@ -75,6 +77,7 @@ export function clusterPods(
     components: [inApi.component, mirrors],
     statusInApi: (pod) => watch.statusInApi(pod),
     isWritten: (uid) => inApi.isWritten(uid),
+    writeStatus: (uid) => inApi.flush(uid),
     handlers: {
       statusWriter: {
         "worker-changed": ({ uid }) => inApi.sync(uid),

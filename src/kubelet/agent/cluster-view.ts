@@ -7,7 +7,7 @@ import { Reflector, type ReflectorOptions } from "../../lib/clients/kube/reflect
 import { withoutManagedFields } from "../../lib/clients/kube/reflector-objects.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
 import type { RawObject } from "../../lib/clients/kube/watch-stream.ts";
-import { isStatic, type Pod } from "../../lib/model/pod.ts";
+import { isStatic, type Pod, type PodUid } from "../../lib/model/pod.ts";
 import { type ServiceAddress, serviceVariables } from "../../lib/model/service-env.ts";
 import { initialNode, type NodeSettings } from "../node/node-object.ts";
 import type { NodeObject } from "../node/node-types.ts";
@@ -74,6 +74,7 @@ export class ClusterView {
   #readNode: WatchedNode | undefined;
   #hostIps: { node: WatchedNode | undefined; ips: readonly string[] } | undefined;
   #onPod: (pod: Pod) => void = () => {};
+  #writeStatus: (uid: PodUid) => Promise<void> = async () => {};
 
   constructor(o: AgentOptions, cluster: ClusterOptions, node: Node) {
     const { clock, logger, config } = o;
@@ -103,6 +104,7 @@ export class ClusterView {
       nodeName: node.name,
       perSecond: eventRate.qps,
       burst: eventRate.burst,
+      writeStatus: (uid) => this.#writeStatus(uid),
     });
     this.#nodes = watch({
       name: "node",
@@ -126,12 +128,17 @@ export class ClusterView {
     this.components = [this.recorder, this.objects, this.#nodes, this.#services, this.#runtimeClasses];
   }
 
-  /** Called when the node or a pod changes in the API, and when services or runtime classes were listed. */
+  /**
+   * Called when the node or a pod changes in the API, and when services or runtime classes were listed. `writeStatus` writes the status of a
+   * pod before events that may refer to it are sent.
+   */
   listen(o: {
+    writeStatus: (uid: PodUid) => Promise<void>;
     onNode: (changed: NodeChange) => void;
     onPod: (pod: Pod) => void;
     onListed: () => void;
   }): void {
+    this.#writeStatus = o.writeStatus;
     this.#onNode = o.onNode;
     this.#onPod = o.onPod;
     for (const { synced } of [this.#services, this.#runtimeClasses]) void synced.then(o.onListed);

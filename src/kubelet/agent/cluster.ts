@@ -60,6 +60,7 @@ export function joinCluster(core: AgentCore, needs: ClusterDependencies): Cluste
   const pods = clusterPods(core, cluster, view, needs);
   const node = clusterNode(core, cluster, view, needs);
   view.listen({
+    writeStatus: (uid) => pods.writeStatus(uid),
     onNode: (changed) => post({ kind: "node-changed", ...changed }),
     onPod: (pod) => post({ kind: "api-pod", uid: pod.metadata.uid, pod }),
     onListed: () => post({ kind: "api-listed" }),

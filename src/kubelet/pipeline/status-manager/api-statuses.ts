@@ -79,6 +79,11 @@ export class ApiStatuses {
     return this.#writer.isWritten(uid);
   }
 
+  /** Writes a status that waits for the next one. Never fails, and does not wait for long. */
+  flush(uid: PodUid): Promise<void> {
+    return this.#writer.flush(uid);
+  }
+
   #set(pod: Pod, status: PodStatus): void {
     const { uid } = pod.metadata;
     if (this.#o.isInRuntime(uid)) this.#ran.add(uid);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { PodStatus } from "../../../lib/model/pod.ts";
-import { type Progress, progressIn, statusPatch } from "./api-writer-patch.ts";
+import { isProgress, statusPatch } from "./api-writer-patch.ts";
 
 const since = "2026-01-01T00:00:00Z";
 const ready = (status: "True" | "False", more: object = {}) => ({
@@ -139,18 +139,18 @@ const progressCases: {
   rule: string;
   before?: PodStatus;
   after: PodStatus;
-  progress: Progress | undefined;
+  progress: boolean;
 }[] = [
-  { rule: "containers that wait for their turn are a start", after: starting, progress: "starting" },
+  { rule: "containers that wait for their turn are a start", after: starting, progress: true },
   {
     rule: "the sandbox may be reported with it",
     after: { ...starting, podIP: "10.1.0.1", conditions: [sandbox("True")] },
-    progress: "starting",
+    progress: true,
   },
   {
     rule: "the resources of the pod may be reported with it",
     after: { ...starting, allocatedResources: { cpu: "1" }, resources: { requests: { cpu: "1" } } },
-    progress: "starting",
+    progress: true,
   },
   {
     rule: "containers that wait for init containers are a start",
@@ -159,7 +159,7 @@ const progressCases: {
       initContainerStatuses: [waiting("PodInitializing")],
       containerStatuses: [waiting("PodInitializing")],
     },
-    progress: "starting",
+    progress: true,
   },
   {
     rule: "an init container that runs is more than a start",
@@ -168,35 +168,35 @@ const progressCases: {
       initContainerStatuses: [{ ...container("i", false), state: { running: {} } }],
       containerStatuses: [waiting("PodInitializing")],
     },
-    progress: undefined,
+    progress: false,
   },
   {
     rule: "a container that waits for another reason is more than a start",
     after: { ...starting, containerStatuses: [waiting("ImagePullBackOff")] },
-    progress: undefined,
+    progress: false,
   },
   {
     rule: "a container that restarts is more than a start",
     after: { ...starting, containerStatuses: [waiting("ContainerCreating", { restartCount: 1 })] },
-    progress: undefined,
+    progress: false,
   },
   {
     rule: "a pod with a reason is more than a start",
     after: { ...starting, reason: "Evicted" },
-    progress: undefined,
+    progress: false,
   },
-  { rule: "a failed pod is more than a start", after: { ...starting, phase: "Failed" }, progress: undefined },
+  { rule: "a failed pod is more than a start", after: { ...starting, phase: "Failed" }, progress: false },
   {
     rule: "a container that no longer runs is more than a start",
     before: { ...starting, containerStatuses: [container("a", true)] },
     after: starting,
-    progress: undefined,
+    progress: false,
   },
   {
     rule: "a ready sandbox is one",
     before: starting,
     after: { ...starting, podIP: "10.1.0.1", conditions: [starting.conditions![0]!, sandbox("True")] },
-    progress: "sandbox ready",
+    progress: true,
   },
   {
     rule: "a container that is created in it is part of it",
@@ -206,7 +206,7 @@ const progressCases: {
       conditions: [starting.conditions![0]!, sandbox("True")],
       containerStatuses: [waiting("ContainerCreating", { containerID: "containerd://1" })],
     },
-    progress: "sandbox ready",
+    progress: true,
   },
   {
     rule: "a sandbox that has stopped with its containers is none",
@@ -216,7 +216,7 @@ const progressCases: {
       containerStatuses: [waiting("ContainerCreating", { containerID: "containerd://1" })],
     },
     after: starting,
-    progress: undefined,
+    progress: false,
   },
   {
     rule: "a container that runs in it is more than a sandbox",
@@ -226,35 +226,35 @@ const progressCases: {
       conditions: [starting.conditions![0]!, sandbox("True")],
       containerStatuses: [container("a", true)],
     },
-    progress: undefined,
+    progress: false,
   },
   {
     rule: "another condition is more than a sandbox",
     before: starting,
     after: { ...starting, conditions: [ready("True"), sandbox("True")] },
-    progress: undefined,
+    progress: false,
   },
   {
     rule: "the sandbox of a pod that runs is more than progress",
     before: { phase: "Running", conditions: [sandbox("False")] },
     after: { phase: "Running", conditions: [sandbox("True")] },
-    progress: undefined,
+    progress: false,
   },
   {
     rule: "a sandbox that has stopped is one, of a running pod too",
     before: { phase: "Running", containerStatuses: [container("a", true)], conditions: [sandbox("True")] },
     after: { phase: "Running", containerStatuses: [container("a", true)], conditions: [sandbox("False")] },
-    progress: "sandbox stopped",
+    progress: true,
   },
 ];
 
 for (const { rule, before = { phase: "Pending" }, after, progress } of progressCases)
   test(`progress: ${rule}`, () => {
     const pod = fakePod({ status: before });
-    assert.equal(progressIn(pod, statusPatch(pod, after)!), progress);
+    assert.equal(isProgress(pod, statusPatch(pod, after)!), progress);
   });
 
 test("progress: a pod that is being deleted is more than a start", () => {
   const pod = fakePod({ metadata: { deletionTimestamp: since }, status: { phase: "Pending" } });
-  assert.equal(progressIn(pod, statusPatch(pod, starting)!), undefined);
+  assert.equal(isProgress(pod, statusPatch(pod, starting)!), false);
 });

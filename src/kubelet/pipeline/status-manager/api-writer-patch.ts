@@ -28,9 +28,6 @@ export function statusPatch(api: Pod, after: PodStatus): StatusPatch | undefined
   return { metadata: { uid, ...(resourceVersion ? { resourceVersion } : {}) }, status };
 }
 
-/** A patch that a more important one usually follows soon, so that both fit in one request. */
-export type Progress = "starting" | "sandbox ready" | "sandbox stopped";
-
 const addressFields = ["podIP", "podIPs", "hostIP", "hostIPs", "observedGeneration"];
 const startFields = [...addressFields, "phase", "qosClass", "startTime", "resources", "allocatedResources"];
 const containerFields = ["initContainerStatuses", "containerStatuses"] as const;
@@ -38,22 +35,21 @@ const readyToStart = "PodReadyToStartContainers";
 /** The default waiting reasons of a container: it is yet to be started, and nothing has failed. */
 const defaultReasons: unknown[] = ["ContainerCreating", "PodInitializing"];
 
-/** Undefined if the patch reports more than progress. */
-export function progressIn({ status: before = {}, metadata }: Pod, patch: StatusPatch): Progress | undefined {
+/** Whether a more important patch usually follows soon: the pod starts, or its sandbox is ready or has stopped. */
+export function isProgress({ status: before = {}, metadata }: Pod, patch: StatusPatch): boolean {
   const { conditions = [], "$setElementOrder/conditions": _order, ...rest } = patch.status;
-  if (!Array.isArray(conditions)) return undefined;
+  if (!Array.isArray(conditions)) return false;
   const [condition, ...others]: Fields[] = conditions;
   const isSandboxOnly = condition?.type === readyToStart && others.length === 0;
   const has = (names: readonly string[]) => Object.keys(rest).every((name) => names.includes(name));
-  if (isSandboxOnly && condition.status === "False" && has(addressFields)) return "sandbox stopped";
+  if (isSandboxOnly && condition.status === "False" && has(addressFields)) return true;
   // A failure, or a container that runs, is more than progress.
-  if (metadata.deletionTimestamp !== undefined || !has([...startFields, ...containerFields]))
-    return undefined;
+  if (metadata.deletionTimestamp !== undefined || !has([...startFields, ...containerFields])) return false;
   const isPending = (before.phase ?? "Pending") === "Pending" && (rest.phase ?? "Pending") === "Pending";
-  if (!isPending || !allWait(before) || !allWait(patch.status)) return undefined;
-  if (!before.containerStatuses?.length && rest.containerStatuses) return "starting";
+  if (!isPending || !allWait(before) || !allWait(patch.status)) return false;
+  if (!before.containerStatuses?.length && rest.containerStatuses) return true;
   const isReady = isSandboxOnly && condition.status === "True";
-  return isReady && has([...addressFields, ...containerFields]) ? "sandbox ready" : undefined;
+  return isReady && has([...addressFields, ...containerFields]);
 }
 
 /** No container was started, and each has a default waiting reason. */

@@ -10,7 +10,7 @@ import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 import { type Pod, type PodStatus, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { ApiWriterMetrics } from "./api-writer-metrics.ts";
-import { type Progress, progressIn, type StatusPatch } from "./api-writer-patch.ts";
+import { isProgress, type StatusPatch } from "./api-writer-patch.ts";
 import { newerOf, planWrite, type WriteInfo, type WriteStep } from "./api-writer-plan.ts";
 
 export interface ApiStatusWriterOptions {
@@ -48,18 +48,20 @@ interface Entry {
   settled: Omit<WriteInfo, "now"> | undefined;
   isWorking: boolean;
   hasMore: boolean;
+  /** The version that does not wait for the next one. */
+  urgent: number | undefined;
+  worker: Promise<void>;
 }
 
 const reconcileMs = 10_000;
 /**
- * How long a status that only reports progress waits for the next one. While many pods start, their containers take seconds; the reference
- * kubelet reports a new sandbox only after the containers were started and their images pulled.
+ * How long a status that only reports progress waits for the next one: a container whose image is present starts in less, and needs one
+ * request. Longer would be noticeable: the reference writes its first status before volumes are mounted, and a ready sandbox before images
+ * are pulled.
  */
-const progressDelayMs: Readonly<Record<Progress, number>> = {
-  starting: 2000,
-  "sandbox ready": 10_000,
-  "sandbox stopped": 500,
-};
+const progressDelayMs = 500;
+/** An event waits this long for a status. */
+const flushMs = 1000;
 const requestTimeoutMs = 10_000;
 const initialRetryMs = 200;
 /** Short enough to write all statuses within seconds after the API is reachable again. */
@@ -134,6 +136,18 @@ export class ApiStatusWriter implements Component {
     if (entry) this.#wake(entry);
   }
 
+  /** Writes a status that waits for the next one. Resolves when it is written, and after a second at the latest. */
+  async flush(uid: PodUid): Promise<void> {
+    const entry = this.#entries.get(uid);
+    if (!entry || !this.#signal || this.isWritten(uid)) return;
+    entry.urgent = entry.version;
+    this.#wake(entry);
+    const waited = new AbortController();
+    const timeout = sleep(this.#o.clock, flushMs, AbortSignal.any([this.#signal, waited.signal]));
+    await Promise.race([entry.worker, timeout.catch(() => {})]);
+    waited.abort();
+  }
+
   /** The pod is gone. A status that is not written yet is dropped. */
   forget(uid: PodUid): void {
     this.#entries.delete(uid);
@@ -162,6 +176,7 @@ export class ApiStatusWriter implements Component {
     if (entry.isWorking || !this.#signal || this.#signal.aborted) return;
     entry.isWorking = true;
     const worker: Promise<void> = this.#work(entry, this.#signal).finally(() => this.#workers.delete(worker));
+    entry.worker = worker;
     this.#workers.add(worker);
   }
 
@@ -226,8 +241,8 @@ export class ApiStatusWriter implements Component {
         sent.couldHaveRunningContainers === info.couldHaveRunningContainers
       )
         return;
-      const progress = step.kind === "patch" && input.api ? progressIn(input.api, step.patch) : undefined;
-      if (progress && this.#delay(entry, progressDelayMs[progress])) return;
+      const mayWait = step.kind === "patch" && input.api && isProgress(input.api, step.patch);
+      if (mayWait && entry.urgent !== version && this.#delay(entry)) return;
       try {
         switch (step.kind) {
           case "none":
@@ -282,10 +297,10 @@ export class ApiStatusWriter implements Component {
   }
 
   /** Wakes the entry when its status has waited long enough; false if it has. */
-  #delay({ pod, waitingSince }: Entry, delayMs: number): boolean {
+  #delay({ pod, waitingSince }: Entry): boolean {
     const { clock } = this.#o;
     const { uid } = pod.metadata;
-    const remainingMs = waitingSince === undefined ? 0 : delayMs - msSince(clock, waitingSince);
+    const remainingMs = waitingSince === undefined ? 0 : progressDelayMs - msSince(clock, waitingSince);
     if (remainingMs <= 0) return false;
     this.#delayed.set(
       uid,
@@ -363,6 +378,8 @@ function newEntry(pod: Pod, status: PodStatus): Entry {
     settled: undefined,
     isWorking: false,
     hasMore: false,
+    urgent: undefined,
+    worker: Promise.resolve(),
   };
 }
 

@@ -293,3 +293,33 @@ test("a clock that is set back blocks no events, and their timestamps follow it"
   assert.deepEqual(drops, ["spam"], "one more each five minutes");
   assert.ok(wallTime(bodies().at(-1)!.lastTimestamp) < wallTime("2026-01-01T00:00:00Z"));
 });
+
+test("a warning, and that an image is pulled, are sent after the status of the pod is written", async (t) => {
+  const written: string[] = [];
+  let finishWrite = () => {};
+  const writeStatus = (uid: string) => {
+    written.push(uid);
+    return new Promise<void>((resolve) => {
+      finishWrite = resolve;
+    });
+  };
+  const { clock, bodies, recorder } = await setUp(t, { writeStatus });
+  const reasons = () => bodies().map(({ reason }) => reason);
+  recorder.normal(pod, "Created", "Container created", "c");
+  await clock.advance(0);
+  assert.deepEqual([written, reasons()], [[], ["Created"]]);
+  recorder.warning(pod, "FailedMount", "MountVolume.SetUp failed");
+  await clock.advance(0);
+  assert.deepEqual([written, reasons()], [[pod.metadata.uid], ["Created"]]);
+  finishWrite();
+  await clock.advance(0);
+  assert.deepEqual(reasons(), ["Created", "FailedMount"]);
+  recorder.normal(pod, "Pulling", "Pulling image", "c");
+  recorder.node.warning("Rebooted", "Node node-1 has been rebooted");
+  await clock.advance(0);
+  assert.equal(written.length, 2);
+  finishWrite();
+  await clock.advance(0);
+  assert.deepEqual(reasons(), ["Created", "FailedMount", "Pulling", "Rebooted"]);
+  assert.equal(written.length, 2, "an event about the node waits for no pod");
+});

@@ -7,7 +7,7 @@ import { RateLimit } from "../../../lib/base/rate-limit.ts";
 import { epochMs } from "../../../lib/base/time.ts";
 import { KubeApiError } from "../../../lib/clients/kube/api-error.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
-import type { Pod } from "../../../lib/model/pod.ts";
+import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { NodeEvents, PodEvents } from "../../../lib/model/pod-events.ts";
 import { EventCorrelator } from "./correlator.ts";
 import {
@@ -41,6 +41,11 @@ export interface EventRecorderOptions {
    * sent together. Warnings do not wait.
    */
   collectMs?: number | undefined;
+  /**
+   * Called before an event is sent that a client may compare with the status of its pod: a warning, or that an image is pulled. Never
+   * fails.
+   */
+  writeStatus?: (uid: PodUid) => Promise<void>;
   onDrop?: (why: EventDrop) => void;
   /** From 0 to 1. */
   random?: () => number;
@@ -51,6 +56,12 @@ const maxAttempts = 12;
 const retryMs = 10_000;
 const requestTimeoutMs = 10_000;
 
+interface QueuedEvent {
+  readonly event: ApiEvent;
+  /** Undefined for an event that is about no pod. */
+  readonly podUid: PodUid | undefined;
+}
+
 /** Records events about pods and the node in the API. Callers never wait. */
 export class EventRecorder implements Component, PodEvents {
   readonly name = "event-recorder";
@@ -58,7 +69,7 @@ export class EventRecorder implements Component, PodEvents {
   readonly #rate: RateLimit;
   #correlator = new EventCorrelator();
   /** By event in the API: one that is repeated while it is queued is one request. */
-  #queue = new Map<string, ApiEvent>();
+  #queue = new Map<string, QueuedEvent>();
   /** Events that the API has. */
   #inApi = new LruCache<true>(4096);
   #lastAt = 0n;
@@ -95,7 +106,7 @@ export class EventRecorder implements Component, PodEvents {
   }
 
   normal(pod: Pod, reason: string, message: string, container?: string): void {
-    this.#record(this.#reference(pod, container), "Normal", reason, message);
+    this.#record(this.#reference(pod, container), "Normal", reason, message, { pod });
   }
 
   warning(
@@ -105,7 +116,7 @@ export class EventRecorder implements Component, PodEvents {
     container?: string,
     annotations?: Readonly<Record<string, string>>,
   ): void {
-    this.#record(this.#reference(pod, container), "Warning", reason, message, annotations);
+    this.#record(this.#reference(pod, container), "Warning", reason, message, { pod, annotations });
   }
 
   #reference(pod: Pod, container: string | undefined): ObjectReference {
@@ -118,7 +129,7 @@ export class EventRecorder implements Component, PodEvents {
     type: EventType,
     reason: string,
     message: string,
-    annotations?: Readonly<Record<string, string>>,
+    { pod, annotations }: { pod?: Pod; annotations?: Readonly<Record<string, string>> | undefined } = {},
   ): void {
     const { clock, nodeName } = this.#o;
     const now = BigInt(Math.floor(epochMs(clock.wall()))) * 1_000_000n;
@@ -133,7 +144,7 @@ export class EventRecorder implements Component, PodEvents {
     );
     if (!correlated) return this.#drop("spam");
     if (!this.#queue.has(correlated.key) && this.#queue.size >= queueLimit) return this.#drop("queue");
-    this.#queue.set(correlated.key, correlated.event);
+    this.#queue.set(correlated.key, { event: correlated.event, podUid: pod?.metadata.uid });
     this.#wake();
     if (type === "Warning") this.#endWait();
   }
@@ -164,7 +175,7 @@ export class EventRecorder implements Component, PodEvents {
 
   async #collect(signal: AbortSignal): Promise<void> {
     const { clock, collectMs = 100 } = this.#o;
-    const hasWarning = [...this.#queue.values()].some(({ type }) => type === "Warning");
+    const hasWarning = [...this.#queue.values()].some(({ event }) => event.type === "Warning");
     if (collectMs === 0 || hasWarning) return;
     const ended = new AbortController();
     this.#endWait = () => ended.abort();
@@ -174,11 +185,15 @@ export class EventRecorder implements Component, PodEvents {
   /** An event that cannot be sent blocks later ones: the order is kept, and a recovered API server is not overloaded. */
   async #send(key: string, signal: AbortSignal): Promise<void> {
     const { clock, logger, random = Math.random } = this.#o;
-    let event = this.#queue.get(key);
-    for (let attempt = 1; event; attempt++) {
+    let queued = this.#queue.get(key);
+    for (let attempt = 1; queued; attempt++) {
       await this.#rate.take(signal);
+      const { type, reason } = queued.event;
+      if (queued.podUid && (type === "Warning" || reason === "Pulling"))
+        await this.#o.writeStatus?.(queued.podUid);
       // It may have been repeated in the meantime.
-      event = this.#queue.get(key) ?? event;
+      queued = this.#queue.get(key) ?? queued;
+      const { event } = queued;
       this.#queue.delete(key);
       try {
         await this.#write(key, event, signal);
