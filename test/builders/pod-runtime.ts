@@ -68,6 +68,8 @@ export async function podRuntimeOnFake(
   const podLogsDir = join(dir, "logs");
   const files = new PodFiles({ rootDir: dir, podLogsDir, containerLogsDir: join(dir, "links") });
   const cgroups: string[] = [];
+  const missingCgroups = new Set<string>();
+  const cgroupFailure: { error?: Error } = {};
   const make = () =>
     new PodRuntime({
       runtime: client,
@@ -81,7 +83,12 @@ export async function podRuntimeOnFake(
       }),
       requests: plainRequests(podLogsDir),
       cgroups: {
-        ensure: async (pod) => void cgroups.push(`create ${pod.metadata.uid}`),
+        ensure: async (pod) => {
+          if (cgroupFailure.error) throw cgroupFailure.error;
+          missingCgroups.delete(pod.metadata.uid);
+          cgroups.push(`create ${pod.metadata.uid}`);
+        },
+        exists: async (pod) => !missingCgroups.has(pod.metadata.uid),
         remove: async (uid) => void cgroups.push(`remove ${uid}`),
         removeUnknown: async (_pod, knownIds) => {
           cgroups.push(`keep ${knownIds.size}`);
@@ -131,6 +138,10 @@ export async function podRuntimeOnFake(
     output,
     files,
     cgroups,
+    /** Pods whose cgroup is gone. */
+    missingCgroups,
+    /** Makes the creation of cgroups fail. */
+    cgroupFailure,
     waiting,
     reasons,
     blocked,

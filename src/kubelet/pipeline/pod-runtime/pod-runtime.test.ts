@@ -274,6 +274,61 @@ test("once the PLEG knows that a pod is absent, its start needs no listing", asy
   assert.equal(s.fake.callsOf("ListContainers").length, before);
 });
 
+// parity: event FailedPodSandBoxStatus
+test("a sandbox whose status cannot be read is an event", async (t) => {
+  const s = await setUp(t);
+  await s.settle();
+  s.fake.faults.add({ method: "PodSandboxStatus", effect: fail("unreachable") });
+  await assert.rejects(s.sync(onePod()), /unreachable/);
+  const message = "Unable to get pod sandbox status: rpc error: code = Unknown desc = unreachable";
+  assert.deepEqual(
+    s.output.filter((line) => line.startsWith("FailedPodSandBoxStatus")),
+    [`FailedPodSandBoxStatus! ${message}`],
+  );
+  await s.sync(onePod());
+  assert.deepEqual(s.names(), ["a#0 running"]);
+});
+
+// parity: event FailedCreatePodContainer
+test("a pod cgroup that cannot be created is an event, and no sandbox is created", async (t) => {
+  const s = await setUp(t);
+  s.cgroupFailure.error = new Error("no such device");
+  await assert.rejects(s.sync(onePod()), /no such device/);
+  assert.deepEqual(s.output, [
+    "FailedCreatePodContainer! unable to ensure pod container exists: no such device",
+  ]);
+  assert.equal(s.fake.callsOf("RunPodSandbox").length, 0);
+});
+
+test("containers whose pod cgroup is gone are stopped, and start again in a new one", async (t) => {
+  const s = await setUp(t);
+  const pod = onePod(busybox("a"), busybox("b"));
+  await s.sync(pod);
+  s.missingCgroups.add(testUid);
+  await s.sync(pod);
+  assert.deepEqual(s.cgroups, [`create ${testUid}`, `create ${testUid}`]);
+  assert.deepEqual(s.sandboxes(), ["#0 stopped", "#1 ready"]);
+  assert.deepEqual(s.names(), ["a#0 exited", "a#1 running", "b#0 exited", "b#1 running"]);
+  const before = s.fake.calls.length;
+  await s.sync(pod);
+  assert.equal(s.fake.calls.length, before);
+});
+
+// parity: event FailedKillPod
+test("containers whose pod cgroup is gone are stopped again if that failed, and cause an event", async (t) => {
+  const s = await setUp(t);
+  await s.sync(onePod());
+  s.missingCgroups.add(testUid);
+  s.fake.faults.add({ method: "StopContainer", effect: fail("no shim") });
+  await assert.rejects(s.sync(onePod()), /no shim/);
+  assert.ok(
+    s.output.includes("FailedKillPod! error killing pod: stopping the pod: no shim"),
+    s.output.join("\n"),
+  );
+  await s.sync(onePod());
+  assert.deepEqual(s.names(), ["a#0 exited", "a#1 running"]);
+});
+
 test("a sandbox whose creation could not be observed is found, even if the PLEG does not have the pod", async (t) => {
   const s = await setUp(t);
   await s.settle();
@@ -286,10 +341,17 @@ test("a sandbox whose creation could not be observed is found, even if the PLEG 
   assert.deepEqual(s.names(), ["a#0 running"]);
 });
 
-test("nothing is done while the refresh fails", async (t) => {
+// parity: event FailedSync
+test("nothing is done while the refresh fails, which is an event unless the runtime is unavailable", async (t) => {
   const s = await setUp(t);
   s.fake.faults.add({ method: "ListContainers", times: 3, effect: fail("unreachable") });
   for (let i = 0; i < 3; i++) await assert.rejects(s.sync(onePod()), /unreachable/);
+  const event = "FailedSync! error determining status: rpc error: code = Unknown desc = unreachable";
+  assert.deepEqual(s.output, [event, event, event]);
+  const unavailable = { kind: "fail", code: "UNAVAILABLE", message: "shutting down" } as const;
+  s.fake.faults.add({ method: "ListContainers", effect: unavailable });
+  await assert.rejects(s.sync(onePod()), /shutting down/);
+  assert.equal(s.output.length, 3);
   assert.equal(s.fake.callsOf("RunPodSandbox").length, 0);
   assert.equal(s.fake.callsOf("CreateContainer").length, 0);
   await s.sync(onePod());

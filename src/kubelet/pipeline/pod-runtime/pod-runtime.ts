@@ -11,7 +11,7 @@ import type {
   RuntimeService,
   SandboxId,
 } from "../../../lib/clients/cri/cri.ts";
-import { rpcErrorText } from "../../../lib/clients/cri/cri-error.ts";
+import { CriError, hasGrpcCode, rpcErrorText } from "../../../lib/clients/cri/cri-error.ts";
 import { formatDuration } from "../../../lib/config/duration.ts";
 import { startPriority } from "../../../lib/model/critical-pod.ts";
 import { type Container, type Pod, type PodId, type PodUid, podRef } from "../../../lib/model/pod.ts";
@@ -21,6 +21,7 @@ import {
   newestContainer,
   type ObservedContainer,
   type ObservedPod,
+  runningContainers,
   type StartedContainer,
   type StartedParts,
 } from "../../state/observed-pods.ts";
@@ -70,6 +71,7 @@ export interface PodRuntimeOptions {
   };
   cgroups: {
     ensure(pod: Pod): Promise<void>;
+    exists?(pod: Pod): Promise<boolean>;
     remove(uid: PodUid): Promise<void>;
     /** Kills and removes cgroups of containers in that of the pod, except the known ones. Resolves to what it has removed. */
     removeUnknown?(pod: Pod, knownIds: ReadonlySet<string>): Promise<string[]>;
@@ -164,7 +166,8 @@ export class PodRuntime {
   async sync(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<SyncResult> {
     const { observe } = this.#o;
     const uid = pod.metadata.uid;
-    if (!this.#isCurrent(uid)) await this.#refresh(uid);
+    if (!this.#isCurrent(uid)) await this.#determineStatus(pod, signal);
+    await this.#stopOutsideCgroup(pod, report, signal);
     let isNew = false;
     for (let stage = 0; stage < maxStages; stage++) {
       signal.throwIfAborted();
@@ -187,10 +190,65 @@ export class PodRuntime {
         throw error;
       } finally {
         // The result must be observed before the next plan, even after a failure.
-        await this.#observe(pod, onlyStarts(plan) ? started : undefined);
+        await this.#observe(pod, onlyStarts(plan) ? started : undefined).catch((error: unknown) => {
+          if (plan.createSandbox) this.#reportUnknownSandbox(pod, error);
+          throw error;
+        });
       }
     }
     return { wakeAt: msFromNow(this.#o.clock, 1000) };
+  }
+
+  async #determineStatus(pod: Pod, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#refresh(pod.metadata.uid);
+    } catch (error) {
+      // A runtime that is unavailable is a problem of the node.
+      if (!signal.aborted && !isAbort(error) && !hasGrpcCode(error, "UNAVAILABLE"))
+        this.#o.events.warning(pod, "FailedSync", `error determining status: ${rpcErrorText(error)}`);
+      throw error;
+    }
+  }
+
+  #reportUnknownSandbox(pod: Pod, error: unknown): void {
+    if (!(error instanceof CriError) || error.method !== "PodSandboxStatus") return;
+    const message = `Unable to get pod sandbox status: ${rpcErrorText(error)}`;
+    this.#o.events.warning(pod, "FailedPodSandBoxStatus", message);
+  }
+
+  /** Containers that run although the cgroup of their pod is gone have none of its limits: they start again in a new one. */
+  async #stopOutsideCgroup(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<void> {
+    const { observe, cgroups, logger } = this.#o;
+    const { uid } = pod.metadata;
+    const observed = observe.get(uid);
+    if (!observed || runningContainers(observed).length === 0) return;
+    if ((await cgroups.exists?.(pod)) !== false) return;
+    logger.warn("Cgroup of a running pod is gone, restarting its containers", {
+      pod: podRef(pod),
+      podUID: uid,
+    });
+    report.blockedOn("stopping containers that run outside of the cgroup of the pod", { kind: "stop" });
+    try {
+      await this.#killPod(observed, pod, { signal });
+    } finally {
+      await this.#refresh(uid);
+    }
+  }
+
+  async #killPod(
+    observed: ObservedPod,
+    pod: Pod | undefined,
+    options: { graceSeconds?: number; signal: AbortSignal },
+  ): Promise<void> {
+    try {
+      await killPod(this.#kill, observed, pod, options);
+    } catch (error) {
+      if (!options.signal.aborted) {
+        const message = `error killing pod: ${messageOf(error)}`;
+        this.#o.events.warning(pod ?? podWithoutSpec(observed), "FailedKillPod", message);
+      }
+      throw error;
+    }
   }
 
   /** The observed state is what the runtime has, apart from changes that this agent did not make. */
@@ -228,13 +286,7 @@ export class PodRuntime {
     if (!observed) return;
     options.report.blockedOn("stopping containers", { kind: "stop" });
     try {
-      await killPod(this.#kill, observed, pod, options);
-    } catch (error) {
-      if (!options.signal.aborted) {
-        const message = `error killing pod: ${messageOf(error)}`;
-        this.#o.events.warning(pod ?? podWithoutSpec(observed), "FailedKillPod", message);
-      }
-      throw error;
+      await this.#killPod(observed, pod, options);
     } finally {
       await observe.refresh(uid);
     }
