@@ -39,7 +39,7 @@ export interface FakeRuntimeOptions {
   events?: boolean;
   /** Streams lists, which most runtimes do not. */
   streamsLists?: boolean;
-  /** Lists the statistics of containers and sandboxes, with no values. */
+  /** Lists the statistics of containers and sandboxes, and the metrics of sandboxes, with no values. */
   stats?: boolean;
   images?: Record<string, FakeImage>;
   registry?: Record<string, RegistryEntry>;
@@ -252,6 +252,10 @@ const streamedLists = new Map([
   ["StreamContainers", { unary: "ListContainers", list: "containers", part: "containers" }],
   ["StreamContainerStats", { unary: "ListContainerStats", list: "stats", part: "containerStats" }],
   ["StreamPodSandboxStats", { unary: "ListPodSandboxStats", list: "stats", part: "podSandboxStats" }],
+  [
+    "StreamPodSandboxMetrics",
+    { unary: "ListPodSandboxMetrics", list: "podMetrics", part: "podSandboxMetrics" },
+  ],
   ["StreamImages", { unary: "ListImages", list: "images", part: "images" }],
 ]);
 

@@ -38,7 +38,7 @@ export interface RuntimeState {
   conditions: { runtimeReady: boolean; networkReady: boolean };
   /** Whether pod statuses carry those of their containers, as runtimes with events do. */
   events: boolean;
-  /** Lists the statistics of containers and sandboxes, with no values. */
+  /** Lists the statistics of containers and sandboxes, and the metrics of sandboxes, with no values. */
   stats?: boolean | undefined;
   version: string;
   /** The cgroup driver that RuntimeConfig reports; cgroupfs unless set. */
@@ -149,6 +149,9 @@ export function methodHandlers(state: RuntimeState): Map<string, Handler> {
     }));
     on(r.listPodSandboxStats, () => ({
       stats: pods.listSandboxes(undefined).map(({ id }) => ({ attributes: { id } })),
+    }));
+    on(r.listPodSandboxMetrics, () => ({
+      podMetrics: pods.listSandboxes(undefined).map(({ id }) => ({ podSandboxId: id })),
     }));
   }
   on(r.updatePodSandboxResources, () => {

@@ -447,6 +447,7 @@ describe("CRI client: streamed lists", () => {
       ["ListImages", "StreamImages", 2, (c) => c.listImages()],
       ["ListContainerStats", "StreamContainerStats", 2, (c) => c.listContainerStats()],
       ["ListPodSandboxStats", "StreamPodSandboxStats", 3, (c) => c.listPodSandboxStats()],
+      ["ListPodSandboxMetrics", "StreamPodSandboxMetrics", 3, (c) => c.listPodSandboxMetrics()],
     ];
   const withPods = async (t: TestContext, o: Parameters<typeof connected>[1]) => {
     const node = await connected(t, o);

@@ -248,7 +248,10 @@ export function createCriClient(options: CriClientOptions): CriClient {
         "stats" in part ? part.stats : part.podSandboxStats,
       ),
     listMetricDescriptors: async (o) => (await call(r.listMetricDescriptors, {}, o)).descriptors,
-    listPodSandboxMetrics: async (o) => (await call(r.listPodSandboxMetrics, {}, o)).podMetrics,
+    listPodSandboxMetrics: async (o) =>
+      (await list(r.listPodSandboxMetrics, r.streamPodSandboxMetrics, {}, o)).flatMap((part) =>
+        "podMetrics" in part ? part.podMetrics : part.podSandboxMetrics,
+      ),
 
     onUnavailable: (listener) => {
       unavailableListeners.add(listener);
