@@ -22,7 +22,7 @@ import {
   type PreparedDevice,
 } from "./claim-state.ts";
 import { type DraMetrics, draMetrics } from "./dra-metrics.ts";
-import { KeyedLocks } from "./keyed-locks.ts";
+import { KeyedLocks } from "../../../lib/base/keyed-locks.ts";
 
 /** A DRA driver. Both calls are idempotent. */
 export interface ClaimDriver {

@@ -205,6 +205,28 @@ describe("CRI client: errors", () => {
     ["RemovePodSandbox", (x) => x.removePodSandbox("s" as SandboxId)],
     ["RemoveImage", (x) => x.removeImage({ image: "i" })],
   ];
+  it("calls that end the same sandbox run one at a time, and a waiting one can be aborted", async (t) => {
+    const { runtime, client } = await connected(t);
+    runtime.faults.add({ method: "StopPodSandbox", effect: { kind: "hang" }, times: 1 });
+    const [first, second] = [new AbortController(), new AbortController()];
+    const one = "a".repeat(64) as SandboxId;
+    const stopping = failureOf(client.stopPodSandbox(one, { signal: first.signal }));
+    await eventually(() => runtime.callsOf("StopPodSandbox")[0]);
+    const waiting = failureOf(client.stopPodSandbox(one, { signal: second.signal }));
+    const removing = client.removePodSandbox(one);
+    await client.removePodSandbox("b".repeat(64) as SandboxId);
+    assert.equal(runtime.callsOf("StopPodSandbox", "RemovePodSandbox").length, 2, "another is not affected");
+    second.abort();
+    assert.ok(isAbort(await waiting));
+    first.abort();
+    assert.ok(isAbort(await stopping));
+    await removing;
+    assert.deepEqual(
+      runtime.callsOf("StopPodSandbox", "RemovePodSandbox").map(({ method }) => method),
+      ["StopPodSandbox", "RemovePodSandbox", "RemovePodSandbox"],
+    );
+  });
+
   for (const [method, call] of idempotent) {
     it(`${method} succeeds when the runtime returns NOT_FOUND, and for no other error`, async (t) => {
       const { runtime, client, metrics } = await connected(t);

@@ -9,6 +9,7 @@ import type {
 import type { Client } from "@grpc/grpc-js";
 import { type Clock, msSince } from "../../base/clock.ts";
 import { isAbort } from "../../base/errors.ts";
+import { KeyedLocks } from "../../base/keyed-locks.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Metrics } from "../../base/metrics.ts";
 import type { Tracer } from "../../base/tracing/tracer.ts";
@@ -23,6 +24,8 @@ import { streamCalls, unaryCalls } from "./traced-call.ts";
 
 /** The kubelet API version, which every runtime expects. */
 const KUBELET_API_VERSION = "0.1.0";
+
+const neverAborted = new AbortController().signal;
 
 /** The maximum of a timer; no call takes that long. */
 const maxTimerSeconds = 2_147_483;
@@ -60,6 +63,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
   const imagePath = options.imageEndpoint ? socketPathOf(options.imageEndpoint) : runtimePath;
   const runtimeChannel = openChannel(runtimePath);
   const imageChannel = imagePath === runtimePath ? runtimeChannel : openChannel(imagePath);
+  const ending = new KeyedLocks();
   const unavailableListeners = new Set<() => void>();
   let closed = false;
 
@@ -132,6 +136,21 @@ export function createCriClient(options: CriClientOptions): CriClient {
     }
   };
 
+  /** Calls that end the same object run one at a time: CRI-O rejects the second of two that remove it at once. */
+  const endOne = async <I extends DescMessage>(
+    id: SandboxId | ContainerId,
+    method: DescMethodUnary<I, DescMessage>,
+    request: MessageInitShape<I>,
+    o?: Limits,
+  ): Promise<void> => {
+    const release = await ending.acquire([id], o?.signal ?? neverAborted);
+    try {
+      await end(method, request, o);
+    } finally {
+      release();
+    }
+  };
+
   const r = Runtime.method;
   const i = Images.method;
   return {
@@ -157,8 +176,8 @@ export function createCriClient(options: CriClientOptions): CriClient {
         operations.recordSandboxRun(runtimeHandler, msSince(clock, startedAt) / 1000, failed);
       }
     },
-    stopPodSandbox: (id, o) => end(r.stopPodSandbox, { podSandboxId: id }, o),
-    removePodSandbox: (id, o) => end(r.removePodSandbox, { podSandboxId: id }, o),
+    stopPodSandbox: (id, o) => endOne(id, r.stopPodSandbox, { podSandboxId: id }, o),
+    removePodSandbox: (id, o) => endOne(id, r.removePodSandbox, { podSandboxId: id }, o),
     podSandboxStatus: (id, { verbose = false, ...o } = {}) =>
       call(r.podSandboxStatus, { podSandboxId: id, verbose }, o),
     listPodSandboxes: async (filter, o) =>
@@ -185,7 +204,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
         { containerId: id, timeout: BigInt(Math.max(0, Math.ceil(graceSeconds))) },
         { ...o, defaultTimeoutMs: graceSeconds * 1000 + requestTimeoutMs },
       ),
-    removeContainer: (id, o) => end(r.removeContainer, { containerId: id }, o),
+    removeContainer: (id, o) => endOne(id, r.removeContainer, { containerId: id }, o),
     listContainers: async (filter, o) =>
       (await list(r.listContainers, r.streamContainers, { filter }, o)).flatMap((part) => part.containers),
     containerStatus: (id, o) => call(r.containerStatus, { containerId: id }, o),

@@ -1,4 +1,4 @@
-import { abortError } from "../../../lib/base/errors.ts";
+import { abortError } from "./errors.ts";
 
 /** Locks by key, in the order of the requests. */
 export class KeyedLocks {
