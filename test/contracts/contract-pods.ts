@@ -25,6 +25,8 @@ export interface ContractRuntime {
   cgroupParent?: string;
   /** Whether pods can have their own network. */
   podNetwork: boolean;
+  /** The runtime is CRI-O. */
+  isCrio?: boolean;
   stop(): Promise<void>;
 }
 

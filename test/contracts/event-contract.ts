@@ -13,8 +13,10 @@ export function eventContract(pods: ContractPods): void {
       t.after(() => stopped.abort());
       const received: ContainerEventResponse[] = [];
       let failure: unknown;
+      let ended = false;
       const reading = (async () => {
         for await (const event of pods.client.containerEvents(stopped.signal)) received.push(event);
+        ended = true;
       })().catch((error: unknown) => {
         failure = error;
       });
@@ -23,14 +25,16 @@ export function eventContract(pods: ContractPods): void {
       await pods.exit(id);
       await pods.client.removeContainer(id);
       const types = await eventually(() => {
-        if (failure) return "none" as const;
+        if (failure || ended) return "none" as const;
         const events = received.filter((event) => event.containerId === id);
         return events.some((event) => event.containerEventType === ContainerEventType.CONTAINER_DELETED_EVENT)
           ? events.map((event) => ContainerEventType[event.containerEventType])
           : undefined;
       });
       if (types === "none") {
-        assert.ok(hasGrpcCode(failure, "UNIMPLEMENTED"), String(failure));
+        // CRI-O ends the stream with OK if its events are disabled.
+        if (pods.runtime.isCrio) assert.equal(failure, undefined);
+        else assert.ok(hasGrpcCode(failure, "UNIMPLEMENTED"), String(failure));
         return t.diagnostic("the runtime offers no events");
       }
       assert.deepEqual(types, [

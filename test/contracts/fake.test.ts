@@ -8,11 +8,11 @@ import { createCriClient } from "../../src/lib/clients/cri/client.ts";
 import { fakeImages, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
 import { type ContractRuntime, describeRuntimeContract } from "./cri-contract.ts";
 
-async function fake(events: boolean): Promise<ContractRuntime> {
+async function fake(options: { events?: boolean; crio?: boolean }): Promise<ContractRuntime> {
   const dir = await mkdtemp(join(tmpdir(), "fake-cri-"));
   const runtime = await startFakeRuntime({
     socketPath: join(dir, "cri.sock"),
-    events,
+    ...options,
     registry: {
       "127.0.0.1:9/no-such-image:1": {
         error: {
@@ -35,6 +35,7 @@ async function fake(events: boolean): Promise<ContractRuntime> {
     busybox: fakeImages.busybox,
     logDir: join(dir, "pods"),
     podNetwork: true,
+    isCrio: options.crio,
     stop: async () => {
       client.close();
       await runtime.close();
@@ -43,5 +44,7 @@ async function fake(events: boolean): Promise<ContractRuntime> {
   };
 }
 
-describeRuntimeContract("fake runtime", () => fake(false));
-describeRuntimeContract("fake runtime with events", () => fake(true));
+describeRuntimeContract("fake runtime", () => fake({}));
+describeRuntimeContract("fake runtime with events", () => fake({ events: true }));
+describeRuntimeContract("fake CRI-O", () => fake({ crio: true }));
+describeRuntimeContract("fake CRI-O with events", () => fake({ crio: true, events: true }));

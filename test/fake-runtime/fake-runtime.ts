@@ -20,6 +20,7 @@ import {
   type PodSandboxConfig,
   RuntimeService,
 } from "../../src/lib/gen/runtime/v1/api_pb.js";
+import { crioHandlers } from "./crio.ts";
 import { EventFeed } from "./event-feed.ts";
 import { RuntimeFailure } from "./failure.ts";
 import { type Fault, Faults } from "./faults.ts";
@@ -37,6 +38,8 @@ export interface FakeRuntimeOptions {
   clock?: Clock;
   /** Offers the event stream, which old runtimes do not. */
   events?: boolean;
+  /** Behaves like CRI-O instead of containerd. Without events it ends the event stream at once. */
+  crio?: boolean;
   /** Streams lists, which most runtimes do not. */
   streamsLists?: boolean;
   /** Lists the statistics of containers and sandboxes, and the metrics of sandboxes, with no values. */
@@ -117,7 +120,7 @@ export async function startFakeRuntime(options: FakeRuntimeOptions): Promise<Fak
     "grpc.max_send_message_length": -1,
     "grpc.enable_channelz": 0,
   });
-  const handlers = methodHandlers({
+  const state: RuntimeState = {
     clock,
     pods,
     images,
@@ -128,17 +131,23 @@ export async function startFakeRuntime(options: FakeRuntimeOptions): Promise<Fak
     cgroupDriver: options.cgroupDriver,
     exec: options.exec,
     streamUrl: options.streamUrl,
-  });
+  };
+  const standard = methodHandlers(state);
+  const handlers = options.crio ? crioHandlers(state, standard) : standard;
+  const record = (method: DescMethod, request: Message, traceparent?: string): RecordedCall => {
+    const call: RecordedCall = {
+      method: method.name,
+      request: toJson(method.input, request),
+      atMs: epochMs(clock.wall()),
+      ...(traceparent !== undefined && { traceparent }),
+    };
+    calls.push(call);
+    return call;
+  };
   const serve =
     (method: DescMethod) =>
     async (request: Message, signal: AbortSignal, traceparent?: string): Promise<Message> => {
-      const call: RecordedCall = {
-        method: method.name,
-        request: toJson(method.input, request),
-        atMs: epochMs(clock.wall()),
-        ...(traceparent !== undefined && { traceparent }),
-      };
-      calls.push(call);
+      const call = record(method, request, traceparent);
       try {
         const fault = faults.take(method.name, request);
         if (fault && !fault.after) await faults.apply(fault, signal);
@@ -161,6 +170,11 @@ export async function startFakeRuntime(options: FakeRuntimeOptions): Promise<Fak
       ]),
     );
     if (events && service === RuntimeService) implementation.GetContainerEvents = streaming(feed);
+    else if (options.crio && service === RuntimeService)
+      implementation.GetContainerEvents = (call: ServerWritableStream<Message, Message>) => {
+        record(service.method.getContainerEvents, call.request).result = "OK";
+        call.end();
+      };
     if (options.streamsLists)
       for (const method of service.methods)
         if (streamedLists.has(method.name)) implementation[method.name] = streamedList(method, serve(method));
