@@ -104,6 +104,7 @@ export function podParts(
       podLevelStatus: o.gates.enabled("InPlacePodLevelResourcesVerticalScaling"),
       podLevelResources: node.settings.gates.podLevelResources,
       readyToStart: o.gates.enabled("PodReadyToStartContainersCondition"),
+      imageVolumeDigests: o.gates.enabled("ImageVolumeWithDigest"),
     },
     recursiveReadOnly: (pod) => {
       const handler = requests.knownHandler(pod);

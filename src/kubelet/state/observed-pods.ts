@@ -32,6 +32,8 @@ export interface ObservedContainer {
   user?: { uid: number; gid: number; supplementalGroups: readonly number[] };
   /** The limits in effect, if the runtime reports them; what has no limit is absent. */
   resources?: { milliCpuLimit?: number; milliCpuRequest?: number; memoryLimit?: number };
+  /** By the path in the container, the ID of the image that is mounted there. */
+  imageVolumes?: Readonly<Record<string, string>>;
   /** "SIGTERM"; absent if the runtime does not report it. */
   stopSignal?: string;
 }

@@ -269,7 +269,6 @@ export const gatesWithoutEffect: ReadonlySet<FeatureName> = new Set([
   "ClientsAllowTLSCacheGC",
   "ClientsPreferCBOR",
   "DRAWorkloadResourceClaims",
-  "ImageVolumeWithDigest",
   "InOrderInformersBatchProcess",
   "InformerResourceVersion",
   "PodLevelResourceManagers",

@@ -237,3 +237,15 @@ test("a sandbox has all of its addresses, or the node's network", () => {
   );
   assert.deepEqual([host.ips, host.hostNetwork], [[], true]);
 });
+
+test("the images that the runtime has mounted are observed by their path in the container", () => {
+  const mounts = [
+    { containerPath: "/model", image: { image: "sha256:1234" } },
+    { containerPath: "/data", hostPath: "/host" },
+    { containerPath: "/unknown", image: {} },
+  ];
+  const observed = observedContainer("s" as SandboxId, create(ContainerStatusSchema, { mounts }));
+  assert.deepEqual(observed.imageVolumes, { "/model": "sha256:1234" });
+  const none = observedContainer("s" as SandboxId, create(ContainerStatusSchema, {}));
+  assert.equal(none.imageVolumes, undefined);
+});

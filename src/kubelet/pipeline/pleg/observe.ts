@@ -140,6 +140,7 @@ export function observedContainer(
 ): ObservedContainer {
   const user = observedUser(status);
   const resources = observedResources(status);
+  const imageVolumes = observedImageVolumes(status);
   const stopSignal = signalName(status.stopSignal);
   return {
     id: status.id as ContainerId,
@@ -161,6 +162,7 @@ export function observedContainer(
     annotations: status.annotations,
     ...(user ? { user } : {}),
     ...(resources ? { resources } : {}),
+    ...(imageVolumes ? { imageVolumes } : {}),
     ...(stopSignal ? { stopSignal } : {}),
   };
 }
@@ -175,6 +177,13 @@ function observedUser({ user }: ContainerStatus): ObservedContainer["user"] {
   if (!user?.linux) return undefined;
   const { uid, gid, supplementalGroups } = user.linux;
   return { uid: Number(uid), gid: Number(gid), supplementalGroups: supplementalGroups.map(Number) };
+}
+
+function observedImageVolumes({ mounts }: ContainerStatus): ObservedContainer["imageVolumes"] {
+  const found = mounts.flatMap(({ containerPath, image }) =>
+    image?.image ? [[containerPath, image.image] as const] : [],
+  );
+  return found.length > 0 ? Object.fromEntries(found) : undefined;
 }
 
 function observedResources({ resources }: ContainerStatus): ObservedContainer["resources"] {

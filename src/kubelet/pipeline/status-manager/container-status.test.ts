@@ -583,6 +583,27 @@ for (const [rule, mount, recursiveReadOnly, expected] of mountTable)
       assert.deepEqual(status?.volumeMounts, [{ name: "v", mountPath: "/v", ...expected }]);
     });
 
+// parity: gate ImageVolumeWithDigest=true, gate ImageVolumeWithDigest=false
+test("the image of an image volume is reported only with the gate ImageVolumeWithDigest, once it is mounted", () => {
+  const volumeMounts = [
+    { name: "model", mountPath: "/model", readOnly: true },
+    { name: "data", mountPath: "/data" },
+    { name: "relative", mountPath: "relative" },
+  ];
+  const pod = aPod({ containers: [aContainer("a", { volumeMounts })] });
+  const mounted = run({ imageVolumes: { "/model": "sha256:1234", "/relative": "sha256:5678" } });
+  const images = (containers: ObservedContainer[], imageVolumeDigests: boolean) =>
+    statusOf(pod, anObservedPod(containers), {
+      gates: { ...defaultStatusGates, imageVolumeDigests },
+    }).containerStatuses?.[0]?.volumeMounts?.map(
+      ({ volumeStatus }: { volumeStatus?: { image?: { imageRef?: string } } }) =>
+        volumeStatus?.image?.imageRef,
+    );
+  assert.deepEqual(images([mounted], true), ["sha256:1234", undefined, "sha256:5678"]);
+  assert.deepEqual(images([mounted], false), [undefined, undefined, undefined]);
+  assert.deepEqual(images([], true), [undefined, undefined, undefined]);
+});
+
 // RestartAllContainers
 const all = aPod({
   restartPolicy: "Never",

@@ -108,7 +108,11 @@ function fromRuntime(
 ): ApiContainerStatus {
   const containerID = `${o.runtimeName}://${last.id}`;
   const unknown = unknownTermination(last, previous, containerID, restartingAll);
-  const mounts = mountStatuses(container, recursiveReadOnly);
+  const mounts = mountStatuses(
+    container,
+    recursiveReadOnly,
+    gates.imageVolumeDigests ? last.imageVolumes : {},
+  );
   const groups = last.user?.supplementalGroups ?? [];
   const requests = container.resources?.requests;
   return {
@@ -249,6 +253,7 @@ function fromPreviousStatus(
 function mountStatuses(
   container: Container,
   recursiveReadOnly: boolean,
+  images: ObservedContainer["imageVolumes"] = {},
 ): NonNullable<ApiContainerStatus["volumeMounts"]> {
   return (container.volumeMounts ?? []).map((mount) => ({
     name: mount.name,
@@ -256,7 +261,17 @@ function mountStatuses(
     ...(mount.readOnly
       ? { readOnly: true, recursiveReadOnly: isRecursive(mount, recursiveReadOnly) ? "Enabled" : "Disabled" }
       : {}),
+    ...imageStatus(images[absolute(mount.mountPath)]),
   }));
+}
+
+/** As in the request for the container. */
+function absolute(mountPath: string): string {
+  return mountPath.startsWith("/") ? mountPath : `/${mountPath}`;
+}
+
+function imageStatus(imageRef: string | undefined): object {
+  return imageRef ? { volumeStatus: { image: { imageRef } } } : {};
 }
 
 function isRecursive({ recursiveReadOnly, mountPropagation }: VolumeMount, runtimeCan: boolean): boolean {

@@ -31,6 +31,8 @@ export interface StatusGates {
   podLevelResources: boolean;
   /** PodReadyToStartContainersCondition. */
   readyToStart: boolean;
+  /** ImageVolumeWithDigest: the status of a mount names the image that is mounted. */
+  imageVolumeDigests: boolean;
 }
 
 export const defaultStatusGates: StatusGates = {
@@ -39,6 +41,7 @@ export const defaultStatusGates: StatusGates = {
   podLevelStatus: true,
   podLevelResources: true,
   readyToStart: true,
+  imageVolumeDigests: false,
 };
 
 export interface StatusInput {
