@@ -1,26 +1,55 @@
 import type { Container, Pod } from "./pod.ts";
-import { podQos } from "./qos.ts";
+import { isGuaranteedContainer, podQos } from "./qos.ts";
 import { amountsOf, hasPodLevelResources, isSidecar, milliOf } from "./resources.ts";
 
-/** How many exclusive CPUs the container requests; 0 if it runs in the shared pool. */
-export function exclusiveCpus(pod: Pod, container: Container, podLevel: boolean): number {
-  // Containers that share the resources of their pod get no CPUs of their own.
-  if (hasPodLevelResources(pod)) return 0;
-  if (podQos(pod, { podLevel }) !== "Guaranteed") return 0;
-  const milliCpus = milliOf(amountsOf(container.resources?.requests), "cpu");
+/**
+ * How pods with pod-level resources get exclusive CPUs and memory, with the gate PodLevelResourceManagers: "container" to single
+ * containers, as if the pod had no resources; "pod" to the pod, whose containers have parts of them and share the rest.
+ */
+export type PodLevelManagers = "off" | "container" | "pod";
+
+export interface ExclusiveCpuOptions {
+  /** False if the PodLevelResources gate is off. */
+  readonly podLevel: boolean;
+  /** "off" unless set. */
+  readonly podLevelManagers?: PodLevelManagers | undefined;
+}
+
+/** How many exclusive CPUs the container requests; 0 if it runs in the shared pool, of its pod or of the node. */
+export function exclusiveCpus(pod: Pod, container: Container, options: ExclusiveCpuOptions): number {
+  if (podQos(pod, options) !== "Guaranteed") return 0;
+  if (hasPodLevelResources(pod)) {
+    const { podLevelManagers = "off" } = options;
+    if (podLevelManagers === "off" || !isGuaranteedContainer(container)) return 0;
+    if (podLevelManagers === "pod" && podExclusiveCpus(pod, options) === 0) return 0;
+  }
+  return wholeCpus(container.resources);
+}
+
+/** True if all CPUs of the pod are exclusive to single containers or, without pod-level resources, some of them. */
+export function hasExclusiveCpus(pod: Pod, options: ExclusiveCpuOptions): boolean {
+  const isExclusive = (container: Container) => exclusiveCpus(pod, container, options) > 0;
+  const containers = containersOf(pod);
+  return hasPodLevelResources(pod) ? containers.every(isExclusive) : containers.some(isExclusive);
+}
+
+function wholeCpus(resources: Container["resources"]): number {
+  const milliCpus = milliOf(amountsOf(resources?.requests), "cpu");
   return milliCpus % 1000n === 0n ? Number(milliCpus / 1000n) : 0;
 }
 
-/** The most that the containers have at a time. */
-export function podExclusiveCpus(pod: Pod, podLevel: boolean): number {
+/** Those of the pod or, without pod-level resources, the most that the containers have at a time. */
+export function podExclusiveCpus(pod: Pod, options: ExclusiveCpuOptions): number {
+  if (options.podLevelManagers === "pod" && hasPodLevelResources(pod))
+    return podQos(pod, options) === "Guaranteed" ? wholeCpus(pod.spec.resources) : 0;
   let sidecars = 0;
   let init = 0;
   for (const container of pod.spec.initContainers ?? []) {
-    const cpus = exclusiveCpus(pod, container, podLevel);
+    const cpus = exclusiveCpus(pod, container, options);
     if (isSidecar(container)) sidecars += cpus;
     else init = Math.max(init, sidecars + cpus);
   }
-  const containers = pod.spec.containers.reduce((sum, c) => sum + exclusiveCpus(pod, c, podLevel), 0);
+  const containers = pod.spec.containers.reduce((sum, c) => sum + exclusiveCpus(pod, c, options), 0);
   return Math.max(init, sidecars + containers);
 }
 

@@ -1,4 +1,4 @@
-import type { Pod } from "./pod.ts";
+import type { Container, Pod } from "./pod.ts";
 import { amountsOf, type ResourceAmounts } from "./resources.ts";
 
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
@@ -36,6 +36,16 @@ export function computeQos(pod: Pod, options: QosOptions = {}): QosClass {
 
   if (requests.size === 0 && limits.size === 0) return "BestEffort";
   return everyLimitSet && equal(requests, limits) ? "Guaranteed" : "Burstable";
+}
+
+/** True for a container that would make its pod Guaranteed: it requests CPU and memory, and is limited to exactly these. */
+export function isGuaranteedContainer({ resources }: Container): boolean {
+  const requests = amountsOf(resources?.requests);
+  const limits = amountsOf(resources?.limits);
+  return ["cpu", "memory"].every((name) => {
+    const request = requests.get(name) ?? 0n;
+    return request > 0n && request === limits.get(name);
+  });
 }
 
 /** Adds nonzero CPU and memory, and returns how many of the two it found. */

@@ -62,6 +62,11 @@ export interface HintProvider {
    * the code UnexpectedAdmissionError, or for any other error, the message becomes "Allocate failed due to <message>, which is unexpected".
    */
   allocate(pod: Pod, container: Container, affinity: TopologyHint, signal: AbortSignal): Promise<void>;
+  /**
+   * The same for a pod with pod-level resources, under the pod scope: what the pod requests, of which its containers get parts. Without
+   * it, each container is allocated what it requests.
+   */
+  allocatePod?(pod: Pod, affinity: TopologyHint): Promise<void>;
   /** The container runs: init containers before it have completed, and those that are not sidecars no longer need resources. */
   containerStarted?(pod: Pod, container: Container): void;
   /** Everything that the pod has; after a failed admission, and when its containers are gone. */

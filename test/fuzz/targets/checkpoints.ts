@@ -23,6 +23,11 @@ export default {
       shared: new Set([0, 1]),
       pods: new Map([[uid, new Map([["a", new Set([2, 3])]])]]),
     }),
+    cpu.encodeCheckpoint("static", {
+      shared: new Set([0]),
+      pods: new Map([[uid, new Map([["a", new Set([1])]])]]),
+      podSets: new Map([[uid, new Set([1, 2])]]),
+    }),
     devices.encodeCheckpoint({
       entries: [
         {
@@ -49,6 +54,10 @@ export default {
     const decoders = [
       [allocation.decodeCheckpoint, allocation.encodeCheckpoint],
       [(t: string) => cpu.decodeCheckpoint("static", t), (v: never) => cpu.encodeCheckpoint("static", v)],
+      [
+        (t: string) => cpu.decodeCheckpoint("static", t, true),
+        (v: never) => cpu.encodeCheckpoint("static", v),
+      ],
       [devices.decodeCheckpoint, devices.encodeCheckpoint],
       [dra.decodeCheckpoint, dra.encodeCheckpoint],
       [decodeRecord, encodeRecord],

@@ -71,6 +71,22 @@ describe("podCgroupLimits", () => {
       over: { noQuotaOnExclusiveCpus: true },
       want: { cpuShares: 1126n, cpuQuota: -1n, cpuPeriod: 100_000n, memory: 64n * mi },
     },
+    ...(
+      [
+        ["is none if all its CPUs are exclusive to containers", [wholeCpu, wholeCpu], -1n],
+        ["remains if a container shares its CPUs", [wholeCpu, {}], 200_000n],
+      ] as const
+    ).map(([what, containers, cpuQuota]) => ({
+      rule: `the quota of a pod with pod-level resources ${what}`,
+      pod: fakePod({
+        spec: {
+          containers: [...containers],
+          resources: { requests: { cpu: "2", memory: "1Mi" }, limits: { cpu: "2", memory: "1Mi" } },
+        },
+      }),
+      over: { noQuotaOnExclusiveCpus: true, podLevelManagers: "pod" as const },
+      want: { cpuShares: 2048n, cpuQuota, cpuPeriod: 100_000n, memory: mi },
+    })),
     {
       rule: "there is a quota if no container has exclusive CPUs",
       pod: pod(guaranteed),

@@ -1,5 +1,5 @@
 import type { CgroupResources } from "../../../lib/host/cgroups/cgroup-filesystem.ts";
-import { podExclusiveCpus } from "../../../lib/model/exclusive-cpus.ts";
+import { hasExclusiveCpus, type PodLevelManagers } from "../../../lib/model/exclusive-cpus.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { podQos } from "../../../lib/model/qos.ts";
 import {
@@ -22,6 +22,8 @@ export interface LimitSettings {
   readonly cpuCfsQuotaPeriodUs: bigint;
   /** A pod has no quota if a container requests exclusive CPUs, and gets them. */
   readonly noQuotaOnExclusiveCpus?: boolean;
+  /** Whether containers of pods with pod-level resources can have exclusive CPUs. */
+  readonly podLevelManagers?: PodLevelManagers | undefined;
   /** -1 or 0: no limit. */
   readonly podPidsLimit: bigint;
   /** The PodLevelResources gate. */
@@ -46,7 +48,9 @@ export function podCgroupLimits(pod: Pod, settings: LimitSettings): CgroupResour
   const requests = podRequests(pod, { podLevel });
   const limits = podLimits(pod, { podLevel });
   const qos = podQos(pod, { podLevel });
-  const isExclusive = settings.noQuotaOnExclusiveCpus && podExclusiveCpus(pod, podLevel) > 0;
+  const isExclusive =
+    settings.noQuotaOnExclusiveCpus &&
+    hasExclusiveCpus(pod, { podLevel, podLevelManagers: settings.podLevelManagers });
   const quota =
     settings.cpuCfsQuota && !isExclusive
       ? milliCpuToQuota(milliOf(limits, "cpu"), settings.cpuCfsQuotaPeriodUs)

@@ -36,6 +36,28 @@ test("the file is the one that the reference kubelet writes", () => {
   }
 });
 
+test("with the CPUs of pods the file is the one that the reference kubelet writes with PodLevelResourceManagers", () => {
+  const containers = { pod: { container2: "1-3", container1: "4-6" } };
+  const state = {
+    ...assignments("1-3", containers),
+    podSets: new Map([["pod" as PodUid, parseCpuSet("4-6")]]),
+  };
+  const expected =
+    '{"policyName":"none","defaultCpuSet":"1-3","entries":{"pod":{"container1":"4-6","container2":"1-3"}},"podEntries":{"pod":{"cpuSet":"4-6"}},"checksum":2649431787}';
+  assert.equal(encodeCheckpoint("none", state), expected);
+  assert.deepEqual(decodeCheckpoint("none", expected, true), state);
+  assert.throws(() => decodeCheckpoint("none", expected), /^KubeletError: checkpoint is corrupted$/);
+  const without = encodeCheckpoint("none", assignments("1-3", containers));
+  assert.deepEqual(decodeCheckpoint("none", without, true), { ...state, podSets: new Map() });
+  for (const text of [
+    expected.replace('"4-6"}}', '"4-5"}}'),
+    expected.replace('{"cpuSet":"4-6"}', '"4-6"'),
+    expected.replace('{"cpuSet":"4-6"}', '{"cpuSet":4}'),
+    expected.replace('{"pod":{"cpuSet":"4-6"}}', "[]"),
+  ])
+    assert.throws(() => decodeCheckpoint("none", text, true), { code: "CorruptCheckpoint" }, text);
+});
+
 test("names of fields in another case, files without a checksum and the first format without pods are read", () => {
   const texts = [
     '{"policyName":"none","defaultCPUSet":"1-3","entries":{},"checksum":0}',
@@ -80,16 +102,20 @@ test("all assignments survive being written and read, and every change of a digi
   const state = fc.record({
     shared: cpus,
     pods: fc.dictionary(name, fc.dictionary(name, cpus), { noNullPrototype: true }),
+    podSets: fc.option(fc.dictionary(name, cpus, { noNullPrototype: true }), { nil: undefined }),
   });
   fc.assert(
-    fc.property(state, fc.nat(), ({ shared, pods }, at) => {
-      const expected = assignments(shared, pods);
+    fc.property(state, fc.nat(), ({ shared, pods, podSets }, at) => {
+      const sets = Object.entries(podSets ?? {}).map(
+        ([uid, list]) => [uid as PodUid, parseCpuSet(list)] as const,
+      );
+      const expected = { ...assignments(shared, pods), ...(podSets && { podSets: new Map(sets) }) };
       const text = encodeCheckpoint("static", expected);
-      assert.deepEqual(decodeCheckpoint("static", text), expected);
+      assert.deepEqual(decodeCheckpoint("static", text, podSets !== undefined), expected);
       const digits = [...text.matchAll(/\d/g)].map(({ index }) => index);
       const index = digits[at % digits.length] ?? 0;
       const changed = `${text.slice(0, index)}${(Number(text[index]) + 1) % 10}${text.slice(index + 1)}`;
-      assert.throws(() => decodeCheckpoint("static", changed));
+      assert.throws(() => decodeCheckpoint("static", changed, podSets !== undefined));
     }),
   );
 });

@@ -1,6 +1,6 @@
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import { apiJson } from "../../../lib/model/container-hash.ts";
-import { type CpuSet, formatCpuSet, parseCpuSet } from "../../../lib/model/cpu-set.ts";
+import { type CpuSet, formatCpuSet, parseCpuSet, sortedCpus } from "../../../lib/model/cpu-set.ts";
 import { fnv32a } from "../../../lib/model/fnv.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import type { CpuAssignments } from "./cpu-assignments.ts";
@@ -14,10 +14,15 @@ interface Content {
   readonly policyName: string;
   readonly defaultCpuSet: string;
   readonly entries: Entries;
+  /** CPU lists by pod. Undefined in files of kubelets without PodLevelResourceManagers. */
+  readonly podEntries?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The file as the reference kubelet writes it. */
-export function encodeCheckpoint(policyName: CpuPolicyName, { shared, pods }: CpuAssignments): string {
+/** The file as the reference kubelet writes it: its third format if there are sets of pods, otherwise its second. */
+export function encodeCheckpoint(
+  policyName: CpuPolicyName,
+  { shared, pods, podSets }: CpuAssignments,
+): string {
   const sorted = <V>(map: ReadonlyMap<string, V>) => byKey(Object.fromEntries(map));
   const entries = Object.fromEntries(
     sorted(pods).map(([uid, containers]) => [
@@ -25,16 +30,32 @@ export function encodeCheckpoint(policyName: CpuPolicyName, { shared, pods }: Cp
       Object.fromEntries(sorted(containers).map(([name, cpus]) => [name, formatCpuSet(cpus)])),
     ]),
   );
-  const content = { policyName, defaultCpuSet: formatCpuSet(shared), entries };
-  const { entries: written, ...rest } = content;
-  return apiJson({ ...rest, ...(pods.size > 0 && { entries: written }), checksum: checksumOf(content) });
+  const podEntries =
+    podSets && Object.fromEntries(sorted(podSets).map(([uid, cpus]) => [uid, formatCpuSet(cpus)]));
+  const defaultCpuSet = formatCpuSet(shared);
+  return apiJson({
+    policyName,
+    defaultCpuSet,
+    ...(pods.size > 0 && { entries }),
+    ...(podSets &&
+      podSets.size > 0 && {
+        podEntries: Object.fromEntries(byKey(podEntries ?? {}).map(([uid, cpuSet]) => [uid, { cpuSet }])),
+      }),
+    checksum: checksumOf({ policyName, defaultCpuSet, entries, podEntries }),
+  });
 }
 
-/** Throws if the file is corrupt, or was written under another policy. */
-export function decodeCheckpoint(policyName: CpuPolicyName, text: string): CpuAssignments {
-  const { content, checksum } = parsed(text);
+/**
+ * Throws if the file is corrupt, or was written under another policy. With `podLevel`, sets of pods are read, and files without them
+ * too; otherwise a file with sets of pods is corrupt, as for the reference kubelet.
+ */
+export function decodeCheckpoint(policyName: CpuPolicyName, text: string, podLevel = false): CpuAssignments {
+  const { content: found, checksum } = parsed(text);
+  const { podEntries, ...content } = found;
+  const hasPodEntries = podLevel && checksum === checksumOf({ ...content, podEntries: podEntries ?? {} });
   // Files without a checksum are those of kubelets before v1.11.
   if (
+    !hasPodEntries &&
     checksum !== 0 &&
     checksum !== checksumOf(content) &&
     checksum !== checksumOf(content, firstEntriesType)
@@ -65,21 +86,37 @@ export function decodeCheckpoint(policyName: CpuPolicyName, text: string): CpuAs
     }
     pods.set(uid as PodUid, ofPod);
   }
-  return { shared, pods };
+  if (!podLevel) return { shared, pods };
+  const podSets = Object.entries(hasPodEntries ? (podEntries ?? {}) : {}).map(
+    ([uid, list]) => [uid as PodUid, cpuSet(list, () => "failed to parse cpuset")] as const,
+  );
+  return { shared, pods, podSets: new Map(podSets) };
 }
 
 const entriesType = "map[string]map[string]string";
 const firstEntriesType = "map[string]string";
 
 /** The checksum of the content with its Go type names, as the reference kubelet prints it. */
-function checksumOf({ policyName, defaultCpuSet, entries }: Content, type = entriesType): number {
+function checksumOf({ policyName, defaultCpuSet, entries, podEntries }: Content, type = entriesType): number {
   const fields = [
     `PolicyName:(string)${policyName}`,
     `DefaultCPUSet:(string)${defaultCpuSet}`,
     `Entries:(${type})${goMap(entries)}`,
+    ...(podEntries ? [`PodEntries:(state.PodCPUAssignments)${goMap(goSets(podEntries))}`] : []),
     "Checksum:(checksum.Checksum)0",
   ];
   return fnv32a(`(*state.CPUManagerCheckpoint){${fields.join(" ")}}`);
+}
+
+/** The sets as the reference kubelet has them in memory, not as lists. */
+function goSets(podEntries: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    byKey(podEntries).map(([uid, list]) => {
+      const ids = sortedCpus(cpuSet(list, () => "failed to parse cpuset"));
+      const elems = `map[${ids.map((id) => `${id}:{}`).join(" ")}]`;
+      return [uid, `{CPUSet:(cpuset.CPUSet){elems:(map[int]struct {})${elems}}}`];
+    }),
+  );
 }
 
 function goMap(map: Readonly<Record<string, unknown>>): string {
@@ -104,12 +141,30 @@ function parsed(text: string): { content: Content; checksum: number } {
   const policyName = fields.get("policyname") ?? "";
   const defaultCpuSet = fields.get("defaultcpuset") ?? "";
   const entries = fields.get("entries") ?? {};
+  const podEntries = fields.get("podentries") ?? undefined;
   const checksum = fields.get("checksum") ?? 0;
   if (typeof policyName !== "string" || typeof defaultCpuSet !== "string" || typeof checksum !== "number")
     throw corrupted();
   if (!isRecord(entries) || !Object.values(entries).every((entry) => isText(entry) || isTexts(entry)))
     throw corrupted();
-  return { content: { policyName, defaultCpuSet, entries: entries as Entries }, checksum };
+  return {
+    content: { policyName, defaultCpuSet, entries: entries as Entries, podEntries: podLists(podEntries) },
+    checksum,
+  };
+}
+
+function podLists(podEntries: unknown): Content["podEntries"] {
+  if (podEntries === undefined) return undefined;
+  if (!isRecord(podEntries)) throw corrupted();
+  return Object.fromEntries(
+    Object.entries(podEntries).map(([uid, entry]) => {
+      if (!isRecord(entry)) throw corrupted();
+      const lists = Object.entries(entry).filter(([name]) => name.toLowerCase() === "cpuset");
+      const list = lists.at(-1)?.[1] ?? "";
+      if (!isText(list)) throw corrupted();
+      return [uid, list];
+    }),
+  );
 }
 
 function json(text: string): unknown {

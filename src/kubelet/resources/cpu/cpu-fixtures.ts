@@ -1,6 +1,7 @@
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
 import { noCpus, parseCpuSet } from "../../../lib/model/cpu-set.ts";
+import type { PodLevelManagers } from "../../../lib/model/exclusive-cpus.ts";
 import { type FakeContainer, fakePod } from "../../../lib/model/fake-pod.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
 import { CpuManager } from "./cpu-manager.ts";
@@ -11,13 +12,19 @@ import { staticPolicy } from "./static-policy.ts";
 /** A manager with the static policy, or the none policy without a machine. */
 export function cpuManager(
   rootDir: string,
-  o: { machine?: string; reserved?: string; options?: readonly string[] },
+  o: {
+    machine?: string;
+    reserved?: string;
+    options?: readonly string[];
+    podLevelManagers?: PodLevelManagers;
+  },
   metrics = createMetrics(),
 ): CpuManager {
   const { machine: name, reserved = "0", options = [] } = o;
   const reservedCpus = parseCpuSet(reserved);
   return new CpuManager({
     ...{ rootDir, metrics, logger: silentLogger, podLevelResources: true },
+    podLevelManagers: o.podLevelManagers,
     policy:
       name === undefined
         ? undefined
@@ -51,6 +58,21 @@ export function guaranteedPod(name: string, cpus: readonly string[], init: reado
       containers: cpus.map((text, index) => container(text, "app", index)),
     },
   });
+}
+
+/** A pod with that many CPUs for its containers together; those without an amount, "" or " sidecar", share what the others leave. */
+export function podLevelPod(
+  name: string,
+  cpus: string,
+  containers: readonly string[],
+  init: readonly string[] = [],
+): Pod {
+  const pod = guaranteedPod(name, containers, init);
+  const amounts = { cpu: cpus, memory: "1Gi" };
+  pod.spec.resources = { requests: amounts, limits: amounts };
+  for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers])
+    if (!container.resources?.requests?.cpu) delete container.resources;
+  return pod;
 }
 
 /** As the topology manager does it, with the first hint of each container. Throws if the pod is rejected. */

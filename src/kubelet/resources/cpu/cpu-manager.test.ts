@@ -7,7 +7,7 @@ import { createMetrics } from "../../../lib/base/metrics.ts";
 import { formatCpuSet } from "../../../lib/model/cpu-set.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
-import { admit, cpuManager, guaranteedPod } from "./cpu-fixtures.ts";
+import { admit, cpuManager, guaranteedPod, podLevelPod } from "./cpu-fixtures.ts";
 import type { CpuManager } from "./cpu-manager.ts";
 
 function rootDir(t: TestContext): string {
@@ -229,4 +229,98 @@ test("metrics count CPUs, requests and failures", async (t) => {
     cpu_manager_exclusive_cpu_allocation_count: "0",
     'cpu_manager_allocation_per_numa{numa_node="0"}': "0",
   });
+});
+
+const anyNode = { numaNodes: undefined, preferred: true };
+
+test("with PodLevelResourceManagers, a pod gets CPUs of which its containers have parts and share the rest", async (t) => {
+  const manager = cpuManager(rootDir(t), { machine: "core-4", podLevelManagers: "pod" });
+  await manager.start();
+  const rows: [Pod, string][] = [
+    [podLevelPod("a", "4", ["2", ""]), "app0=1,5 app1=2,6"],
+    [podLevelPod("b", "4", ["", ""]), "app0=1-2,5-6 app1=1-2,5-6"],
+    [podLevelPod("c", "4", ["2", "2"]), "app0=1,5 app1=2,6"],
+    [
+      podLevelPod("d", "4", ["1", ""], ["", "1 sidecar", "2", "", " sidecar"]),
+      "init0=1-2,5-6 init1=1 init2=2,6 init3=2,5-6 init4=2,6 app0=5 app1=2,6",
+    ],
+    [podLevelPod("e", "4", ["500m", "2"]), "app0=2,6 app1=1,5"],
+    [podLevelPod("f", "2500m", ["2"]), "app0=shared 0-7"],
+  ];
+  for (const [pod, expected] of rows) {
+    const { uid, name } = pod.metadata;
+    await manager.allocatePod(pod, anyNode);
+    assert.equal(cpusets(manager, pod), expected, name);
+    assert.equal(manager.appliesTo(pod), manager.holders().includes(uid), name);
+    const shared = manager.cpusOf("other" as PodUid, "app0");
+    assert.equal(shared && formatCpuSet(shared), name === "f" ? "0-7" : "0,3-4,7", name);
+    manager.release(uid);
+  }
+  assert.equal(cpusets(manager, guaranteedPod("x", ["0"])), "app0=shared 0-7");
+});
+
+test("a pod whose containers leave no CPUs for those that share them is rejected", async (t) => {
+  const manager = cpuManager(rootDir(t), { machine: "core-4", podLevelManagers: "pod" });
+  await manager.start();
+  const leavesNone =
+    "sum of exclusive container cpu requests equals pod budget, leaving no cpus for shared containers";
+  const rows: [Pod, string][] = [
+    [podLevelPod("a", "2", ["2", ""]), leavesNone],
+    [podLevelPod("b", "2", ["1", ""], ["1 sidecar"]), leavesNone],
+    [podLevelPod("c", "2", ["2"], [" sidecar"]), leavesNone],
+    [
+      podLevelPod("d", "2", ["2"], ["2 sidecar", ""]),
+      "pod has shared init containers but no cpus available for them",
+    ],
+  ];
+  for (const [pod, problem] of rows) {
+    assert.deepEqual(manager.podHints(pod), new Map([["cpu", []]]), pod.metadata.name);
+    await assert.rejects(manager.allocatePod(pod, anyNode), {
+      code: "EmptyPodSharedPoolError",
+      message: `pod rejected, ${problem}`,
+    });
+  }
+  assert.deepEqual(manager.holders(), []);
+});
+
+test("the CPUs of a pod survive a restart, and are its only hint", async (t) => {
+  const dir = rootDir(t);
+  const o = { machine: "core-4", podLevelManagers: "pod" } as const;
+  const first = cpuManager(dir, o);
+  await first.start();
+  const pod = podLevelPod("a", "4", ["2", ""]);
+  await first.allocatePod(pod, anyNode);
+  const { entries, podEntries } = JSON.parse(readFileSync(join(dir, "cpu_manager_state"), "utf8"));
+  assert.deepEqual(entries, { a: { app0: "1,5", app1: "2,6" } });
+  assert.deepEqual(podEntries, { a: { cpuSet: "1-2,5-6" } });
+  const second = cpuManager(dir, o);
+  await second.start();
+  assert.deepEqual(second.podHints(pod).get("cpu"), [{ numaNodes: 1n, preferred: true }]);
+  await second.allocatePod(pod, anyNode);
+  assert.equal(cpusets(second, pod), "app0=1,5 app1=2,6");
+  await assert.rejects(
+    cpuManager(dir, { machine: "core-4" }).start(),
+    /checkpoint is corrupted, please drain/,
+  );
+});
+
+test("in the container scope containers of a pod with pod-level resources get CPUs by themselves", async (t) => {
+  const manager = cpuManager(rootDir(t), { machine: "core-4", podLevelManagers: "container" });
+  await manager.start();
+  const pod = podLevelPod("a", "3", ["2", "500m", ""]);
+  await admit(manager, pod);
+  assert.equal(cpusets(manager, pod), "app0=1,5 app1=shared 0,2-4,6-7 app2=shared 0,2-4,6-7");
+  const burstable = podLevelPod("b", "2", ["1"]);
+  burstable.spec.resources = { ...burstable.spec.resources, limits: { cpu: "4", memory: "1Gi" } };
+  assert.equal(manager.appliesTo(burstable), false);
+});
+
+test("assignments of a kubelet without PodLevelResourceManagers are taken over", async (t) => {
+  const dir = rootDir(t);
+  const without = cpuManager(dir, { machine: "core-4" });
+  await without.start();
+  await admit(without, guaranteedPod("a", ["2"]));
+  const manager = cpuManager(dir, { machine: "core-4", podLevelManagers: "pod" });
+  await manager.start();
+  assert.equal(cpusets(manager, guaranteedPod("a", ["2"])), "app0=1,5");
 });

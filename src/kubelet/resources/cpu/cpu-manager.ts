@@ -8,9 +8,11 @@ import {
   containersOf,
   exclusiveCpus,
   isInitContainer,
+  type PodLevelManagers,
   podExclusiveCpus,
 } from "../../../lib/model/exclusive-cpus.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
+import { hasPodLevelResources } from "../../../lib/model/resources.ts";
 import type { HintProvider, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
 import { decodeCheckpoint, encodeCheckpoint } from "./checkpoint.ts";
 import {
@@ -20,9 +22,11 @@ import {
   noAssignments,
   withAssigned,
   withoutPod,
+  withPodAssigned,
 } from "./cpu-assignments.ts";
 import { cpuHints } from "./cpu-hints.ts";
 import { type CpuMetrics, createCpuMetrics } from "./cpu-metrics.ts";
+import { checkSharedPool, partitionPod } from "./pod-partition.ts";
 import {
   allocatableCpus,
   availableCpus,
@@ -31,6 +35,7 @@ import {
   chooseCpus,
   initialAssignments,
   type StaticPolicy,
+  take,
 } from "./static-policy.ts";
 
 export interface CpuManagerOptions {
@@ -39,6 +44,8 @@ export interface CpuManagerOptions {
   readonly policy: StaticPolicy | undefined;
   /** The PodLevelResources gate. */
   readonly podLevelResources: boolean;
+  /** How pods with pod-level resources get exclusive CPUs; "off" unless set. */
+  readonly podLevelManagers?: PodLevelManagers | undefined;
   readonly metrics: Metrics;
   readonly logger: Logger;
 }
@@ -69,7 +76,7 @@ export class CpuManager implements HintProvider {
         throw this.#unusable(messageOf(error), error);
       }
       this.#set(restored);
-    } else this.#set(policy ? initialAssignments(policy) : restored);
+    } else this.#set(policy ? { ...restored, ...initialAssignments(policy) } : restored);
     await this.#file.flushed();
     if (policy)
       logger.info("Started CPU manager", {
@@ -86,7 +93,9 @@ export class CpuManager implements HintProvider {
   async #restore(): Promise<CpuAssignments> {
     try {
       const text = await this.#file.read();
-      return text === undefined ? noAssignments : decodeCheckpoint(this.#policyName, text);
+      const podLevel = this.#podLevelManagers !== "off";
+      if (text === undefined) return { ...noAssignments, ...(podLevel && { podSets: new Map() }) };
+      return decodeCheckpoint(this.#policyName, text, podLevel);
     } catch (error) {
       throw this.#unusable(`could not restore state from checkpoint: ${messageOf(error)}`, error);
     }
@@ -106,8 +115,18 @@ export class CpuManager implements HintProvider {
     this.#file.write(encodeCheckpoint(this.#policyName, assignments));
   }
 
+  get #podLevelManagers(): PodLevelManagers {
+    return this.#o.podLevelManagers ?? "off";
+  }
+
   appliesTo(pod: Pod): boolean {
+    if (this.#hasPodSet(pod)) return this.#podRequested(pod) > 0;
     return containersOf(pod).some((container) => this.#requested(pod, container) > 0);
+  }
+
+  /** True if the pod gets CPUs for its containers together. */
+  #hasPodSet(pod: Pod): boolean {
+    return this.#podLevelManagers === "pod" && hasPodLevelResources(pod);
   }
 
   hints(pod: Pod, container: Container): TopologyHints {
@@ -120,9 +139,10 @@ export class CpuManager implements HintProvider {
   }
 
   podHints(pod: Pod): TopologyHints {
-    const count = this.#o.policy ? podExclusiveCpus(pod, this.#o.podLevelResources) : 0;
+    const count = this.#podRequested(pod);
     if (count === 0) return new Map();
     const { uid } = pod.metadata;
+    if (this.#hasPodSet(pod)) return this.#hintsOf(this.#podSetRequest(pod, count));
     let assigned = noCpus;
     for (const container of containersOf(pod)) {
       const cpus = assignedTo(this.#assignments, uid, container.name);
@@ -131,6 +151,18 @@ export class CpuManager implements HintProvider {
     }
     if (assigned.size === count) return this.#hintsOf({ count, available: assigned });
     return this.#hintsOf({ count, available: this.#available(), reusable: assigned });
+  }
+
+  /** Undefined if the pod can never get its CPUs, or had another number of them before. */
+  #podSetRequest(pod: Pod, count: number): { count: number; available: CpuSet } | undefined {
+    const known = this.#assignments.podSets?.get(pod.metadata.uid);
+    if (known) return known.size === count ? { count, available: known } : undefined;
+    try {
+      this.#checkSharedPool(pod, count);
+    } catch {
+      return undefined;
+    }
+    return { count, available: this.#available() };
   }
 
   /** Undefined for a request that does not match what was allocated before. */
@@ -157,6 +189,38 @@ export class CpuManager implements HintProvider {
     }
     // Otherwise a restarted agent could assign the CPUs of a running container again.
     await this.#file.flushed();
+  }
+
+  async allocatePod(pod: Pod, affinity: TopologyHint): Promise<void> {
+    const { policy } = this.#o;
+    const count = this.#podRequested(pod);
+    if (!policy || count === 0) return;
+    const { uid } = pod.metadata;
+    if (!this.#assignments.podSets?.has(uid)) {
+      const { cpus, parts } = this.#choosePod(policy, pod, count, affinity);
+      this.#set(withPodAssigned(this.#assignments, uid, cpus, parts));
+      this.#metrics.podAllocated(cpus);
+    }
+    await this.#file.flushed();
+  }
+
+  #choosePod(policy: StaticPolicy, pod: Pod, count: number, affinity: TopologyHint) {
+    const requested = (container: Container) => this.#requested(pod, container);
+    try {
+      this.#checkSharedPool(pod, count);
+      checkSmtAlignment(policy, this.#assignments, { count, reusable: noCpus });
+      const cpus = chooseCpus(policy, { count, available: this.#available(), affinity: affinity.numaNodes });
+      for (const container of containersOf(pod)) if (requested(container) > 0) this.#metrics.requested();
+      const parts = partitionPod(pod, cpus, requested, (available, n) => take(policy, available, n));
+      return { cpus, parts };
+    } catch (error) {
+      this.#metrics.podFailed();
+      throw error;
+    }
+  }
+
+  #checkSharedPool(pod: Pod, count: number): void {
+    checkSharedPool(pod, count, (container) => this.#requested(pod, container));
   }
 
   #choose(
@@ -219,7 +283,15 @@ export class CpuManager implements HintProvider {
   }
 
   #requested(pod: Pod, container: Container): number {
-    return this.#o.policy ? exclusiveCpus(pod, container, this.#o.podLevelResources) : 0;
+    return this.#o.policy ? exclusiveCpus(pod, container, this.#exclusiveOptions) : 0;
+  }
+
+  #podRequested(pod: Pod): number {
+    return this.#o.policy ? podExclusiveCpus(pod, this.#exclusiveOptions) : 0;
+  }
+
+  get #exclusiveOptions() {
+    return { podLevel: this.#o.podLevelResources, podLevelManagers: this.#podLevelManagers };
   }
 
   #available(): CpuSet {

@@ -8,6 +8,9 @@ export interface CpuMetrics {
   requested(): void;
   failed(): void;
   allocated(cpus: CpuSet): void;
+  podFailed(): void;
+  /** A pod has got CPUs for its containers together. */
+  podAllocated(cpus: CpuSet): void;
 }
 
 /** The metrics of the CPU manager; the gauges follow `assignments`. */
@@ -65,6 +68,9 @@ export function createCpuMetrics(
     unaligned.inc(physical, 0);
     for (const boundary of [physical, uncore]) aligned.inc(boundary, 0);
   }
+  const countUncore = (cpus: CpuSet) => {
+    if (policy && policy.topology.groupsOf("uncoreCache", cpus).size <= 1) aligned.inc(uncore);
+  };
   return {
     requested: () => requests.inc(),
     failed: () => {
@@ -73,7 +79,9 @@ export function createCpuMetrics(
     },
     allocated: (cpus) => {
       if (policy?.options.fullPcpusOnly) aligned.inc(physical);
-      if (policy && policy.topology.groupsOf("uncoreCache", cpus).size <= 1) aligned.inc(uncore);
+      countUncore(cpus);
     },
+    podFailed: () => errors.inc(),
+    podAllocated: countUncore,
   };
 }

@@ -144,7 +144,8 @@ function near({ topology, options }: StaticPolicy, affinity: bigint): CpuSet {
   return new Set(sockets.flatMap((socket) => [...topology.cpusIn("socket", socket)]));
 }
 
-function take(
+/** The CPUs of the available ones that the options prefer. Throws if there are not enough. */
+export function take(
   { topology, options }: Pick<StaticPolicy, "topology" | "options">,
   available: CpuSet,
   count: number,

@@ -1,5 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type * as api from "../../../../lib/gen/runtime/v1/api_pb.js";
+import type { PodLevelManagers } from "../../../../lib/model/exclusive-cpus.ts";
 import type { Container, Pod } from "../../../../lib/model/pod.ts";
 
 export type MountInit = MessageInitShape<typeof api.MountSchema>;
@@ -34,6 +35,8 @@ export interface RuntimeSettings {
   readonly cpuCfsQuotaPeriodUs: bigint;
   /** A container has no quota if it requests exclusive CPUs, and gets them. */
   readonly noQuotaOnExclusiveCpus?: boolean;
+  /** Whether containers of pods with pod-level resources can have exclusive CPUs. */
+  readonly podLevelManagers?: PodLevelManagers | undefined;
   readonly seccompDefault: boolean;
   readonly swapBehavior: "NoSwap" | "LimitedSwap";
   /** True: an OOM kills one process; false: the whole container (cgroup v2 only). */

@@ -76,6 +76,24 @@ describe("container resources", () => {
       key: "cpuQuota",
       want: 100_000n,
     },
+    ...(
+      [
+        ["without exclusive CPUs of pods", "off", wholeCpu, "2", 100_000n],
+        ["with whole CPUs of its own", "pod", wholeCpu, "2", -1n],
+        ["with whole CPUs of its own, in the container scope", "container", wholeCpu, "2500m", -1n],
+        ["that shares the CPUs of its pod", "pod", { limits: { cpu: "1" } }, "2", 100_000n],
+        ["of a pod without whole CPUs", "pod", wholeCpu, "2500m", 100_000n],
+      ] as const
+    ).map(([which, podLevelManagers, resources, cpu, want]) => ({
+      rule: `the quota of a container ${which}, in a pod with pod-level resources`,
+      given: {
+        container: { resources },
+        spec: { resources: { requests: { cpu, memory: "1Gi" }, limits: { cpu, memory: "1Gi" } } },
+        settings: { noQuotaOnExclusiveCpus: true, podLevelManagers },
+      },
+      key: "cpuQuota",
+      want,
+    })),
     {
       rule: "a container of a Burstable pod has a quota",
       given: {

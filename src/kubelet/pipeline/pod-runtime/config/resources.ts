@@ -2,7 +2,11 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { LinuxContainerResourcesInit } from "../../../../lib/clients/cri/cri.ts";
 import type { HugepageLimitSchema } from "../../../../lib/gen/runtime/v1/api_pb.js";
 import { isCritical } from "../../../../lib/model/critical-pod.ts";
-import { exclusiveCpus, podExclusiveCpus } from "../../../../lib/model/exclusive-cpus.ts";
+import {
+  type ExclusiveCpuOptions,
+  exclusiveCpus,
+  hasExclusiveCpus,
+} from "../../../../lib/model/exclusive-cpus.ts";
 import type { Container, Pod } from "../../../../lib/model/pod.ts";
 import { podQos } from "../../../../lib/model/qos.ts";
 import {
@@ -56,7 +60,7 @@ export function buildContainerResources(
     requests,
     limits,
     ctx,
-    hasQuota(settings, exclusiveCpus(pod, container, podLevel)),
+    hasQuota(settings, exclusiveCpus(pod, container, exclusiveOptions(settings)) > 0),
   );
   const swap = swapFor(pod, container, basics.memoryLimitInBytes ?? 0n, ctx);
   const memoryQos = settings.gates.memoryQos && node.cgroupVersion === 2;
@@ -78,7 +82,7 @@ export function buildContainerResources(
 /** The sum of the containers' resources, for runtimes that size a VM for the sandbox. */
 export function buildSandboxResources(pod: Pod, ctx: ResourceContext): LinuxContainerResourcesInit {
   const options = { excludeOverhead: true, podLevel: ctx.settings.gates.podLevelResources };
-  const quota = hasQuota(ctx.settings, podExclusiveCpus(pod, options.podLevel));
+  const quota = hasQuota(ctx.settings, hasExclusiveCpus(pod, exclusiveOptions(ctx.settings)));
   return basicResources(podRequests(pod, options), podLimits(pod, options), ctx, quota);
 }
 
@@ -89,8 +93,12 @@ export function buildOverhead(pod: Pod, ctx: ResourceContext): LinuxContainerRes
   return basicResources(new Map([["cpu", overhead.get("cpu") ?? 0n]]), overhead, ctx, true);
 }
 
-function hasQuota(settings: RuntimeSettings, exclusive: number): boolean {
-  return exclusive === 0 || !settings.noQuotaOnExclusiveCpus;
+function exclusiveOptions({ gates, podLevelManagers }: RuntimeSettings): ExclusiveCpuOptions {
+  return { podLevel: gates.podLevelResources, podLevelManagers };
+}
+
+function hasQuota(settings: RuntimeSettings, isExclusive: boolean): boolean {
+  return !isExclusive || !settings.noQuotaOnExclusiveCpus;
 }
 
 function basicResources(
