@@ -69,7 +69,7 @@ export default {
       if (written !== undefined) assert.equal(encode(decode(written)), written);
     }
     accepted(
-      () => memory.decodeCheckpoint(text),
+      () => memory.decodeCheckpoint(text, true),
       (error) => any(error) || error instanceof RangeError,
     );
     accepted(() => decodeIntent(text), any);

@@ -41,6 +41,24 @@ test("the file of the policy None is the same as that of the reference kubelet",
   );
 });
 
+test("with the memory of pods a file is the same as that of the reference kubelet with PodLevelResourceManagers", () => {
+  const podAssignments = new Map([["pod" as PodUid, [{ nodes: [0], resource: "memory", bytes: 512n }]]]);
+  const expected = ofReference.replace(
+    '"checksum":4215593881',
+    '"podEntries":{"pod":{"memoryBlocks":[{"numaAffinity":[0],"type":"memory","size":512}]}},"checksum":1278640530',
+  );
+  assert.equal(encodeCheckpoint({ ...state, podAssignments }), expected);
+  assert.deepEqual(decodeCheckpoint(expected, true), { ...state, podAssignments });
+  assert.deepEqual(decodeCheckpoint(ofReference, true), { ...state, podAssignments: new Map() });
+  const none = encodeCheckpoint({ ...state, podAssignments: new Map() });
+  assert.deepEqual(decodeCheckpoint(none, true), { ...state, podAssignments: new Map() });
+  for (const [text, podLevel] of [
+    [expected, false],
+    [expected.replace('"size":512}]}},"check', '"size":513}]}},"check'), true],
+  ] as const)
+    assert.throws(() => decodeCheckpoint(text, podLevel), { message: "checkpoint is corrupted" });
+});
+
 test("several nodes, huge pages and pods survive", () => {
   const table = { total: 1n << 40n, systemReserved: 0n, allocatable: 1n << 40n, reserved: 3n, free: 1n };
   const tables = new Map([
@@ -93,6 +111,9 @@ for (const [rule, text, message] of [
     '"entries":{"p":{"c":[{"numaAffinity":"0"}]}}',
     '"entries":{"p":{"c":[{"size":"1e3"}]}}',
     '"entries":{"p":{"c":[{"type":5}]}}',
+    '"podEntries":[1]',
+    '"podEntries":{"p":[]}',
+    '"podEntries":{"p":{"memoryBlocks":[5]}}',
     '"checksum":"0"',
   ].map((field) => [`a field of another type: ${field}`, `{${field}}`, "checkpoint is corrupted"] as const),
   ["a truncated file", ofReference.slice(0, 40), /JSON/],

@@ -12,6 +12,8 @@ export interface MemoryState {
   /** Empty with the policy None. */
   readonly machine: MachineMemory;
   readonly assignments: Assignments;
+  /** The memory of pods with pod-level resources. Undefined without PodLevelResourceManagers. */
+  readonly podAssignments?: ReadonlyMap<PodUid, readonly MemoryBlock[]>;
 }
 
 interface FileTable {
@@ -34,15 +36,20 @@ interface FileBlock {
   size: number;
 }
 
+interface FilePod {
+  memoryBlocks?: FileBlock[] | null;
+}
+
 interface File {
   policyName: string;
   machineState: Record<string, FileNode>;
   entries?: Record<string, Record<string, FileBlock[]>>;
+  podEntries?: Record<string, FilePod> | undefined;
   checksum: number;
 }
 
-/** The file as the reference kubelet writes it. */
-export function encodeCheckpoint({ policy, machine, assignments }: MemoryState): string {
+/** The file as the reference kubelet writes it: its second format if there is memory of pods, otherwise its first. */
+export function encodeCheckpoint({ policy, machine, assignments, podAssignments }: MemoryState): string {
   const machineState = Object.fromEntries(
     [...machine].map(([id, { assignments: count, tables, group }]): [number, FileNode] => [
       id,
@@ -70,11 +77,17 @@ export function encodeCheckpoint({ policy, machine, assignments }: MemoryState):
       Object.fromEntries(byName(containers).map(([name, blocks]) => [name, blocks.map(fileBlock)])),
     ]),
   );
-  const checksum = checksums({ policyName: policy, machineState, entries })[0];
+  const podEntries =
+    podAssignments &&
+    Object.fromEntries(
+      byName(podAssignments).map(([uid, blocks]) => [uid, { memoryBlocks: blocks.map(fileBlock) }]),
+    );
+  const checksum = checksums({ policyName: policy, machineState, entries, podEntries })[0];
   return JSON.stringify({
     policyName: policy,
     machineState,
     ...(assignments.size > 0 && { entries }),
+    ...(podAssignments && podAssignments.size > 0 && { podEntries }),
     checksum,
   });
 }
@@ -83,14 +96,25 @@ function fileBlock({ nodes, resource, bytes }: MemoryBlock): FileBlock {
   return { numaAffinity: [...nodes], type: resource, size: Number(bytes) };
 }
 
-/** Throws if the file is not a checkpoint, or its checksum is wrong. */
-export function decodeCheckpoint(text: string): MemoryState {
+/**
+ * Throws if the file is not a checkpoint, or its checksum is wrong. With `podLevel`, memory of pods is read, and files without it
+ * too; otherwise a file with memory of pods is corrupt, as for the reference kubelet.
+ */
+export function decodeCheckpoint(text: string, podLevel = false): MemoryState {
   const file = parsed(text);
   const entries = file.entries ?? {};
   const machineState = file.machineState ?? {};
   const { policyName = "", checksum = 0 } = file;
+  const podEntries = file.podEntries ?? {};
+  const hasPodEntries =
+    podLevel && checksums({ policyName, machineState, entries, podEntries })[0] === checksum;
   // The reference kubelet accepts files without a checksum, which older versions wrote.
-  if (checksum !== 0 && !checksums({ policyName, machineState, entries }).includes(checksum)) throw corrupt();
+  if (
+    !hasPodEntries &&
+    checksum !== 0 &&
+    !checksums({ policyName, machineState, entries }).includes(checksum)
+  )
+    throw corrupt();
   return {
     policy: policyName,
     machine: new Map(
@@ -113,6 +137,14 @@ export function decodeCheckpoint(text: string): MemoryState {
         ),
       ]),
     ),
+    ...(podLevel && {
+      podAssignments: new Map(
+        Object.entries(hasPodEntries ? podEntries : {}).map(([uid, { memoryBlocks }]) => [
+          uid as PodUid,
+          (memoryBlocks ?? []).map(blockOf),
+        ]),
+      ),
+    }),
   };
 }
 
@@ -139,13 +171,14 @@ function parsed(text: string): Partial<File> {
 /** True for an object whose fields have the types of a checkpoint, or are missing. */
 function isFile(value: unknown): value is Partial<File> {
   if (!isObject(value)) return false;
-  const { policyName = "", checksum = 0, machineState, entries } = value;
+  const { policyName = "", checksum = 0, machineState, entries, podEntries } = value;
   return (
     typeof policyName === "string" &&
     isCount(checksum) &&
     isMapOf(machineState, isFileNode) &&
     Object.keys(machineState ?? {}).every((id) => /^\d{1,9}$/.test(id)) &&
-    isMapOf(entries, (containers) => isMapOf(containers, (blocks) => isListOf(blocks, isFileBlock)))
+    isMapOf(entries, (containers) => isMapOf(containers, (blocks) => isListOf(blocks, isFileBlock))) &&
+    isMapOf(podEntries, (pod) => isObject(pod) && isListOf(pod.memoryBlocks, isFileBlock))
   );
 }
 
@@ -184,14 +217,14 @@ function corrupt(): KubeletError {
   return new KubeletError("CorruptCheckpoint", "checkpoint is corrupted");
 }
 
-type Checked = Required<Omit<File, "checksum">>;
+type Checked = Required<Pick<File, "policyName" | "machineState" | "entries">> & Pick<File, "podEntries">;
 
 /** Checksums of the file as the reference kubelet prints the structure to hash it; new files have the first. */
 function checksums(file: Checked): number[] {
   return ["MemoryManagerCheckpoint", "MemoryManagerCheckpointV1"].map((type) => fnv32a(printed(file, type)));
 }
 
-function printed({ policyName, machineState, entries }: Checked, type: string): string {
+function printed({ policyName, machineState, entries, podEntries }: Checked, type: string): string {
   const machine = Object.entries(machineState)
     .sort(([a], [b]) => Number(a) - Number(b))
     .map(([id, { numberOfAssignments = 0, memoryMap, cells }]) => {
@@ -204,14 +237,25 @@ function printed({ policyName, machineState, entries }: Checked, type: string): 
     .map(([uid, containers]) => {
       const lists = Object.entries(containers)
         .sort(byKey)
-        .map(([name, blocks]) => `${name}:[${blocks.map(printedBlock).join(" ")}]`);
+        .map(([name, blocks]) => `${name}:${printedBlocks(blocks)}`);
       return `${uid}:map[${lists.join(" ")}]`;
     });
-  return `(*state.${type}){PolicyName:(string)${policyName} MachineState:(state.NUMANodeMap)map[${machine.join(" ")}] Entries:(state.ContainerMemoryAssignments)map[${pods.join(" ")}] Checksum:(checksum.Checksum)0}`;
+  const ofPods = Object.entries(podEntries ?? {})
+    .sort(byKey)
+    .map(([uid, { memoryBlocks }]) => {
+      const blocks = memoryBlocks ? printedBlocks(memoryBlocks) : "<nil>";
+      return `${uid}:{MemoryBlocks:([]state.Block)${blocks}}`;
+    });
+  const podField = podEntries ? ` PodEntries:(state.PodMemoryAssignments)map[${ofPods.join(" ")}]` : "";
+  return `(*state.${type}){PolicyName:(string)${policyName} MachineState:(state.NUMANodeMap)map[${machine.join(" ")}] Entries:(state.ContainerMemoryAssignments)map[${pods.join(" ")}]${podField} Checksum:(checksum.Checksum)0}`;
 }
 
 function printedTable([resource, t]: [string, FileTable]): string {
   return `${resource}:<*>{TotalMemSize:(uint64)${t.total} SystemReserved:(uint64)${t.systemReserved} Allocatable:(uint64)${t.allocatable} Reserved:(uint64)${t.reserved} Free:(uint64)${t.free}}`;
+}
+
+function printedBlocks(blocks: readonly FileBlock[]): string {
+  return `[${blocks.map(printedBlock).join(" ")}]`;
 }
 
 function printedBlock({ numaAffinity, type, size }: FileBlock): string {

@@ -76,6 +76,21 @@ export function memoryPod(uid: string, containers: readonly string[], init: read
   });
 }
 
+/** A pod with that much memory, "4" or "4+1", for its containers together; those without an amount share what the others leave. */
+export function podLevelPod(
+  uid: string,
+  amount: string,
+  containers: readonly string[],
+  init: readonly string[] = [],
+): Pod {
+  const pod = memoryPod(uid, containers, init);
+  const [ofPod] = memoryPod(uid, [`pod ${amount}`]).spec.containers;
+  pod.spec.resources = ofPod?.resources;
+  for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers])
+    if (container.resources?.requests?.memory === "Gi") delete container.resources;
+  return pod;
+}
+
 export const anyNode: TopologyHint = { numaNodes: undefined, preferred: false };
 
 export function onNodes(...nodes: number[]): TopologyHint {

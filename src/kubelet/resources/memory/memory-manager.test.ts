@@ -15,6 +15,7 @@ import {
   anyNode,
   memoryPod,
   onNodes,
+  podLevelPod,
   staticOptions,
 } from "./fixtures.ts";
 import { MemoryManager } from "./memory-manager.ts";
@@ -462,5 +463,106 @@ describe("reservedMemory", () => {
       { nodes: [0], resource: "memory", bytes: 7n << 30n },
       { nodes: [1], resource: "memory", bytes: 6n << 30n },
     ]);
+  });
+});
+
+describe("pods with pod-level resources", () => {
+  const managed = { podLevelManagers: "pod" as const };
+  for (const [rule, pod, expected] of [
+    [
+      "containers share the memory of the pod",
+      podLevelPod("p", "4", ["a", "b"]),
+      { a: "4 on 0", b: "4 on 0" },
+    ],
+    [
+      "containers share what others have for themselves",
+      podLevelPod("p", "4", ["a 1", "b", "c"]),
+      { a: "1 on 0", b: "3 on 0", c: "3 on 0" },
+    ],
+    [
+      "init containers can have all that sidecars before them have not",
+      podLevelPod("p", "5", ["a 1", "b"], ["i", "s 1*", "j 3", "k", "t*"]),
+      { i: "5 on 0", s: "1 on 0", j: "3 on 0", k: "4 on 0", t: "3 on 0", a: "1 on 0", b: "3 on 0" },
+    ],
+    [
+      "huge pages are shared too",
+      podLevelPod("p", "3+1", ["a", "b 1"]),
+      { a: "1 of hugepages-2Mi on 0, 2 on 0", b: "1 on 0" },
+    ],
+  ] as const)
+    test(`with PodLevelResourceManagers, ${rule}`, async (t) => {
+      const manager = await aManager(t, aMachine([9], { hugepages: true }), managed);
+      assert.equal(memoryHints(manager.podHints(pod)), "0");
+      await manager.allocatePod(pod, anyNode);
+      assert.deepEqual(allocation(manager, pod), expected);
+      // 7 Gi are neither reserved nor in huge pages.
+      const left = 7 - Number.parseInt(pod.spec.resources?.requests?.memory ?? "", 10);
+      const fits = memoryPod("q", [`app ${left}`]);
+      const big = memoryPod("q", [`app ${left + 1}`]);
+      assert.equal(memoryHints(manager.hints(fits, container(fits))), "0");
+      assert.equal(memoryHints(manager.hints(big, container(big))), undefined);
+      manager.release(pod.metadata.uid);
+      const all = memoryPod("q", ["app 7"]);
+      assert.equal(memoryHints(manager.hints(all, container(all))), "0", "everything is free again");
+      assert.deepEqual(manager.holders(), []);
+    });
+
+  test("a pod whose containers leave no memory for those that share it is rejected", async (t) => {
+    const manager = await aManager(t, aMachine([8]), managed);
+    const leavesNone =
+      "sum of exclusive container memory requests equals pod budget, leaving no memory for shared containers";
+    for (const [pod, problem] of [
+      [podLevelPod("p", "2", ["a 2", "b"]), leavesNone],
+      [podLevelPod("p", "2", ["a 2"], ["s*"]), leavesNone],
+      [podLevelPod("p", "2", ["a"], ["s 2*"]), leavesNone],
+      [
+        podLevelPod("p", "2", ["a 1"], ["s 2*", "i"]),
+        "pod has shared init containers but no memory available for them",
+      ],
+    ] as const) {
+      assert.deepEqual(manager.podHints(pod), new Map([["memory", []]]));
+      await assert.rejects(manager.allocatePod(pod, anyNode), {
+        code: "EmptyPodSharedPoolError",
+        message: `pod rejected, ${problem}`,
+      });
+    }
+    assert.deepEqual(manager.holders(), []);
+  });
+
+  test("the memory of a pod survives a restart and the end of its init containers", async (t) => {
+    const dir = await aDirectory(t);
+    const options = { ...staticOptions(dir, aMachine([8, 8])), ...managed };
+    const first = await aManager(t, [], options);
+    const pod = podLevelPod("p", "4", ["a 1", "b"], ["i 2"]);
+    await first.allocatePod(pod, onNodes(1));
+    first.containerStarted(pod, container(pod));
+    await first.flushed();
+    const text = await readFile(join(dir, "memory_manager_state"), "utf8");
+    const block = (gib: number) => [{ numaAffinity: [1], type: "memory", size: gib * 2 ** 30 }];
+    assert.deepEqual(JSON.parse(text).entries, { p: { a: block(1), b: block(3) } });
+    assert.deepEqual(JSON.parse(text).podEntries, { p: { memoryBlocks: block(4) } });
+    const second = await aManager(t, [], options);
+    assert.equal(memoryHints(second.podHints(pod)), "1");
+    await second.allocatePod(pod, onNodes(1));
+    assert.deepEqual(allocation(second, pod), { a: "1 on 1", b: "3 on 1" });
+    await second.flushed();
+    assert.equal(await readFile(join(dir, "memory_manager_state"), "utf8"), text);
+    await assert.rejects(
+      new MemoryManager({ ...options, podLevelManagers: "off" }).start(),
+      /is corrupted, please drain/,
+    );
+  });
+
+  test("in the container scope each container has memory by itself", async (t) => {
+    const manager = await aManager(t, aMachine([8]), { podLevelManagers: "container" });
+    const pod = podLevelPod("p", "4", ["a 1", "b"]);
+    assert.equal(manager.appliesTo(pod), true);
+    await allocateAll(manager, pod);
+    assert.deepEqual(allocation(manager, pod), { a: "1 on 0" });
+  });
+
+  test("without PodLevelResourceManagers they share the memory of the node", async (t) => {
+    const manager = await aManager(t, aMachine([8]));
+    assert.equal(manager.appliesTo(podLevelPod("p", "4", ["a 1", "b"])), false);
   });
 });

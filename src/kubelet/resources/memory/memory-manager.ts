@@ -1,11 +1,13 @@
 import { join } from "node:path";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
+import type { PodLevelManagers } from "../../../lib/model/exclusive-cpus.ts";
 import { maskOf, nodesOf } from "../../../lib/model/numa-mask.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
 import { ResourceShortage } from "../../../lib/model/resource-shortage.ts";
-import { isSidecar } from "../../../lib/model/resources.ts";
+import { hasPodLevelResources, isSidecar } from "../../../lib/model/resources.ts";
 import type { HintProvider, NumaNode, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
+import type { MemoryState } from "./checkpoint.ts";
 import { memoryText } from "./explain-memory.ts";
 import {
   type MachineMemory,
@@ -31,8 +33,10 @@ import {
   hasOwnMemory,
   isInitContainer,
   type MemoryRequests,
+  podLevelRequests,
   podRequests,
 } from "./memory-requests.ts";
+import { checkSharedPool, partitionPod } from "./pod-partition.ts";
 import { type MemoryReservations, systemReservedMemory } from "./reserved-memory.ts";
 import { ReusableMemory, reuseBlocks } from "./reusable-memory.ts";
 import { MemoryStateFile } from "./state-file.ts";
@@ -45,6 +49,8 @@ export interface MemoryManagerOptions {
   readonly reserved: ReadonlyMap<string, bigint>;
   /** The same by NUMA node, from the configuration. */
   readonly reservations: MemoryReservations;
+  /** How pods with pod-level resources get memory; "off" unless set. */
+  readonly podLevelManagers?: PodLevelManagers | undefined;
   readonly metrics: Metrics;
   readonly logger: Logger;
 }
@@ -61,6 +67,8 @@ export class MemoryManager implements HintProvider {
   readonly #unused: MachineMemory;
   #machine: MachineMemory;
   readonly #assignments = new Map<PodUid, Map<string, readonly MemoryBlock[]>>();
+  /** The memory of pods with pod-level resources, of which their containers have parts: that of the containers does not count in addition. */
+  readonly #podAssignments = new Map<PodUid, readonly MemoryBlock[]>();
   /** The reusable memory of the pod that is being admitted. */
   #reusable: { readonly uid: PodUid; readonly memory: ReusableMemory } | undefined;
 
@@ -81,8 +89,8 @@ export class MemoryManager implements HintProvider {
   /** Restores the allocations of a previous agent; throws if they do not belong to this machine and configuration. */
   async start(): Promise<void> {
     const { policy } = this.#o;
-    const state = await this.#file.load(policy);
-    if (state && policy === "Static") this.#restore(state.machine, state.assignments);
+    const state = await this.#file.load(policy, this.#podLevelManagers !== "off");
+    if (state && policy === "Static") this.#restore(state);
     await this.#save();
   }
 
@@ -91,12 +99,16 @@ export class MemoryManager implements HintProvider {
   }
 
   appliesTo(pod: Pod): boolean {
-    return this.#o.policy === "Static" && hasOwnMemory(pod);
+    return this.#o.policy === "Static" && hasOwnMemory(pod, this.#podLevelManagers);
+  }
+
+  get #podLevelManagers(): PodLevelManagers {
+    return this.#o.podLevelManagers ?? "off";
   }
 
   hints(pod: Pod, container: Container): TopologyHints {
     const { uid } = pod.metadata;
-    const requests = containerRequests(container);
+    const requests = containerRequests(pod, container);
     const blocks = this.#blocks(uid, container.name);
     if (blocks) return hintsOfBlocks(blocks, requests);
     if (this.#hasCompleted(pod, container)) return new Map();
@@ -105,9 +117,25 @@ export class MemoryManager implements HintProvider {
 
   podHints(pod: Pod): TopologyHints {
     const { uid } = pod.metadata;
+    if (this.#podLevelManagers === "pod" && hasPodLevelResources(pod)) return this.#podLevelHints(pod);
     const requests = podRequests(pod);
     const [first] = this.#assignments.get(uid)?.values() ?? [];
     if (first) return hintsOfBlocks(first, requests);
+    return hintsFor(
+      requests,
+      possibleNodes(this.#machine, requests, () => 0n),
+    );
+  }
+
+  #podLevelHints(pod: Pod): TopologyHints {
+    const requests = podLevelRequests(pod);
+    const known = this.#podAssignments.get(pod.metadata.uid);
+    if (known) return hintsOfBlocks(known, requests);
+    try {
+      checkSharedPool(pod, requests);
+    } catch {
+      return new Map([...requests.keys()].map((resource) => [resource, []]));
+    }
     return hintsFor(
       requests,
       possibleNodes(this.#machine, requests, () => 0n),
@@ -125,6 +153,32 @@ export class MemoryManager implements HintProvider {
     await this.#save();
   }
 
+  async allocatePod(pod: Pod, affinity: TopologyHint): Promise<void> {
+    const { initContainers = [], containers } = pod.spec;
+    this.#metrics.requested();
+    try {
+      this.#allocatePod(pod, affinity);
+    } catch (error) {
+      this.#metrics.failed();
+      throw error;
+    }
+    const own = containers.filter((container) => containerRequests(pod, container).size > 0);
+    for (const _ of [...initContainers, ...own]) this.#metrics.requested();
+    await this.#save();
+  }
+
+  #allocatePod(pod: Pod, affinity: TopologyHint): void {
+    const { uid } = pod.metadata;
+    if (this.#podAssignments.has(uid)) return;
+    const requests = podLevelRequests(pod);
+    checkSharedPool(pod, requests);
+    const nodes = this.#nodesFor(uid, requests, affinity);
+    const blocks = [...requests].map(([resource, bytes]): MemoryBlock => ({ nodes, resource, bytes }));
+    for (const block of blocks) this.#machine = withBlock(this.#machine, block, block.bytes);
+    this.#podAssignments.set(uid, blocks);
+    this.#assignments.set(uid, partitionPod(pod, requests, nodes));
+  }
+
   containerStarted({ metadata, spec }: Pod, { name }: Container): void {
     let hasChanged = false;
     for (const init of spec.initContainers ?? []) {
@@ -138,6 +192,9 @@ export class MemoryManager implements HintProvider {
     if (this.#reusable?.uid === uid) this.#reusable = undefined;
     const names = [...(this.#assignments.get(uid)?.keys() ?? [])];
     for (const name of names) this.#releaseContainer(uid, name);
+    const ofPod = this.#podAssignments.get(uid) ?? [];
+    for (const block of ofPod) this.#machine = withoutBlock(this.#machine, block);
+    this.#podAssignments.delete(uid);
     if (names.length > 0) void this.#save();
   }
 
@@ -150,8 +207,8 @@ export class MemoryManager implements HintProvider {
     for (const uid of [...this.#assignments.keys()]) if (!isKnown(uid)) this.release(uid);
   }
 
-  explain(_pod: Pod, container: Container): string {
-    return memoryText(containerRequests(container), this.#machine);
+  explain(pod: Pod, container: Container): string {
+    return memoryText(containerRequests(pod, container), this.#machine);
   }
 
   /** The memory of a container; none if it shares that of the node. */
@@ -178,7 +235,9 @@ export class MemoryManager implements HintProvider {
     const known = this.#blocks(uid, container.name);
     if (known) return this.#reuse(pod, container, known);
     if (this.#hasCompleted(pod, container)) return;
-    const requests = containerRequests(container);
+    const requests = containerRequests(pod, container);
+    // It shares the memory of its pod, which is not managed in the container scope.
+    if (requests.size === 0) return;
     const nodes = this.#nodesFor(uid, requests, affinity);
     const blocks = [...requests].map(([resource, bytes]): MemoryBlock => ({ nodes, resource, bytes }));
     const reusable = this.#reusableOf(uid);
@@ -266,16 +325,14 @@ export class MemoryManager implements HintProvider {
     const containers = this.#assignments.get(uid);
     const blocks = containers?.get(name);
     if (!containers || !blocks) return false;
-    for (const block of blocks) this.#machine = withoutBlock(this.#machine, block);
+    if (!this.#podAssignments.has(uid))
+      for (const block of blocks) this.#machine = withoutBlock(this.#machine, block);
     containers.delete(name);
     if (containers.size === 0) this.#assignments.delete(uid);
     return true;
   }
 
-  #restore(
-    machine: MachineMemory,
-    assignments: ReadonlyMap<PodUid, ReadonlyMap<string, readonly MemoryBlock[]>>,
-  ) {
+  #restore({ machine, assignments, podAssignments = new Map() }: MemoryState) {
     const problem = (text: string) =>
       this.#file.unusable(`start memory manager error: [memorymanager] ${text}`);
     if (machine.size === 0) {
@@ -284,8 +341,9 @@ export class MemoryManager implements HintProvider {
       return;
     }
     let expected = this.#unused;
-    for (const [uid, containers] of assignments)
-      for (const [name, blocks] of containers)
+    for (const [uid, containers] of assignments) {
+      const ofPod = podAssignments.get(uid);
+      for (const [name, blocks] of ofPod ? [["", ofPod] as const] : containers)
         for (const block of blocks) {
           const where = `(pod: ${uid}, container: ${name}) the memory assignment uses`;
           for (const id of block.nodes) {
@@ -296,10 +354,13 @@ export class MemoryManager implements HintProvider {
           }
           expected = withBlock(expected, block, block.bytes);
         }
+    }
     if (!sameUse(machine, expected))
       throw problem("the expected machine state is different from the real one");
     this.#machine = machine;
     for (const [uid, containers] of assignments) this.#assignments.set(uid, new Map(containers));
+    for (const [uid, blocks] of podAssignments)
+      if (assignments.has(uid)) this.#podAssignments.set(uid, blocks);
   }
 
   #save(): Promise<void> {
@@ -307,6 +368,7 @@ export class MemoryManager implements HintProvider {
       policy: this.#o.policy,
       machine: this.#machine,
       assignments: new Map([...this.#assignments].map(([uid, containers]) => [uid, new Map(containers)])),
+      ...(this.#podLevelManagers !== "off" && { podAssignments: new Map(this.#podAssignments) }),
     });
   }
 }

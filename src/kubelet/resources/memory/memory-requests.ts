@@ -1,17 +1,28 @@
+import type { PodLevelManagers } from "../../../lib/model/exclusive-cpus.ts";
 import type { Container, Pod } from "../../../lib/model/pod.ts";
-import { podQos } from "../../../lib/model/qos.ts";
+import { isGuaranteedContainer, podQos } from "../../../lib/model/qos.ts";
 import { amountsOf, hasPodLevelResources, isSidecar, wholeOf } from "../../../lib/model/resources.ts";
 
 /** Bytes by resource: "memory", "hugepages-2Mi". */
 export type MemoryRequests = ReadonlyMap<string, bigint>;
 
-/** Only Guaranteed pods have memory of their own, and not those with pod-level resources. */
-export function hasOwnMemory(pod: Pod): boolean {
-  return !hasPodLevelResources(pod) && podQos(pod) === "Guaranteed";
+/** Only Guaranteed pods have memory of their own, and those with pod-level resources only if these are managed. */
+export function hasOwnMemory(pod: Pod, podLevelManagers: PodLevelManagers): boolean {
+  return (podLevelManagers !== "off" || !hasPodLevelResources(pod)) && podQos(pod) === "Guaranteed";
 }
 
-/** Sorted by resource. */
-export function containerRequests({ resources }: Container): MemoryRequests {
+/** Sorted by resource; none of a container that shares the resources of its pod. */
+export function containerRequests(pod: Pod, container: Container): MemoryRequests {
+  if (hasPodLevelResources(pod) && !isGuaranteedContainer(container)) return new Map();
+  return memoryOf(container.resources);
+}
+
+/** The requests of the pod itself, which it has more than 0 of. */
+export function podLevelRequests({ spec }: Pod): MemoryRequests {
+  return new Map([...memoryOf(spec.resources)].filter(([, bytes]) => bytes > 0n));
+}
+
+function memoryOf(resources: Container["resources"]): MemoryRequests {
   const amounts = amountsOf(resources?.requests);
   const names = [...amounts.keys()].filter((name) => name === "memory" || name.startsWith("hugepages-"));
   return new Map(names.sort((a, b) => (a < b ? -1 : 1)).map((name) => [name, wholeOf(amounts, name)]));
@@ -21,18 +32,19 @@ export function containerRequests({ resources }: Container): MemoryRequests {
  * The most that the pod needs at any time: that of containers and sidecars together, or that of an init container with the sidecars before
  * it. Only resources that a container requests count.
  */
-export function podRequests({ spec }: Pod): MemoryRequests {
+export function podRequests(pod: Pod): MemoryRequests {
+  const { spec } = pod;
   const sidecars = new Map<string, bigint>();
   const highest = new Map<string, bigint>();
   for (const container of spec.initContainers ?? [])
-    for (const [resource, bytes] of containerRequests(container)) {
+    for (const [resource, bytes] of containerRequests(pod, container)) {
       const before = sidecars.get(resource) ?? 0n;
       if (isSidecar(container)) sidecars.set(resource, before + bytes);
       else highest.set(resource, larger(highest.get(resource) ?? 0n, before + bytes));
     }
   const total = new Map<string, bigint>();
   for (const container of spec.containers)
-    for (const [resource, bytes] of containerRequests(container))
+    for (const [resource, bytes] of containerRequests(pod, container))
       total.set(resource, (total.get(resource) ?? 0n) + bytes);
   return new Map(
     [...total].map(([resource, bytes]) => [

@@ -20,10 +20,10 @@ export class MemoryStateFile {
   }
 
   /** The state of a previous agent, if there is any. Throws if it cannot be trusted, or belongs to another policy. */
-  async load(policy: string): Promise<MemoryState | undefined> {
+  async load(policy: string, podLevel = false): Promise<MemoryState | undefined> {
     try {
       const text = await readFile(this.#path, "utf8");
-      const state = decodeCheckpoint(text);
+      const state = decodeCheckpoint(text, podLevel);
       if (state.policy !== policy)
         throw new KubeletError(
           "PolicyChanged",
