@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { FeatureGates } from "../../src/lib/config/feature-gates.ts";
 import type { KubeletConfiguration } from "../../src/lib/config/kubelet-configuration.ts";
 import { writeFakeSysfs } from "../../src/lib/host/fake-sysfs.ts";
 import type { Pod } from "../../src/lib/model/pod.ts";
@@ -34,8 +35,8 @@ async function startCluster(t: Parameters<typeof TestCluster.start>[0]) {
   };
   return {
     ...{ cluster, sysDir },
-    start: (more: Partial<KubeletConfiguration> = {}) =>
-      cluster.startAgent({ sysDir, config: { ...config, ...more } }),
+    start: (more: Partial<KubeletConfiguration> = {}, gates: Record<string, boolean> = {}) =>
+      cluster.startAgent({ sysDir, config: { ...config, ...more }, gates: new FeatureGates(gates) }),
   };
 }
 
@@ -150,4 +151,69 @@ test("CPUs and memory of a container are on the same NUMA node", async (t) => {
     }),
   );
   assert.deepEqual(cpusets, [["0-3 on 0"], ["2 on 1"]]);
+});
+
+// parity: gate PodLevelResourceManagers=true, gate PodLevelResourceManagers=false
+test("a pod with pod-level resources has CPUs and memory of one NUMA node with PodLevelResourceManagers, and shares those of the node without", async (t) => {
+  const { cluster, start, sysDir } = await startCluster(t);
+  const cpu = (core: number, node: number) => ({ core, socket: node, node });
+  writeFakeSysfs(sysDir, "0-3", { 0: cpu(0, 0), 1: cpu(1, 0), 2: cpu(0, 1), 3: cpu(1, 1) });
+  const config = {
+    topologyManagerPolicy: "restricted",
+    topologyManagerScope: "pod",
+    cpuManagerPolicy: "static",
+    systemReserved: { cpu: "100m" },
+  } as const;
+  // The test machine may have no more than two CPUs.
+  const ofPod = { cpu: "1", memory: "400Mi" };
+  const podWith = (name: string, own: Record<string, string>) =>
+    cluster.addPod(name, {
+      resources: { requests: ofPod, limits: ofPod },
+      containers: [
+        container({ name: "a", resources: { requests: own, limits: own } }),
+        container({ name: "b" }),
+      ],
+    });
+  const resourcesOf = ({ metadata }: Pod) =>
+    Object.fromEntries(
+      cluster.runningOf(metadata.uid).map(({ config: { metadata: of, linux } }) => {
+        const { cpusetCpus, cpusetMems } = linux?.resources ?? {};
+        return [of?.name, `${cpusetCpus} on ${cpusetMems || "any"}`];
+      }),
+    );
+
+  await start(config);
+  const without = podWith("without", { memory: "100Mi" });
+  await cluster.runs("without", withinMs);
+  assert.deepEqual(resourcesOf(without), { a: "0-3 on any", b: "0-3 on any" });
+  await cluster.stopAgent();
+
+  // Files of a kubelet without the gate are taken over.
+  const on = { PodLevelResourceManagers: true };
+  await start(config, on);
+  cluster.api.deletePod("without");
+  await cluster.isGone("without");
+  podWith("none-left", ofPod);
+  await cluster.waitForPod(
+    "none-left",
+    ({ status }) => {
+      assert.equal(status?.reason, "TopologyAffinityError");
+      const expected = "pod with pod-level resources failed admission under pod-scope topology manager";
+      assert.equal(status?.message, `Pod was rejected: Pod Scope ${expected}`);
+    },
+    withinMs,
+  );
+  const pod = podWith("with", { memory: "100Mi" });
+  await cluster.runs("with", withinMs);
+  // There is not enough memory next to CPU 1.
+  assert.deepEqual(resourcesOf(pod), { a: "2 on 1", b: "2 on 1" });
+
+  const ids = () => cluster.runningOf(pod.metadata.uid).map(({ id }) => id);
+  const before = ids();
+  await cluster.stopAgent();
+  await start(config, on);
+  cluster.addPod("later", withMemory("1Mi"));
+  await cluster.runs("later", withinMs);
+  assert.equal((await cluster.runs("with", withinMs)).metadata.uid, pod.metadata.uid);
+  assert.deepEqual(ids(), before, "the pod keeps what it has");
 });

@@ -22,6 +22,7 @@ export function cpuManager(core: AgentCore, activePods: () => readonly Pod[]): C
   const manager = new CpuManager({
     ...{ rootDir: options.rootDir, policy, metrics, logger },
     podLevelResources: node.settings.gates.podLevelResources,
+    podLevelManagers: node.settings.podLevelManagers,
   });
   const reconciler =
     policy &&

@@ -44,12 +44,14 @@ export function exclusiveResources(
 ): ExclusiveResources {
   const { options, config, node, observed, metrics, clock, logger } = core;
   const { numaNodes } = node.topology;
+  const { podLevelManagers } = node.settings;
   const devices = nodeDevices(core, parts);
   const { manager: cpus, reconciler } = cpuManager(core, parts.activePods);
   const memory = new MemoryManager({
     ...{ rootDir: options.rootDir, numaNodes, reserved: node.reserved, metrics, logger },
     policy: config.memoryManagerPolicy,
     reservations: config.reservedMemory,
+    podLevelManagers,
   });
   // Locked in this order: a pod that waits for the lock of a plugin holds no other.
   const hintProviders: readonly HintProvider[] = [devices.manager.allocator, cpus, memory];
@@ -59,6 +61,7 @@ export function exclusiveResources(
       ...{ ...parts, hintProviders, metrics, clock, logger },
       policy: config.topologyManagerPolicy,
       scope: config.topologyManagerScope,
+      podLevelManagers,
       policyOptions: config.topologyManagerPolicyOptions ?? {},
       numaNodes,
       runs: (uid) => runningContainers(observed.get(uid)).length > 0,

@@ -20,6 +20,7 @@ import {
   type SystemIdentity,
 } from "../../lib/host/system-identity.ts";
 import { readThermalThrottlePaths } from "../../lib/host/thermal-throttle.ts";
+import type { PodLevelManagers } from "../../lib/model/exclusive-cpus.ts";
 import type { MachineTopology } from "../../lib/model/topology.ts";
 import { excessReservations, planCapacity } from "../node/capacity.ts";
 import { type NodeConfiguration, nodeConfiguration } from "../node/node-configuration.ts";
@@ -94,6 +95,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
     cpuCfsQuota: settings.cpuCfsQuota,
     cpuCfsQuotaPeriodUs: settings.cpuCfsQuotaPeriodUs,
     noQuotaOnExclusiveCpus: settings.noQuotaOnExclusiveCpus,
+    podLevelManagers: settings.podLevelManagers,
     podPidsLimit: BigInt(config.podPidsLimit ?? -1),
     podLevelResources: settings.gates.podLevelResources,
     memoryQos: settings.gates.memoryQos && layout.version === 2,
@@ -171,6 +173,15 @@ function configurationOf({ config, gates, nodeFlags, nodeIp }: AgentOptions): No
   return nodeConfiguration(config, flags, gates, countRanges(config.reservedSystemCPUs ?? ""));
 }
 
+/** Pods with pod-level resources are managed as a whole where the topology manager aligns pods. */
+function podLevelManagers(
+  { topologyManagerPolicy, topologyManagerScope }: AgentOptions["config"],
+  gates: AgentOptions["gates"],
+): PodLevelManagers {
+  if (!gates.enabled("PodLevelResourceManagers")) return "off";
+  return topologyManagerPolicy === "none" ? "container" : topologyManagerScope;
+}
+
 function runtimeSettings({ config, gates, rootDir }: AgentOptions, cgroupVersion: 1 | 2): RuntimeSettings {
   return {
     rootDir,
@@ -179,6 +190,7 @@ function runtimeSettings({ config, gates, rootDir }: AgentOptions, cgroupVersion
     cpuCfsQuotaPeriodUs: BigInt(Math.round((config.cpuCFSQuotaPeriod ?? 100) * 1000)),
     noQuotaOnExclusiveCpus:
       config.cpuManagerPolicy === "static" && gates.enabled("DisableCPUQuotaWithExclusiveCPUs"),
+    podLevelManagers: podLevelManagers(config, gates),
     seccompDefault: config.seccompDefault ?? false,
     swapBehavior: config.memorySwap.swapBehavior === "LimitedSwap" ? "LimitedSwap" : "NoSwap",
     singleProcessOomKill: config.singleProcessOOMKill ?? cgroupVersion === 1,

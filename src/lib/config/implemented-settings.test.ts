@@ -64,7 +64,7 @@ test("a gate without effect is named if it was set to another value than its def
     "accepted but not implemented yet: feature gate DRAWorkloadResourceClaims, feature gate WatchListClient",
   );
   assert.equal(line({ DRAWorkloadResourceClaims: false, WatchListClient: true }), undefined);
-  assert.match(line({ AllAlpha: true }) ?? "", /feature gate PodLevelResourceManagers/);
+  assert.match(line({ AllAlpha: true }) ?? "", /feature gate ClientsAllowCBOR/);
   assert.equal(line({ StorageVersionAPI: true }), undefined, "no kubelet has it");
 });
 

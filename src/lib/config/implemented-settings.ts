@@ -271,7 +271,6 @@ export const gatesWithoutEffect: ReadonlySet<FeatureName> = new Set([
   "DRAWorkloadResourceClaims",
   "InOrderInformersBatchProcess",
   "InformerResourceVersion",
-  "PodLevelResourceManagers",
   "SELinuxMount",
   "UnlockWhileProcessingFIFO",
   "WatchListClient",

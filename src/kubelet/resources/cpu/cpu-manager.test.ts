@@ -324,3 +324,28 @@ test("assignments of a kubelet without PodLevelResourceManagers are taken over",
   await manager.start();
   assert.equal(cpusets(manager, guaranteedPod("a", ["2"])), "app0=1,5");
 });
+
+test("the counters of PodLevelResourceManagers exist only with the gate", async (t) => {
+  const counts = async (podLevelManagers: "off" | "pod") => {
+    const metrics = createMetrics();
+    const manager = cpuManager(rootDir(t), { machine: "core-4", podLevelManagers }, metrics);
+    await manager.start();
+    await admit(manager, guaranteedPod("a", ["1"]));
+    await manager.allocatePod(podLevelPod("b", "2", ["1", "", ""]), anyNode);
+    await assert.rejects(admit(manager, guaranteedPod("c", ["9"])));
+    if (podLevelManagers === "pod")
+      await assert.rejects(manager.allocatePod(podLevelPod("d", "9", [""]), anyNode));
+    const text = await metrics.registry.metrics();
+    return text.split("\n").filter((line) => line.startsWith("resource_manager_"));
+  };
+  assert.deepEqual(await counts("off"), []);
+  assert.deepEqual(await counts("pod"), [
+    'resource_manager_allocations_total{resource_name="cpu",source="node"} 1',
+    'resource_manager_allocations_total{resource_name="cpu",source="pod"} 3',
+    'resource_manager_allocation_errors_total{resource_name="cpu",source="node"} 1',
+    'resource_manager_allocation_errors_total{resource_name="cpu",source="pod"} 1',
+    'resource_manager_container_assignments{resource_name="cpu",assignment_type="node_exclusive"} 1',
+    'resource_manager_container_assignments{resource_name="cpu",assignment_type="pod_exclusive"} 1',
+    'resource_manager_container_assignments{resource_name="cpu",assignment_type="pod_shared"} 2',
+  ]);
+});

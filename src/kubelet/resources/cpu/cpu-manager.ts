@@ -62,7 +62,12 @@ export class CpuManager implements HintProvider {
     const { rootDir, policy, metrics, logger } = options;
     this.#o = options;
     this.#file = new CheckpointFile(join(rootDir, "cpu_manager_state"), logger);
-    this.#metrics = createCpuMetrics(metrics, policy, () => this.#assignments);
+    this.#metrics = createCpuMetrics(
+      metrics,
+      policy,
+      () => this.#assignments,
+      this.#podLevelManagers !== "off",
+    );
   }
 
   /** Reads the assignments of the previous agent. Throws if they are corrupt, or do not fit the machine or the policy. */
@@ -199,7 +204,11 @@ export class CpuManager implements HintProvider {
     if (!this.#assignments.podSets?.has(uid)) {
       const { cpus, parts } = this.#choosePod(policy, pod, count, affinity);
       this.#set(withPodAssigned(this.#assignments, uid, cpus, parts));
-      this.#metrics.podAllocated(cpus);
+      const isExclusive = (container: Container) => this.#requested(pod, container) > 0;
+      this.#metrics.podAllocated(
+        cpus,
+        containersOf(pod).map((container) => (isExclusive(container) ? "pod_exclusive" : "pod_shared")),
+      );
     }
     await this.#file.flushed();
   }

@@ -1,5 +1,6 @@
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import type { CpuSet } from "../../../lib/model/cpu-set.ts";
+import { resourceManagerMetrics } from "../../../lib/model/resource-manager-metrics.ts";
 import { type CpuAssignments, exclusiveOf } from "./cpu-assignments.ts";
 import { availableCpus, type StaticPolicy } from "./static-policy.ts";
 
@@ -9,8 +10,8 @@ export interface CpuMetrics {
   failed(): void;
   allocated(cpus: CpuSet): void;
   podFailed(): void;
-  /** A pod has got CPUs for its containers together. */
-  podAllocated(cpus: CpuSet): void;
+  /** A pod has got CPUs for its containers together, of which each has some for itself or shares the rest. */
+  podAllocated(cpus: CpuSet, containers: readonly ("pod_exclusive" | "pod_shared")[]): void;
 }
 
 /** The metrics of the CPU manager; the gauges follow `assignments`. */
@@ -18,7 +19,9 @@ export function createCpuMetrics(
   metrics: Metrics,
   policy: StaticPolicy | undefined,
   assignments: () => CpuAssignments,
+  podLevel = false,
 ): CpuMetrics {
+  const manager = resourceManagerMetrics(metrics, "cpu", podLevel);
   const requests = metrics.counter({
     name: "kubelet_cpu_manager_pinning_requests_total",
     help: "The number of cpu core allocations which required pinning.",
@@ -75,13 +78,25 @@ export function createCpuMetrics(
     requested: () => requests.inc(),
     failed: () => {
       errors.inc();
+      manager.failed("node");
       if (policy?.options.fullPcpusOnly) unaligned.inc(physical);
     },
     allocated: (cpus) => {
+      manager.allocated("node");
+      manager.assigned("node_exclusive");
       if (policy?.options.fullPcpusOnly) aligned.inc(physical);
       countUncore(cpus);
     },
-    podFailed: () => errors.inc(),
-    podAllocated: countUncore,
+    podFailed: () => {
+      errors.inc();
+      manager.failed("pod");
+    },
+    podAllocated: (cpus, containers) => {
+      countUncore(cpus);
+      for (const type of containers) {
+        manager.allocated("pod");
+        manager.assigned(type);
+      }
+    },
   };
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { createMetrics } from "../../../lib/base/metrics.ts";
 import { maskText } from "../../../lib/model/numa-mask.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import { amountsOf } from "../../../lib/model/resources.ts";
@@ -564,5 +565,29 @@ describe("pods with pod-level resources", () => {
   test("without PodLevelResourceManagers they share the memory of the node", async (t) => {
     const manager = await aManager(t, aMachine([8]));
     assert.equal(manager.appliesTo(podLevelPod("p", "4", ["a 1", "b"])), false);
+  });
+
+  test("are counted by what their containers have", async (t) => {
+    const metrics = createMetrics();
+    const manager = await aManager(t, aMachine([8]), { ...managed, metrics });
+    await manager.allocatePod(podLevelPod("p", "4", ["a 1", "b"], ["i"]), anyNode);
+    await allocateAll(manager, memoryPod("q", ["a 1"]));
+    await assert.rejects(manager.allocatePod(podLevelPod("r", "9", ["a"]), anyNode));
+    await assert.rejects(allocateAll(manager, memoryPod("s", ["a 9"])));
+    const lines = (await metrics.registry.metrics()).split("\n");
+    assert.deepEqual(
+      lines.filter((line) => /^(resource_manager|kubelet_memory_manager_pinning)_/.test(line)),
+      [
+        'resource_manager_allocations_total{resource_name="memory",source="pod"} 3',
+        'resource_manager_allocations_total{resource_name="memory",source="node"} 1',
+        'resource_manager_allocation_errors_total{resource_name="memory",source="pod"} 1',
+        'resource_manager_allocation_errors_total{resource_name="memory",source="node"} 1',
+        'resource_manager_container_assignments{resource_name="memory",assignment_type="pod_shared"} 2',
+        'resource_manager_container_assignments{resource_name="memory",assignment_type="pod_exclusive"} 1',
+        'resource_manager_container_assignments{resource_name="memory",assignment_type="node_exclusive"} 1',
+        "kubelet_memory_manager_pinning_requests_total 6",
+        "kubelet_memory_manager_pinning_errors_total 2",
+      ],
+    );
   });
 });

@@ -77,7 +77,7 @@ export class MemoryManager implements HintProvider {
     const { policy, rootDir, numaNodes, reserved, reservations, logger } = options;
     this.#o = options;
     this.#file = new MemoryStateFile(join(rootDir, "memory_manager_state"), logger);
-    this.#metrics = memoryMetrics(options.metrics);
+    this.#metrics = memoryMetrics(options.metrics, this.#podLevelManagers !== "off");
     const isStatic = policy === "Static";
     const system: SystemReserved = isStatic
       ? systemReservedMemory(numaNodes, reserved, reservations)
@@ -147,23 +147,20 @@ export class MemoryManager implements HintProvider {
     try {
       this.#allocate(pod, container, affinity);
     } catch (error) {
-      this.#metrics.failed();
+      this.#metrics.failed("node");
       throw error;
     }
     await this.#save();
   }
 
   async allocatePod(pod: Pod, affinity: TopologyHint): Promise<void> {
-    const { initContainers = [], containers } = pod.spec;
     this.#metrics.requested();
     try {
       this.#allocatePod(pod, affinity);
     } catch (error) {
-      this.#metrics.failed();
+      this.#metrics.failed("pod");
       throw error;
     }
-    const own = containers.filter((container) => containerRequests(pod, container).size > 0);
-    for (const _ of [...initContainers, ...own]) this.#metrics.requested();
     await this.#save();
   }
 
@@ -177,6 +174,12 @@ export class MemoryManager implements HintProvider {
     for (const block of blocks) this.#machine = withBlock(this.#machine, block, block.bytes);
     this.#podAssignments.set(uid, blocks);
     this.#assignments.set(uid, partitionPod(pod, requests, nodes));
+    const { initContainers = [], containers } = pod.spec;
+    for (const container of [...initContainers, ...containers]) {
+      const isExclusive = containerRequests(pod, container).size > 0;
+      if (isExclusive || initContainers.includes(container)) this.#metrics.requested();
+      this.#metrics.podAllocated(isExclusive ? "pod_exclusive" : "pod_shared");
+    }
   }
 
   containerStarted({ metadata, spec }: Pod, { name }: Container): void {
@@ -248,6 +251,7 @@ export class MemoryManager implements HintProvider {
     this.#reuse(pod, container, blocks);
     this.#set(uid, container.name, blocks);
     this.#reduceInitContainers(pod, container, blocks);
+    this.#metrics.allocated(blocks.length);
   }
 
   /** The nodes of the hint, and others in addition if these have too little free memory. */

@@ -41,6 +41,9 @@ export class FakeHintProvider implements HintProvider {
     if (!before.includes(container.name)) this.allocated.set(pod.metadata.uid, [...before, container.name]);
   }
 
+  /** Allocates to the pod as a whole; only a provider that has it does. */
+  allocatePod?: (pod: Pod, affinity: TopologyHint) => Promise<void>;
+
   containerStarted(_pod: Pod, container: Container): void {
     this.calls.push(`started ${container.name}`);
   }

@@ -6,12 +6,19 @@ import type { TopologyHint, TopologyHints } from "../../../lib/model/topology.ts
 
 const unexpected = "UnexpectedAdmissionError";
 
+const under = { container: "with a container-level", pod: "under pod-scope" };
+
 /** A pod whose resources cannot be aligned as the policy requires. */
 export class TopologyAffinityError extends ResourceShortage {
   /** For explanations: which resource is where. */
   readonly detail: string;
-  constructor(detail: string) {
-    super("TopologyAffinityError", "Resources cannot be allocated with Topology locality");
+  /** `podLevel`: the scope in which a pod with pod-level resources is aligned. */
+  constructor(detail: string, podLevel?: "container" | "pod") {
+    const message =
+      podLevel === undefined
+        ? "Resources cannot be allocated with Topology locality"
+        : `Pod Scope pod with pod-level resources failed admission ${under[podLevel]} topology manager`;
+    super("TopologyAffinityError", message);
     this.detail = detail;
   }
 }

@@ -149,6 +149,71 @@ describe("allocation", () => {
   });
 });
 
+describe("pods with pod-level resources", () => {
+  const withResources = (pod: Pod): Pod => ({
+    ...pod,
+    spec: { ...pod.spec, resources: { requests: { cpu: "2" } } },
+  });
+  const pod = withResources(podOf("p", { name: "a", names: ["cpu", "gpu"] }, { name: "b" }));
+  const providers = () => {
+    const [cpu, gpu] = [new FakeHintProvider("cpu"), new FakeHintProvider("gpu")];
+    cpu.allocatePod = async ({ metadata }, { numaNodes }) =>
+      void cpu.calls.push(`allocate pod ${metadata.name} ${numaNodes?.toString(2)}`);
+    return [cpu, gpu] as const;
+  };
+
+  test("are allocated their resources as one in the pod scope, except for those that containers have only by themselves", async () => {
+    const [cpu, gpu] = providers();
+    const options = { policy: "restricted", scope: "pod", podLevelManagers: "pod" } as const;
+    const { admit } = setUp(options, [cpu, gpu]);
+    cpu.hintsOf = () => hints("cpu", [2n, true]);
+    assert.deepEqual(await admit(pod), { kind: "admitted" });
+    assert.deepEqual(cpu.calls, ["pod hints p", "allocate pod p 10"]);
+    assert.deepEqual(gpu.calls, ["pod hints p", "allocate a 10", "allocate b 10"]);
+    await admit(podOf("q", { name: "a" }));
+    assert.deepEqual(cpu.calls.slice(2), ["pod hints q", "allocate a 10"], "others are not");
+  });
+
+  for (const [rule, options] of [
+    ["without PodLevelResourceManagers", { policy: "restricted", scope: "pod", podLevelManagers: "off" }],
+    ["in the container scope", { policy: "restricted", scope: "container", podLevelManagers: "container" }],
+    ["with the policy none", { policy: "none", scope: "pod", podLevelManagers: "container" }],
+  ] as const)
+    test(`each container is allocated its resources ${rule}`, async () => {
+      const [cpu] = providers();
+      const { admit } = setUp(options, [cpu]);
+      await admit(pod);
+      const allocations = cpu.calls.filter((call) => call.startsWith("allocate"));
+      assert.deepEqual(
+        allocations.map((call) => call.split(" ")[1]),
+        ["a", "b"],
+      );
+    });
+
+  for (const [podLevelManagers, scope, message] of [
+    [
+      "pod",
+      "pod",
+      "Pod Scope pod with pod-level resources failed admission under pod-scope topology manager",
+    ],
+    [
+      "container",
+      "container",
+      "Pod Scope pod with pod-level resources failed admission with a container-level topology manager",
+    ],
+    ["off", "pod", "Resources cannot be allocated with Topology locality"],
+  ] as const)
+    test(`are rejected with the reference's message in the scope ${scope}, with managers ${podLevelManagers}`, async () => {
+      const { admit, provider } = setUp({ policy: "restricted", scope, podLevelManagers });
+      provider.hintsOf = () => hints("cpu", [3n, false]);
+      const failure = rejected(await admit(pod));
+      assert.equal(failure.reason, "TopologyAffinityError");
+      assert.equal(failure.message, `Pod was rejected: ${message}`);
+      const other = rejected(await admit(podOf("q", { name: "a" })));
+      assert.match(other.message, /: Resources cannot be allocated with Topology locality$/);
+    });
+});
+
 describe("rejection", () => {
   test("names the reference kubelet's reason, and explains which resource is where", async () => {
     const hintProviders = [new FakeHintProvider("cpu"), new FakeHintProvider("memory")];

@@ -2,9 +2,11 @@ import { type Clock, msFromNow, msSince } from "../../../lib/base/clock.ts";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
+import type { PodLevelManagers } from "../../../lib/model/exclusive-cpus.ts";
 import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { Admission, SyncReport } from "../../../lib/model/pod-sync.ts";
 import { ResourceShortage } from "../../../lib/model/resource-shortage.ts";
+import { hasPodLevelResources } from "../../../lib/model/resources.ts";
 import type { HintProvider, NumaNode, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
 import { HintProviderLocks, type Unlock } from "./hint-provider-locks.ts";
 import { type AligningPolicy, type MergeOptions, mergeHints } from "./merge-hints.ts";
@@ -17,6 +19,8 @@ export type Scope = "container" | "pod";
 export interface TopologyManagerOptions {
   readonly policy: "none" | AligningPolicy;
   readonly scope: Scope;
+  /** How pods with pod-level resources are aligned: "pod" as a whole, with a policy and the pod scope. "off" unless set. */
+  readonly podLevelManagers?: PodLevelManagers | undefined;
   readonly policyOptions: Readonly<Record<string, string>>;
   readonly numaNodes: readonly NumaNode[];
   /** In the order in which they are locked and allocate. */
@@ -199,8 +203,12 @@ export class TopologyManager {
       }
     };
     if (scope === "pod" || !this.#merge) {
-      const affinity = this.#affinity(hintProviders, (a) => a.podHints(pod));
-      for (const container of containers) await allocate(quick, container, affinity);
+      const affinity = this.#affinity(pod, hintProviders, (a) => a.podHints(pod));
+      const asOne = this.#isAlignedAsOne(pod) ? quick.filter((provider) => provider.allocatePod) : [];
+      [failed.container] = containers;
+      for (const provider of asOne) await provider.allocatePod?.(pod, affinity);
+      const others = quick.filter((provider) => !asOne.includes(provider));
+      for (const container of containers) await allocate(others, container, affinity);
       unlock(quick);
       for (const container of containers) await allocate(slow, container, affinity);
       if (this.#isGuaranteed) this.#metrics.aligned(scope);
@@ -208,7 +216,7 @@ export class TopologyManager {
     }
     for (const container of containers) {
       failed.container = container;
-      const affinity = this.#affinity(hintProviders, (a) => a.hints(pod, container), container);
+      const affinity = this.#affinity(pod, hintProviders, (a) => a.hints(pod, container), container);
       await allocate(quick, container, affinity);
       if (container === containers.at(-1)) unlock(quick);
       await allocate(slow, container, affinity);
@@ -216,7 +224,12 @@ export class TopologyManager {
     }
   }
 
+  #isAlignedAsOne(pod: Pod): boolean {
+    return this.#o.podLevelManagers === "pod" && hasPodLevelResources(pod);
+  }
+
   #affinity(
+    pod: Pod,
     hintProviders: readonly HintProvider[],
     hintsOf: (provider: HintProvider) => TopologyHints,
     container?: Container,
@@ -232,7 +245,11 @@ export class TopologyManager {
       policy === "single-numa-node"
         ? "all resources on one NUMA node"
         : "all resources on the same NUMA nodes";
-    throw new TopologyAffinityError(`policy ${policy} needs ${needs}, ${what}: ${hintsText(hints)}`);
+    const { podLevelManagers = "off" } = this.#o;
+    throw new TopologyAffinityError(
+      `policy ${policy} needs ${needs}, ${what}: ${hintsText(hints)}`,
+      podLevelManagers !== "off" && hasPodLevelResources(pod) ? scope : undefined,
+    );
   }
 
   /** The policy either aligns all resources within one NUMA node, or rejects the pod. */
