@@ -1,17 +1,15 @@
-import { readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { readdir, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { errnoOf, KubeletError, messageOf } from "../../../../lib/base/errors.ts";
-import type { Logger } from "../../../../lib/base/logger.ts";
-import { makeDirs } from "../../../../lib/host/make-dirs.ts";
+import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
+import { type DiskMountOptions, diskMount } from "../tools/disk-mount.ts";
 import { formatAndMount } from "../tools/format-and-mount.ts";
 import { rejectWhileMounted } from "../tools/mount-references.ts";
 import type {
   BlockVolumeMapper,
   DeviceMounter,
   PodVolumeTarget,
-  SetUpRequest,
   VolumePlugin,
   VolumeSpec,
 } from "../volume-plugin.ts";
@@ -31,7 +29,7 @@ import {
 import type { Chap } from "./iscsiadm.ts";
 import { KeyedMutex } from "./keyed-mutex.ts";
 
-export interface IscsiOptions extends AttachDeps {
+export interface IscsiOptions extends AttachDeps, DiskMountOptions {
   readonly rootDir: string;
   readonly mounts: Pick<Mounts, "mount" | "bind" | "unmount" | "isMountPoint" | "list">;
   readonly secrets: {
@@ -40,18 +38,11 @@ export interface IscsiOptions extends AttachDeps {
       signal: AbortSignal,
     ): Promise<Readonly<Record<string, string>>>;
   };
-  readonly ownership: {
-    apply(
-      path: string,
-      request: Pick<SetUpRequest, "pod" | "fsGroupChangePolicy" | "signal"> & { readonly fsGroup: number },
-    ): Promise<void>;
-  };
-  readonly logger: Logger;
 }
 
 /** Disks of iSCSI targets, attached with iscsiadm. */
 export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
-  const { rootDir, mounts, secrets, ownership, logger } = options;
+  const { rootDir, mounts, secrets } = options;
   /** Serializes logins and logouts per target. */
   const mutex = new KeyedMutex();
   /** The device of each attached disk, by its directory. */
@@ -139,36 +130,7 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
     handles: (spec) => iscsiSourceOf(spec) !== undefined,
     uniqueName: (_pod, spec) => uniqueDiskName(spec),
     relabels: (spec) => !spec.readOnly,
-    async setUp(request) {
-      const { spec, dir, deviceDir, fsGroup } = request;
-      if (await mounts.isMountPoint(dir)) return;
-      await makeDirs(dir, 0o750);
-      const source = deviceDir ?? diskDir(rootDir, diskOf(spec), "Filesystem");
-      try {
-        const mountOptions: string[] = spec.persistent?.spec.mountOptions ?? [];
-        await mounts.bind(source, dir, { readOnly: spec.readOnly, options: mountOptions });
-      } catch (error) {
-        await mounts
-          .unmount(dir)
-          .then(() => rmdir(dir))
-          .catch(() => {});
-        throw error;
-      }
-      if (spec.readOnly || fsGroup === undefined) return;
-      await ownership.apply(dir, { ...request, fsGroup }).catch((error: unknown) => {
-        request.signal.throwIfAborted();
-        logger.warn("Failed to set group ownership of volume", {
-          path: dir,
-          err: messageOf(error),
-        });
-      });
-    },
-    async tearDown({ dir }) {
-      await mounts.unmount(dir);
-      await rmdir(dir).catch((error) => {
-        if (errnoOf(error) !== "ENOENT") throw error;
-      });
-    },
+    ...diskMount(options),
     device,
     block,
     // Only the mount table shows the disk of a pod's directory.

@@ -1,7 +1,7 @@
-import { lstat, readFile, realpath, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
-import { errnoOf } from "../../../../lib/base/errors.ts";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { listDir } from "../../../../lib/host/entries.ts";
+import { type DeviceDirs, hostDeviceDirs, multipathOf, removeScsiDisk } from "../tools/block-devices.ts";
 
 /** SCSI hosts and disks of the kernel. */
 export interface ScsiDevices {
@@ -18,7 +18,8 @@ export interface ScsiDevices {
   remove(disk: string): Promise<void>;
 }
 
-export function scsiDevices(sysDir = "/sys", devDir = "/dev"): ScsiDevices {
+export function scsiDevices(dirs: DeviceDirs = hostDeviceDirs): ScsiDevices {
+  const { sysDir, devDir } = dirs;
   return {
     async portalHosts(iqn) {
       const hosts = new Map<string, number>();
@@ -48,16 +49,7 @@ export function scsiDevices(sysDir = "/sys", devDir = "/dev"): ScsiDevices {
       const name = (await listDir(byPath)).sort((a, b) => (a < b ? -1 : 1)).find(isDisk);
       return name && join(byPath, name);
     },
-    async multipathOf(device) {
-      if (basename(device).startsWith("dm-")) return device;
-      const real = await realpath(device).catch(() => undefined);
-      if (real === undefined || dirname(real) !== devDir) return undefined;
-      for (const name of await listDir(join(sysDir, "block"))) {
-        if (!name.startsWith("dm-")) continue;
-        if (await exists(join(sysDir, "block", name, "slaves", basename(real)))) return join(devDir, name);
-      }
-      return undefined;
-    },
+    multipathOf: (device) => multipathOf(dirs, device),
     async disksOf(iqn, lun) {
       const disks: string[] = [];
       for (const { host, session } of await sessionsOf(sysDir, iqn)) {
@@ -66,11 +58,7 @@ export function scsiDevices(sysDir = "/sys", devDir = "/dev"): ScsiDevices {
       }
       return disks;
     },
-    async remove(disk) {
-      await writeFile(join(sysDir, "block", disk, "device/delete"), "1", { flag: "r+" }).catch((error) => {
-        if (errnoOf(error) !== "ENOENT") throw error;
-      });
-    },
+    remove: (disk) => removeScsiDisk(dirs, disk),
   };
 }
 
@@ -100,12 +88,5 @@ async function text(path: string): Promise<string | undefined> {
   return readFile(path, "utf8").then(
     (content) => content.trim(),
     () => undefined,
-  );
-}
-
-async function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
   );
 }

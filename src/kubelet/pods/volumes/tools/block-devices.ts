@@ -1,0 +1,41 @@
+import { lstat, realpath, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { errnoOf } from "../../../../lib/base/errors.ts";
+import { listDir } from "../../../../lib/host/entries.ts";
+
+/** Where sysfs and devtmpfs are mounted. */
+export interface DeviceDirs {
+  readonly sysDir: string;
+  readonly devDir: string;
+}
+
+export const hostDeviceDirs: DeviceDirs = { sysDir: "/sys", devDir: "/dev" };
+
+/** The multipath device that the disk is part of. The disk may be named by a link in /dev/disk. */
+export async function multipathOf(
+  { sysDir, devDir }: DeviceDirs,
+  device: string,
+): Promise<string | undefined> {
+  if (basename(device).startsWith("dm-")) return device;
+  const real = await realpath(device).catch(() => undefined);
+  if (real === undefined || dirname(real) !== devDir) return undefined;
+  for (const name of await listDir(join(sysDir, "block"))) {
+    if (!name.startsWith("dm-")) continue;
+    if (await exists(join(sysDir, "block", name, "slaves", basename(real)))) return join(devDir, name);
+  }
+  return undefined;
+}
+
+/** Removes a disk ("sda") from the kernel. */
+export async function removeScsiDisk({ sysDir }: DeviceDirs, disk: string): Promise<void> {
+  await writeFile(join(sysDir, "block", disk, "device/delete"), "1", { flag: "r+" }).catch((error) => {
+    if (errnoOf(error) !== "ENOENT") throw error;
+  });
+}
+
+async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}
