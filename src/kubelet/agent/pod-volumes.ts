@@ -23,12 +23,14 @@ import { kubeSecrets } from "../pods/volumes/csi/kube-secrets.ts";
 import { csiSourceOf } from "../pods/volumes/csi/source.ts";
 import { DiskQuotas } from "../pods/volumes/empty-dir/disk-quotas.ts";
 import { ProjectReservations } from "../pods/volumes/empty-dir/project-reservations.ts";
+import { fcPlugin } from "../pods/volumes/fc/fc-plugin.ts";
 import { iscsiPlugin } from "../pods/volumes/iscsi/iscsi-plugin.ts";
 import { scsiDevices } from "../pods/volumes/iscsi/scsi-devices.ts";
 import { nfsPlugin } from "../pods/volumes/nfs/nfs-plugin.ts";
 import { resolveClaim } from "../pods/volumes/persistent/resolve-volume.ts";
 import { kubeVolumeApi } from "../pods/volumes/persistent/volume-api.ts";
 import { VolumeExpander } from "../pods/volumes/persistent/volume-expander.ts";
+import { hostDeviceDirs } from "../pods/volumes/tools/block-devices.ts";
 import type { VolumeSpec } from "../pods/volumes/volume-plugin.ts";
 import {
   createVolumes,
@@ -41,7 +43,7 @@ import type { AgentCore } from "./agent-core.ts";
 const nodeTimeoutMs = 10_000;
 /** Plugins whose volumes a controller attaches. */
 const csiPluginName = "kubernetes.io/csi";
-const attachablePlugins = [csiPluginName, "kubernetes.io/iscsi"];
+const attachablePlugins = [csiPluginName, "kubernetes.io/fc", "kubernetes.io/iscsi"];
 
 export interface PodVolumes extends Volumes {
   /** `attachedVolumes` only where a controller attaches volumes to this node. */
@@ -135,6 +137,7 @@ export function podVolumes(
         ownership,
         logger,
       }),
+      fcPlugin({ rootDir, commands, dirs: hostDeviceDirs, clock, mounts, ownership, logger }),
       ...(csi ? [csi.plugin] : []),
     ];
   };

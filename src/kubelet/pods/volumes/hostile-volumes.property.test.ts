@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -11,6 +11,7 @@ import { FakeCommands } from "../../../lib/host/fake-commands.ts";
 import type { MountPoint } from "../../../lib/host/mount-table.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import { globalMountDir } from "./csi/names.ts";
+import { fcPlugin } from "./fc/fc-plugin.ts";
 import { iscsiPlugin } from "./iscsi/iscsi-plugin.ts";
 import { localPlugin } from "./local/local.ts";
 import { volumeDir } from "./manager/layout.ts";
@@ -19,6 +20,8 @@ import type { SetUpRequest, VolumePlugin, VolumeSpec } from "./volume-plugin.ts"
 
 const numRuns = Number(process.env.PROPERTY_RUNS ?? 300);
 const iqn = "iqn.2001-04.com.example:disk";
+const wwn = "50060e801049cfd1";
+const wwid = "3600508b400105e210000900000490000";
 const device = "/dev/disk/by-path/disk";
 const formats = ["ext2", "ext3", "ext4", "xfs", "btrfs"];
 
@@ -40,6 +43,7 @@ const grammars: Readonly<Record<string, Grammar>> = {
   umount: { valued: [], flags: ["-f"], operands: [/^\/.*\/nfs-target$/], hasEnd: true },
   blkid: { valued: ["-s", "-o"], flags: ["-p"], ...disk },
   fsck: { valued: [], flags: ["-a"], ...disk, hasEnd: false },
+  blockdev: { valued: [], flags: ["--flushbufs"], ...disk },
   multipath: { valued: [], flags: ["-f"], ...disk },
   iscsiadm: {
     valued: ["-m", "-t", "-p", "-T", "-I", "-o", "-n", "--value"],
@@ -93,6 +97,8 @@ const persistent = (name: string, source: object, mountOptions: readonly string[
 describe("a volume whose fields are hostile", () => {
   let base: string;
   let root: string;
+  /** A disk of a Fibre Channel target. */
+  let hostDir: string;
   let started: (readonly string[])[];
   let kernel: { source: string; dir: string; fsType: string }[];
   let succeeded: number;
@@ -102,8 +108,21 @@ describe("a volume whose fields are hostile", () => {
   before(async () => {
     base = await mkdtemp(join(tmpdir(), "hostile-"));
     root = join(base, "a/b/c/root");
+    hostDir = await mkdtemp(join(tmpdir(), "hostile-host-"));
+    for (const [dir, link] of [
+      ["by-path", `fc-0x${wwn}-lun-0`],
+      ["by-id", `scsi-${wwid}`],
+    ] as const) {
+      await mkdir(join(hostDir, "disk", dir), { recursive: true });
+      await symlink("/dev/null", join(hostDir, "disk", dir, link));
+    }
+    await mkdir(join(hostDir, "sys/class/scsi_host/host0"), { recursive: true });
+    await writeFile(join(hostDir, "sys/class/scsi_host/host0/scan"), "");
   });
-  after(() => rm(base, { recursive: true, force: true }));
+  after(async () => {
+    await rm(base, { recursive: true, force: true });
+    await rm(hostDir, { recursive: true, force: true });
+  });
 
   /** Plugins whose programs succeed; blkid finds `content`. */
   const plugins = (content: string | undefined, secret: Readonly<Record<string, string>>) => {
@@ -119,7 +138,7 @@ describe("a volume whose fields are hostile", () => {
       bind: async () => {},
       unmount: async () => {},
       isMountPoint: async () => false,
-      at: async () => undefined,
+      at: async (dir: string) => kernel.find((call) => call.dir === dir) as MountPoint | undefined,
       list: (): MountPoint[] => [],
     };
     const common = { rootDir: root, commands, mounts, logger: silentLogger };
@@ -138,6 +157,16 @@ describe("a volume whose fields are hostile", () => {
           remove: async () => {},
         },
         secrets: { get: async () => secret },
+        ownership: { apply: async () => {} },
+      }),
+      fc: fcPlugin({
+        ...common,
+        clock: new FakeClock(),
+        dirs: {
+          sysDir: join(hostDir, "sys"),
+          devDir: "/dev",
+          linkDir: join(hostDir, "disk"),
+        },
         ownership: { apply: async () => {} },
       }),
       local: localPlugin({
@@ -249,6 +278,27 @@ describe("a volume whose fields are hostile", () => {
         for (const value of values.values()) assert.doesNotMatch(value, /[\n\r]/);
         for (const option of ["-p", "-T", "-I"]) assert.doesNotMatch(values.get(option) ?? "", /[/\s*]|^-/);
       }
+    });
+  });
+
+  it("a fc volume scans for, and mounts, only the disk that its fields name", async () => {
+    const volume = fc.record({
+      name: field("pv"),
+      targetWWNs: fc.array(field(wwn), { maxLength: 2 }),
+      wwids: fc.array(field(wwid), { maxLength: 2 }),
+      lun: fc.oneof(fc.integer({ min: 0, max: 1 }), fc.double(), field("0") as fc.Arbitrary<never>),
+      fsType: fc.oneof(field("ext4"), fc.constantFrom("vfat", "proc", "overlay", "")),
+      options: fc.array(field("noatime"), { maxLength: 2 }),
+      content,
+      isInline: fc.boolean(),
+    });
+    await check(volume, async ({ name, content, isInline, options, ...source }) => {
+      const inline = { name, volume: { name, fc: source as never }, readOnly: false } as VolumeSpec;
+      const spec = isInline ? inline : persistent(name, { fc: source }, options);
+      for (const { operands } of await mount(plugins(content, {}).fc, spec, content))
+        assert.deepEqual(operands, ["/dev/null"]);
+      for (const { source } of kernel) assert.equal(source, "/dev/null");
+      assert.deepEqual((await readdir(hostDir)).sort(), ["disk", "sys"]);
     });
   });
 

@@ -114,6 +114,8 @@ export interface DeviceMounter {
   applies?(spec: VolumeSpec): boolean;
   /** True if a controller attaches the volume, so that it is reported in `volumesInUse`; default: true. */
   attachable?(spec: VolumeSpec): boolean;
+  /** The name by which the controller attaches the volume, and reports it in the node status; default: its unique name. */
+  attachName?(spec: VolumeSpec): string;
   /**
    * Resolves when the volume is attached to this node. If a controller attaches it, `verified` is awaited first: it resolves when the
    * volume is reported in use, so that it is not detached, and is attached according to the node status.
@@ -149,10 +151,10 @@ export interface DeviceMounter {
 export interface BlockVolumeMapper {
   /** Makes the device available, and returns its path on the host. */
   map(pod: Pod, spec: VolumeSpec, target: PodVolumeTarget, signal: AbortSignal): Promise<string>;
-  unmap(target: PodVolumeTarget, signal: AbortSignal): Promise<void>;
+  unmap(target: PodVolumeTarget, signal: AbortSignal, spec?: VolumeSpec): Promise<void>;
   /**
    * The directory in which the manager bind-mounts the device under the UID of each pod that uses it, and unmounts it before
-   * unmap(). Without it only the pod's symlink is created.
+   * unmap(). Without it only the pod's symlink is created. `spec` is undefined if it is not known, after a restart of the agent.
    */
-  globalMapDir?(name: string): string;
+  globalMapDir?(name: string, spec: VolumeSpec | undefined): string | undefined;
 }

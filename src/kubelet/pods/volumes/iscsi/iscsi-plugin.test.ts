@@ -327,7 +327,11 @@ describe("an iscsi volume", () => {
     await mkdir(join(root, "dev/disk/by-path"), { recursive: true });
     await writeFile(join(root, "dev/sdx"), "");
     await symlink("../../sdx", join(root, "dev/disk/by-path/pci-0000-ip-10.0.0.1:3260-iscsi-x-lun-3"));
-    const devices = scsiDevices({ sysDir: join(root, "sys"), devDir: join(root, "dev") });
+    const devices = scsiDevices({
+      sysDir: join(root, "sys"),
+      devDir: join(root, "dev"),
+      linkDir: join(root, "dev/disk"),
+    });
     assert.deepEqual(
       [...(await devices.portalHosts(iqn))],
       [

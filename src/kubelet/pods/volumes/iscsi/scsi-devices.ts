@@ -19,7 +19,7 @@ export interface ScsiDevices {
 }
 
 export function scsiDevices(dirs: DeviceDirs = hostDeviceDirs): ScsiDevices {
-  const { sysDir, devDir } = dirs;
+  const { sysDir, linkDir } = dirs;
   return {
     async portalHosts(iqn) {
       const hosts = new Map<string, number>();
@@ -42,7 +42,7 @@ export function scsiDevices(dirs: DeviceDirs = hostDeviceDirs): ScsiDevices {
     },
     scan: (host, lun) => writeFile(join(sysDir, `class/scsi_host/host${host}/scan`), `0 0 ${lun}`),
     async find(pattern) {
-      const byPath = join(devDir, "disk/by-path");
+      const byPath = join(linkDir, "by-path");
       const [head = "", tail] = pattern.split("*");
       const isDisk = (name: string) =>
         tail === undefined ? name === pattern : name.startsWith(head) && name.endsWith(tail);

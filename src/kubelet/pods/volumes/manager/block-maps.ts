@@ -14,6 +14,8 @@ export interface BlockMapsOptions {
   readonly locks?: { attach(path: string): Promise<unknown>; detach(path: string): Promise<void> };
 }
 
+type MappedVolume = Pick<VolumeRecord, "dir" | "name" | "podUid" | "plugin" | "spec">;
+
 const loopLocks = { attach: attachLoopDevice, detach: detachLoopDevice };
 
 /** Maps a block device for a pod: a symlink in the pod's directory, and a bind mount in the plugin's directory, which all pods share. */
@@ -24,7 +26,7 @@ export class BlockMaps {
     this.#o = options;
   }
 
-  async map(record: Pick<VolumeRecord, "dir" | "name" | "podUid" | "plugin">, device: string): Promise<void> {
+  async map(record: MappedVolume, device: string): Promise<void> {
     const target = await realpath(device);
     const global = globalPath(record);
     if (global !== undefined) {
@@ -36,7 +38,7 @@ export class BlockMaps {
     await symlink(target, record.dir);
   }
 
-  async unmap(record: Pick<VolumeRecord, "dir" | "name" | "podUid" | "plugin">): Promise<void> {
+  async unmap(record: MappedVolume): Promise<void> {
     await rm(record.dir, { force: true });
     const global = globalPath(record);
     if (global === undefined) return;
@@ -63,11 +65,7 @@ export class BlockMaps {
   }
 }
 
-function globalPath({
-  plugin,
-  name,
-  podUid,
-}: Pick<VolumeRecord, "plugin" | "name" | "podUid">): string | undefined {
-  const dir = plugin.block?.globalMapDir?.(name);
+function globalPath({ plugin, name, spec, podUid }: MappedVolume): string | undefined {
+  const dir = plugin.block?.globalMapDir?.(name, spec);
   return dir === undefined ? undefined : join(dir, podUid);
 }

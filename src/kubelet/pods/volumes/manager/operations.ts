@@ -68,7 +68,7 @@ export class VolumeOperations {
         // A volume that this agent has mounted is attached.
         if (record.actual === "mounted") return;
         isWaiting = true;
-        await this.#o.verifyAttached?.(unique, signal);
+        await this.#o.verifyAttached?.(device.attachName?.(spec) ?? unique, signal);
         isWaiting = false;
       };
       try {
@@ -109,7 +109,9 @@ export class VolumeOperations {
     const target = { podUid, dir };
     if (volumeMode === "Block") {
       await inStep("UnmapVolume.UnmapBlockVolume failed", () => this.#o.blockMaps.unmap(record));
-      await inStep("UnmapVolume.UnmapPodDevice failed", async () => plugin.block?.unmap(target, signal));
+      await inStep("UnmapVolume.UnmapPodDevice failed", async () =>
+        plugin.block?.unmap(target, signal, record.spec),
+      );
     } else {
       await inStep("error cleaning subPath mounts", () => this.#o.cleanSubPaths(podUid, name));
       await inStep("UnmountVolume.TearDown failed", () => plugin.tearDown(target, signal));
@@ -138,7 +140,7 @@ export class VolumeOperations {
     const again = record.actual === "mounted";
     await inStep("MapVolume.MapBlockVolume failed", () => this.#o.blockMaps.map(record, device));
     if (again) return;
-    const globalDir = block!.globalMapDir?.(record.name);
+    const globalDir = block!.globalMapDir?.(record.name, spec);
     for (const detail of [globalDir && `globalMapPath "${globalDir}"`, `volumeMapPath "${dirname(dir)}"`])
       if (detail)
         this.#o.events.normal(

@@ -243,7 +243,7 @@ export class VolumeManager implements Component {
     const add = ({ plugin, unique, spec }: Pick<VolumeRecord, "plugin" | "unique" | "spec">) => {
       const { device } = plugin;
       if (spec && device && device.applies?.(spec) !== false && device.attachable?.(spec) !== false)
-        names.add(unique);
+        names.add(device.attachName?.(spec) ?? unique);
     };
     for (const record of this.#reconciler.records.values()) if (!isGone(record)) add(record);
     for (const device of this.#reconciler.devices.values()) add(device);

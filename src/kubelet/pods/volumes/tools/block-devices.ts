@@ -3,13 +3,15 @@ import { basename, dirname, join } from "node:path";
 import { errnoOf } from "../../../../lib/base/errors.ts";
 import { listDir } from "../../../../lib/host/entries.ts";
 
-/** Where sysfs and devtmpfs are mounted. */
 export interface DeviceDirs {
+  /** Where sysfs is mounted. */
   readonly sysDir: string;
   readonly devDir: string;
+  /** The directory of udev's links: by-path, by-id. */
+  readonly linkDir: string;
 }
 
-export const hostDeviceDirs: DeviceDirs = { sysDir: "/sys", devDir: "/dev" };
+export const hostDeviceDirs: DeviceDirs = { sysDir: "/sys", devDir: "/dev", linkDir: "/dev/disk" };
 
 /** The multipath device that the disk is part of. The disk may be named by a link in /dev/disk. */
 export async function multipathOf(
@@ -24,6 +26,11 @@ export async function multipathOf(
     if (await exists(join(sysDir, "block", name, "slaves", basename(real)))) return join(devDir, name);
   }
   return undefined;
+}
+
+/** Names of the disks ("sda") that are the paths of a multipath device. */
+export function slavesOf({ sysDir }: DeviceDirs, multipath: string): Promise<string[]> {
+  return listDir(join(sysDir, "block", basename(multipath), "slaves"));
 }
 
 /** Removes a disk ("sda") from the kernel. */
