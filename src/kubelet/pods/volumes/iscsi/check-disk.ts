@@ -24,7 +24,8 @@ export function checkDisk(disk: IscsiDisk): void {
     reject("iscsiInterface", disk.InitIface, "must be the name of an interface of iscsiadm");
   if (disk.InitiatorName && !isInitiatorName(disk.InitiatorName))
     reject("initiatorName", disk.InitiatorName, "must be valid format starting with iqn, eui, or naa");
-  if (/[/\s\p{Cc}]/u.test(disk.VolName)) reject("volume name", disk.VolName, "must be the name of an object");
+  if (/[/\s*\p{Cc}]/u.test(disk.VolName))
+    reject("volume name", disk.VolName, "must be the name of an object");
 }
 
 function isInitiatorName(name: string): boolean {

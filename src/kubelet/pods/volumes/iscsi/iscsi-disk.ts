@@ -85,6 +85,12 @@ export function devicePattern(disk: IscsiDisk, portal: string, transport: string
   return transport === "tcp" ? tail : `pci-*-${tail}`;
 }
 
+/** The name that a controller gives the volume: `kubernetes.io/iscsi/<portal as specified>:<iqn>:<lun>` */
+export function attachNameOf(spec: VolumeSpec): string {
+  const { targetPortal, iqn, lun } = iscsiSourceOf(spec)!;
+  return `${iscsiPluginName}/${targetPortal}:${iqn}:${lun}`;
+}
+
 /** With the port, so that it is the same for the spec and for the reconstructed volume. */
 export function uniqueDiskName(spec: VolumeSpec): string {
   const { Portals, Iqn, Lun } = diskOf(spec);

@@ -151,6 +151,13 @@ describe("an iscsi volume", () => {
     assert.deepEqual([existsSync(dir), existsSync(podDir), mounted.size], [false, false, 0]);
   });
 
+  it("has the name by which a controller attaches it, without the default port", () => {
+    const { device } = setUp().plugin;
+    assert.equal(device!.attachName!(volume()), `kubernetes.io/iscsi/192.0.2.1:${iqn}:3`);
+    const withPort = volume({ targetPortal: "192.0.2.1:3260" });
+    assert.equal(device!.attachName!(withPort), `kubernetes.io/iscsi/192.0.2.1:3260:${iqn}:3`);
+  });
+
   it("keeps the session while another disk of the target is in use", async () => {
     const { plugin, commands } = setUp();
     const dir = plugin.device!.deviceDir(volume());

@@ -17,6 +17,7 @@ import { type AttachDeps, attachDisk, detachDisk } from "./attach.ts";
 import { checkDisk } from "./check-disk.ts";
 import { diskDirs, disksInUse, loadDisk, removeDiskDir, saveDisk } from "./disk-file.ts";
 import {
+  attachNameOf,
   diskDir,
   diskOf,
   type IscsiDisk,
@@ -80,6 +81,7 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
   };
 
   const device: DeviceMounter = {
+    attachName: attachNameOf,
     async waitForAttach(pod, spec, signal, verified) {
       await verified?.();
       if (modeOf(spec) === "Filesystem") await attach(pod, spec, signal);
