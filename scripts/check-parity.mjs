@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import {
   compare,
+  configFolder,
   metricExceptions,
   parseExceptions,
   parseMetrics,
@@ -22,6 +23,11 @@ const list = (dir) =>
     .sort();
 const isTest = (file) => /\.test\.ts$/.test(file) || file.startsWith("test/");
 const src = list("src");
+const textOf = (isWanted) =>
+  src
+    .filter((file) => !isTest(file) && isWanted(file))
+    .map(read)
+    .join("\n");
 const flagFields = new Map();
 for (const file of src.filter((path) => path.startsWith("src/lib/config/flags/") && !isTest(path)))
   for (const [, name, path] of read(file).matchAll(/\bfield\(\s*"([\w-]+)",\s*"[\w:]+",\s*"([\w.]+)"/g))
@@ -36,10 +42,8 @@ const { rows, problems } = compare({
     ...metricExceptions(read("docs/METRICS.md")),
   ],
   files: new Map([...src.filter(isTest), ...list("test")].map((file) => [file, read(file)])),
-  sources: src
-    .filter((file) => !isTest(file))
-    .map(read)
-    .join("\n"),
+  sources: textOf((file) => !file.startsWith(configFolder)),
+  configSources: textOf((file) => file.startsWith(configFolder)),
   flagFields,
   unclaimedLimit,
 });

@@ -2,7 +2,7 @@
  * docs/PARITY.md: what of kubelet v1.36 this kubelet has. Everything in `test/parity/reference.tsv`, and each metric, is either claimed by a test, with a
  * comment directly above it,
  *
- *     // parity: event FailedMount, field staticPodPath, gate NodeSwap=true
+ *     // parity: event FailedMount, field staticPodPath, field fileCheckFrequency as rescanMs, gate NodeSwap=true
  *
  * or has a row in `test/parity/exceptions.tsv`, or is "unclaimed": the test that shows it has not been searched yet. The number of
  * unclaimed items may only fall. A claim counts only if the test file mentions the name and the sources use it.
@@ -17,6 +17,9 @@ export const kinds = {
   endpoint: "Endpoints",
   volume: "Volume types",
 };
+
+/** Has every setting by name, also those that nothing uses. */
+export const configFolder = "src/lib/config/";
 
 const verdicts = ["different", "absent"];
 /** From worst to best. */
@@ -79,8 +82,8 @@ export function claimsOf(file, text) {
     const after = text.slice(match.index + match[0].length, match.index + match[0].length + 2000);
     const next = title.exec(after);
     for (const item of match[1].split(", ")) {
-      const [, kind, name] = /^(\w+) (.+)$/.exec(item.trim()) ?? [];
-      claims.push({ file, line, kind, name, text: item, title: next?.[2] });
+      const [, kind, name, option] = /^(\w+) (.+?)(?: as (\w+))?$/.exec(item.trim()) ?? [];
+      claims.push({ file, line, kind, name, option, text: item, title: next?.[2] });
     }
   }
   return claims;
@@ -101,9 +104,13 @@ function nameInCode({ kind, name }) {
 /** The fixed part of an endpoint's path; a query by its parameter, as tests write it with any path. */
 const pathInCode = (name) => name.replace(/^.* /, "").replace(/\{.*|\?.*/, "");
 
-/** Whether a test mentions an item: a field by all names of its path or by its flag, a flag also by its field or as an option. */
-function isMentioned(item, code, flagFields) {
+/**
+ * Whether a test mentions an item: a field by all names of its path or by its flag, a flag also by its field or as an option, and any
+ * by the option of the component that is tested, if the claim names one.
+ */
+function isMentioned(item, option, code, flagFields) {
   const has = (name) => code.includes(name);
+  if (option !== undefined) return new RegExp(`\\b${option}\\b`).test(code);
   const path = (name) => fieldPath(name).split(".");
   if (item.kind === "field") {
     const flags = [...flagFields].filter(([, field]) => field === fieldPath(item.name));
@@ -111,23 +118,40 @@ function isMentioned(item, code, flagFields) {
   }
   if (item.kind !== "flag") return has(nameInCode(item));
   const field = flagFields.get(item.name);
-  const option = item.name.replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
-  return has(item.name) || has(option) || (field !== undefined && path(field).every(has));
+  const camelCase = item.name.replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
+  return has(item.name) || has(camelCase) || (field !== undefined && path(field).every(has));
 }
 
-/** The items that `*` claims: the metrics of the list, the flags that set a field, all items of the other kinds. */
+/** Whether a source passes a setting as this option: `rescanMs: config.fileCheckFrequency`. */
+function isPassedAs(item, option, sources) {
+  const name = nameInCode(item);
+  return new RegExp(`\\b${option}\\??:[^,;{}]*\\b${name}\\b`).test(sources);
+}
+
+/** Whether `*` claims an item: the metrics of the list, the flags that set a field, all items of the other kinds. */
 function isInList({ kind, name, isListed }, flagFields) {
   if (kind === "metric") return isListed;
   return kind !== "flag" || flagFields.has(name);
 }
 
 /**
- * Compares claims and exceptions with the reference. `files` are the test files by path, `sources` is the text of all sources, `flagFields`
- * names the configuration field of each flag that sets one: these flags are as their field is, once `flag *` claims that they set
- * it. More than `unclaimedLimit` unclaimed items are a problem.
+ * Compares claims and exceptions with the reference. `files` are the test files by path, `configSources` is the text of the sources that
+ * read and check the configuration, `sources` that of all others, which use it. `flagFields` the configuration field of each flag that sets one: these flags are as their field is, once `flag *` claims that they set it. More than `unclaimedLimit` unclaimed items are a problem.
  */
-export function compare({ reference, exceptions, files, sources, flagFields, unclaimedLimit }) {
+export function compare({
+  reference,
+  exceptions,
+  files,
+  sources,
+  configSources,
+  flagFields,
+  unclaimedLimit,
+}) {
   const problems = [];
+  const allSources = `${sources}\n${configSources}`;
+  /** Only a test of the configuration itself shows a setting that no source outside of it reads. */
+  const sourcesFor = ({ kind }, file) =>
+    ["field", "gate"].includes(kind) && !file.startsWith(configFolder) ? sources : allSources;
   const known = new Map(reference.map((item) => [`${item.kind} ${item.name}`, item]));
   const shownBy = new Map();
   for (const [file, text] of files) {
@@ -149,11 +173,14 @@ export function compare({ reference, exceptions, files, sources, flagFields, unc
         if (isExcluded) continue;
         if (one.name !== "*") {
           const code = text.replace(claim, "");
-          if (!isMentioned(item, code, flagFields))
-            problems.push(`${at}: the file shows ${one.text} but never mentions ${needed}`);
+          if (!isMentioned(item, one.option, code, flagFields))
+            problems.push(`${at}: the file shows ${one.text} but never mentions ${one.option ?? needed}`);
         }
+        const sources = sourcesFor(item, file);
         if (["gate", "field", "event"].includes(item.kind) && !sources.includes(needed))
           problems.push(`${at}: no source mentions ${needed}`);
+        if (one.option !== undefined && !isPassedAs(item, one.option, sources))
+          problems.push(`${at}: no source passes ${needed} as ${one.option}`);
         const key = `${item.kind} ${item.name}`;
         const setsField = one.kind === "flag" && one.name === "*";
         shownBy.set(key, [...(shownBy.get(key) ?? []), { file, title: one.title, setsField }]);
