@@ -69,7 +69,8 @@ export function metricExceptions(text) {
 }
 
 const claim = /^[ \t]*\/\/ parity: (.+)$/gm;
-const title = /\b(?:test|it|describe\w*|long)\(\s*(?:long\(\s*)?(["'`])((?:(?!\1).)+)\1/;
+/** The title is a text or a variable. */
+const title = /\b(?:test|it|describe\w*|long)\(\s*(?:long\(\s*)?(?:(["'`])((?:(?!\1).)+)\1|(\w+),)/;
 
 /**
  * The claims in a test file: the items that a test shows. `*` as a name is every item of its kind, for tests that read the reference
@@ -83,7 +84,7 @@ export function claimsOf(file, text) {
     const next = title.exec(after);
     for (const item of match[1].split(", ")) {
       const [, kind, name, option] = /^(\w+) (.+?)(?: as (\w+))?$/.exec(item.trim()) ?? [];
-      claims.push({ file, line, kind, name, option, text: item, title: next?.[2] });
+      claims.push({ file, line, kind, name, option, text: item, title: next?.[2] ?? next?.[3] });
     }
   }
   return claims;
@@ -122,10 +123,10 @@ function isMentioned(item, option, code, flagFields) {
   return has(item.name) || has(camelCase) || (field !== undefined && path(field).every(has));
 }
 
-/** Whether a source passes a setting as this option: `rescanMs: config.fileCheckFrequency`. */
+/** Whether a source passes a setting as this option: `rescanMs: config.fileCheckFrequency`, `isOn: gates.enabled("Feature")`. */
 function isPassedAs(item, option, sources) {
-  const name = nameInCode(item);
-  return new RegExp(`\\b${option}\\??:[^,;{}]*\\b${name}\\b`).test(sources);
+  const value = String.raw`(?:[^,;{}()]|\([^()]*\))*(?:\([^()]*)*`;
+  return new RegExp(String.raw`\b${option}(?:\??:| =)${value}\b${nameInCode(item)}\b`).test(sources);
 }
 
 /** Whether `*` claims an item: the metrics of the list, the flags that set a field, all items of the other kinds. */
@@ -153,6 +154,9 @@ export function compare({
   const sourcesFor = ({ kind }, file) =>
     ["field", "gate"].includes(kind) && !file.startsWith(configFolder) ? sources : allSources;
   const known = new Map(reference.map((item) => [`${item.kind} ${item.name}`, item]));
+  /** A gate with one value only: no source reads it, and a claim names what the gate once turned on instead. */
+  const isLocked = ({ kind, name }) =>
+    kind === "gate" && !known.has(`gate ${name.replace(/=.*/, "")}=${name.endsWith("=false")}`);
   const shownBy = new Map();
   for (const [file, text] of files) {
     for (const one of claimsOf(file, text)) {
@@ -177,10 +181,14 @@ export function compare({
             problems.push(`${at}: the file shows ${one.text} but never mentions ${one.option ?? needed}`);
         }
         const sources = sourcesFor(item, file);
-        if (["gate", "field", "event"].includes(item.kind) && !sources.includes(needed))
-          problems.push(`${at}: no source mentions ${needed}`);
-        if (one.option !== undefined && !isPassedAs(item, one.option, sources))
+        if (isLocked(item)) {
+          if (one.option !== undefined && !sources.includes(one.option))
+            problems.push(`${at}: no source mentions ${one.option}`);
+        } else if (one.option !== undefined && !isPassedAs(item, one.option, sources)) {
           problems.push(`${at}: no source passes ${needed} as ${one.option}`);
+        } else if (["gate", "field", "event"].includes(item.kind) && !sources.includes(needed)) {
+          problems.push(`${at}: no source mentions ${needed}`);
+        }
         const key = `${item.kind} ${item.name}`;
         const setsField = one.kind === "flag" && one.name === "*";
         shownBy.set(key, [...(shownBy.get(key) ?? []), { file, title: one.title, setsField }]);

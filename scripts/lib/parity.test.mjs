@@ -40,12 +40,26 @@ const table = [
   ["so is a field of an object", "field nested.size as most", "set({ most: 1 })", undefined],
   ["the test has to mention the option", "field period as everyMs", "set({ period: 1 })", /never mentions/],
   ["the field has to be passed as it", "field period as most", "set({ most: 1 })", /no source passes period/],
+  [
+    "a value may be computed",
+    "field unread as rate",
+    "set({ rate: 1 })",
+    undefined,
+    "rate: rateOf(1, c.unread),",
+  ],
+  [
+    "another option is not the value",
+    "field unread as rate",
+    "set({ rate: 1 })",
+    /no source/,
+    "rate: 1, unread",
+  ],
   ["a field that only the configuration has is not used", "field unread", "unread", /no source mentions/],
   ["an item that does not exist cannot be claimed", "field other", "other", /has no field other/],
 ];
-for (const [rule, text, code, problem] of table)
+for (const [rule, text, code, problem, more = ""] of table)
   test(rule, () => {
-    const { problems } = claim(text, code);
+    const { problems } = claim(text, code, { sources: sources + more });
     assert.equal(problems.length, problem ? 1 : 0, problems.join("\n"));
     if (problem) assert.match(problems[0], problem);
   });
@@ -61,4 +75,15 @@ test("a flag that sets a field is as its field is", () => {
   assert.equal(both("flag *, field period"), "same");
   const exceptions = [{ kind: "field", name: "period", verdict: "absent", reason: "no use", line: 2 }];
   assert.equal(claim("flag *", "x", { reference: withFlag, exceptions }).verdicts.at(-1), "absent");
+});
+
+test("a gate is shown by the option that it is passed as, a locked gate by what it once turned on", () => {
+  const gates = ["Open=true", "Open=false", "Locked=true"].map((name) => ({ kind: "gate", name, note: "" }));
+  const problemsOf = (text, code) =>
+    claim(text, code, { reference: gates, sources: 'f({ isOpen: gates.enabled("Open"), swap });' }).problems;
+  assert.deepEqual(problemsOf("gate Open=false as isOpen", "{ isOpen: false }"), []);
+  assert.match(problemsOf("gate Open=true as swap", "swap")[0], /no source passes Open as swap/);
+  assert.deepEqual(problemsOf("gate Locked=true as swap", "swap"), []);
+  assert.match(problemsOf("gate Locked=true as other", "other")[0], /no source mentions other/);
+  assert.match(problemsOf("gate Locked=true", "swap")[0], /never mentions Locked/);
 });

@@ -53,6 +53,7 @@ describe("exclusive CPUs of a machine with 4 cores and SMT", { skip }, () => {
     return JSON.parse(response.body).pods[0] as { phase: string; cause: string };
   };
 
+  // parity: field cpuManagerPolicyOptions, field cpuManagerPolicy
   it("a pod that does not request whole physical cores is rejected, and the explanation names the CPUs", async () => {
     const node = await start({ ...reserved, cpuManagerPolicyOptions: { "full-pcpus-only": "true" } });
     try {

@@ -49,6 +49,7 @@ describe("node allocatable on this machine's kernel", { skip }, () => {
       text === "max" ? text : Number(text),
     );
 
+  // parity: field enforceNodeAllocatable, field systemReservedCgroup, field kubeReservedCgroup, field systemReserved, field kubeReserved
   it("pods, system-reserved and kube-reserved are limited to what is reserved for them", async () => {
     await kernel.create(`${base}/system`, {});
     await kernel.create(`${base}/kube`, {});

@@ -27,6 +27,7 @@ const uidPrefix = "c9c9c9c9";
 describe(`pod cgroups of the kernel (v${layout.version}, ${driver})`, { skip }, () => {
   after(() => kernel.remove(toPath(base, driver)));
 
+  // parity: field cpuCFSQuota, field cpuCFSQuotaPeriod, field podPidsLimit
   for (const rows of bySettings())
     it(`have the reference kubelet's values with ${settingsOf(rows[0]!)}, and are removed with their pods`, async () => {
       const { settings } = rows[0]!;

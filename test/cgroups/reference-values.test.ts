@@ -33,6 +33,7 @@ describe("the reference kubelet's cgroup values", () => {
       const { cpuShares: __, ...own } = plain(podCgroupLimits(pod, limitSettings(row.settings, 2)));
       assert.deepEqual(own, v2);
     });
+    // parity: field singleProcessOOMKill as singleProcessOomKill, field memorySwap.swapBehavior as swapBehavior, field memoryThrottlingFactor, field memoryReservationPolicy
     for (const version of [1, 2] as const)
       it(`containers on v${version}: ${row.rule}`, () => {
         const { containers } = version === 1 ? row.v1 : row.v2;

@@ -20,6 +20,7 @@ function commandMs(): number {
   return performance.now() - started;
 }
 
+// parity: field rotateCertificates, field serverTLSBootstrap
 test("a node joins with a token, continues with its certificate, and joins again when that has expired", async (t) => {
   // A lifetime that covers the start of 40 processes, so that certificates do not expire too early on a busy machine.
   const lifetimeMs = Math.max(16_000, 40 * commandMs());

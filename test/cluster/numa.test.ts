@@ -48,6 +48,7 @@ const withMemory = (memory: string, cpu = "1m") => {
   return { containers: [container({ resources: { requests: amounts, limits: amounts } })] };
 };
 
+// parity: field memoryManagerPolicy, field topologyManagerPolicy, field reservedMemory[].numaNode, field reservedMemory[].limits
 test("memory is allocated from one NUMA node, kept across a restart and released; what does not fit is rejected and explained", async (t) => {
   const { cluster, start } = await startCluster(t);
   const rootDir = join(cluster.dir, "root");

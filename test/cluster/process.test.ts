@@ -10,6 +10,7 @@ import { kubeletProgram } from "../kubelet-program.ts";
 import { nodeName, TestCluster } from "./cluster-node.ts";
 import { serveApi } from "./serve-api.ts";
 
+// parity: field providerID, field registerWithTaints, flag kubeconfig, flag node-labels, flag hostname-override, flag root-dir, field containerRuntimeEndpoint
 test("a kubelet with --kubeconfig is a node of that cluster, and its pods keep running after SIGTERM", async (t) => {
   const cluster = await TestCluster.start(t);
   const proxy = await serveApi(cluster.api);

@@ -21,6 +21,7 @@ test("a server without a configured certificate creates one and keeps it across 
   assert.equal(node.agent.servingCertificate?.current()?.cert, first?.cert);
 });
 
+// parity: field tlsCertFile, field tlsPrivateKeyFile
 test("the server uses tlsCertFile, including after it was replaced; if it is missing the agent does not start", async (t) => {
   const node = await TestCluster.start(t);
   const make = (hostName: string) =>

@@ -123,6 +123,7 @@ function placeProfile({ node }: LifecycleSuite): typeof pods {
   return pods;
 }
 
+// parity: field clusterDNS, field clusterDomain, field allowedUnsafeSysctls
 describeLifecycle(
   "the environment of containers",
   placeProfile,

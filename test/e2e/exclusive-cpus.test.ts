@@ -73,6 +73,7 @@ describeOnContainerd("exclusive CPUs", (version) => {
 
   const without = (cpus: string) => formatCpuSet(online.difference(parseCpuSet(cpus)));
 
+  // parity: field cpuManagerPolicy, field reservedSystemCPUs
   test("a container has an exclusive CPU, without a quota, and others lose it", { skip }, async () => {
     await sharedCpus(formatCpuSet(online));
     writeExclusive("");

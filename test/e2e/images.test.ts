@@ -172,6 +172,7 @@ const suite = (version: ContainerdVersion) => {
     });
   });
 
+  // parity: field imageGCHighThresholdPercent, field imageGCLowThresholdPercent, field imageMinimumGCAge
   test("on a full disk unused images are removed, images in use are kept, and pods still start", async () => {
     await registry.push(image("used"), "used", "1");
     await registry.push(image("unused"), "unused", "1");

@@ -56,6 +56,7 @@ describeOnContainerd("log rotation", (version: ContainerdVersion) => {
     return lines.map((line) => Number(/ stdout F (\d+)$/.exec(line)?.[1]));
   }
 
+  // parity: field containerLogMaxSize, field containerLogMaxFiles, field containerLogMonitorInterval
   test("a growing log is rotated, compressed and finally removed, without losing lines", async () => {
     writeManifest(
       node.manifests,

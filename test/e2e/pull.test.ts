@@ -118,6 +118,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
 
   const three = ["p0", "p1", "p2"];
 
+  // parity: field serializeImagePulls
   test("pulls run in parallel with serializeImagePulls: false", async () => {
     const waiting = new Set<string>();
     const all = Promise.withResolvers<void>();
@@ -168,6 +169,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     return reasons.filter((reason, i) => /Pull/.test(reason) && reason !== reasons[i - 1]);
   }
 
+  // parity: field serializeImagePulls
   test("pulls run one at a time with serializeImagePulls: true", async () => {
     for (const name of three) await registry.push(image(`${name} again`), `narrow/${name}`, "1");
     await agent.end("SIGTERM");

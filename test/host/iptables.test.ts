@@ -85,6 +85,7 @@ const states = [
 ] as const;
 
 describe("iptables", { concurrency: true }, () => {
+  // parity: field makeIPTablesUtilChains
   for (const variant of ["nft", "legacy"] as const)
     describe(`the utility chains of iptables-${variant}`, { skip: unavailable(variant) }, () => {
       const namespace = new NetworkNamespace();

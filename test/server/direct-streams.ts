@@ -77,6 +77,7 @@ export function directStreams(node: () => StreamingNode, server: () => TestServe
     assert.ok(received.slice(0, lines).every((line, i) => line === String(i + 1)));
   });
 
+  // parity: field streamingConnectionIdleTimeout
   test("only connections that are idle for streamingConnectionIdleTimeout are closed", async () => {
     const { port } = await node().serve({ idleMs: 2000 });
     const exec = (script: string) =>

@@ -24,6 +24,7 @@ spec:
       imagePullPolicy: Never
 `;
 
+// parity: field authentication.x509.clientCAFile
 describe("pods applied over HTTPS", () => {
   const authority = testAuthority();
   const authorized = testPair(authority, "friend");

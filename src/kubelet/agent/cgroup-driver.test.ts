@@ -5,6 +5,7 @@ import { cgroupManager } from "./cgroup-driver.ts";
 
 const layout = { version: 2, root: "/sys/fs/cgroup" } as const;
 
+// parity: field cgroupDriver
 test("the systemd driver is used where systemd is the init system, and rejected with one message elsewhere", async () => {
   const manager = (running: boolean) => cgroupManager("systemd", layout, systemClock, async () => running);
   assert.equal((await manager(true)).pathOf(["kubepods", "poda-b"]), "/kubepods.slice/kubepods-poda_b.slice");

@@ -43,6 +43,7 @@ async function setUp(
 const never = new AbortController().signal;
 const image = { ref: "sha256:1", user: { uid: 0n } };
 
+// parity: field resolvConf, field clusterDomain, field clusterDNS as clusterDns
 test("a sandbox gets the DNS configuration of its policy, and the pod's cgroup", async (t) => {
   const { requests } = await setUp(t);
   const own = await requests.sandbox(aPod({ dnsPolicy: "Default" }), 3);

@@ -52,6 +52,7 @@ async function driverAfter(responses: readonly Response[]) {
   return found;
 }
 
+// parity: gate KubeletCgroupDriverFromCRI=true as cgroupDriverOfRuntime
 for (const [rule, responses, want] of rows)
   test(rule, async () => {
     assert.equal(await driverAfter(responses), want);

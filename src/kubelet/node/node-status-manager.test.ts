@@ -167,6 +167,7 @@ describe("registration", () => {
       await env.end();
     });
 
+  // parity: field registerNode
   it("is skipped with registerNode off, and the status is still updated", async () => {
     const env = setUp({ registerNode: false });
     await env.start();
@@ -230,6 +231,7 @@ describe("the first Ready", () => {
 });
 
 describe("status updates", () => {
+  // parity: field nodeStatusUpdateFrequency as updateFrequencyMs, field nodeStatusReportFrequency as reportFrequencyMs
   it("are written on changes, and otherwise each report period", async () => {
     const env = setUp();
     await env.start();

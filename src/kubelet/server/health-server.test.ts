@@ -86,6 +86,7 @@ test("a request for another host, or a malformed one, does not end the server", 
   assert.equal((await send("/healthz")).status, 200);
 });
 
+// parity: field healthzBindAddress as address, field healthzPort as port
 test("a port in use is retried every 5 s, and the agent starts without it", async (t) => {
   const { port, stop, server } = await setUp(t);
   const errors: string[] = [];

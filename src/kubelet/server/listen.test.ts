@@ -24,6 +24,7 @@ test("attempts to listen on a port that is in use leave nothing behind", async (
   assert.equal(server.listenerCount("error"), 1);
 });
 
+// parity: field address as address
 for (const [address, accepts] of [
   ["0.0.0.0", ["127.0.0.1", "::1"]],
   ["::", ["127.0.0.1", "::1"]],

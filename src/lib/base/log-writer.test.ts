@@ -74,6 +74,7 @@ const json: [rule: string, emit: (log: Logger) => void, expected: Fields][] = [
   ["errors have their message", (log) => log.error("m", { err: new Error("x") }), { ts, msg: "m", err: "x" }],
   ["large numbers", (log) => log.info("m", { bytes: 5n }), { ts, msg: "m", v: 0, bytes: "5" }],
 ];
+// parity: field logging.format as format
 for (const [rule, emit, expected] of json)
   test(`JSON log: ${rule}`, () => {
     const { log, lines } = setUp("json");
@@ -93,6 +94,7 @@ for (const format of ["text", "json"] as const)
     assert.equal(lines.length, 2);
   });
 
+// parity: field logging.verbosity as verbosity
 test("debug lines above the verbosity are not written", () => {
   const { log, lines } = setUp("text", 3);
   log.debug(4, "no");
@@ -121,6 +123,7 @@ const modules: [patterns: string, want: string[]][] = [
   ["log-writer=9", ["1"]],
   ["log-*=3,log-writer.test=9", ["1", "3"]],
 ];
+// parity: field logging.vmodule as vmodule
 for (const [patterns, want] of modules)
   test(`with verbosity 2 and vmodule ${JSON.stringify(patterns)}, this file logs levels ${want}`, () => {
     const vmodule = patterns.split(",").flatMap((item) => {

@@ -119,6 +119,7 @@ const thresholds: [name: string, given: PartialConfiguration, want: unknown][] =
     { ...defaultEvictionHard, "memory.available": "1Gi" },
   ],
 ];
+// parity: field mergeDefaultEvictionSettings
 for (const [name, given, want] of thresholds) {
   test(`hard eviction: ${name}`, () => assert.deepEqual(withFileDefaults(given).evictionHard, want));
 }

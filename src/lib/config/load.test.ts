@@ -419,6 +419,7 @@ test("fields with their default are not warned about, as in the file that kubead
   assert.deepEqual((await loadConfiguration({ args })).warnings, []);
 });
 
+// parity: field featureGates
 test("gates follow files and flags, and old ones are warned about", async (t) => {
   const { args } = await load(t, {
     file: "featureGates: {MemoryQoS: true, NodeSwap: true}",

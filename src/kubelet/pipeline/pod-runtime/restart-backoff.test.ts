@@ -81,6 +81,7 @@ const table: [rule: string, settings: Settings, waits: number[]][] = [
   ],
 ];
 
+// parity: field crashLoopBackOff.maxContainerRestartPeriod as maxContainerRestartPeriodMs, gate KubeletCrashLoopBackOffMax=true, gate KubeletCrashLoopBackOffMax=false, gate ReduceDefaultCrashLoopBackOffDecay=true, gate ReduceDefaultCrashLoopBackOffDecay=false
 for (const [rule, settings, expected] of table)
   test(`back-off: ${rule}`, async () => assert.deepEqual(await waits(restartDelays(settings)), expected));
 

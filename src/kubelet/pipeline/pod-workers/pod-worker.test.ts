@@ -93,6 +93,7 @@ test("an unmount that hangs does not block an abandoned worker", async () => {
   assert.equal(clock.pending, 0);
 });
 
+// parity: field syncFrequency as syncEveryMs
 test("a pod is synced again when the last sync specified, or periodically", async () => {
   let syncs = 0;
   const { clock } = setUp({

@@ -104,6 +104,7 @@ function manifest(name: string, more = ""): string {
   return `apiVersion: v1\nkind: Pod\nmetadata:\n  name: ${name}\nspec:\n  containers:\n    - name: c\n      image: i:1\n${more}`;
 }
 
+// parity: field staticPodPath as path
 test("pods are added, updated and removed with their files", async (t) => {
   const s = await sourceOn(t);
   assert.deepEqual(s.emits, [[]], "an empty directory is an empty set, without delay");
@@ -526,6 +527,7 @@ test("unknown fields are ignored, with a warning", async (t) => {
   assert.match(s.lines[0] ?? "", /a:9: spec\.containers\[0\]\.imge: unknown field, ignored$/);
 });
 
+// parity: field fileCheckFrequency as rescanMs
 test("the periodic rescan finds changes if the directory cannot be watched", async (t) => {
   const clock = new FakeClock();
   const noWatch: FileSourceOptions["watchDirectory"] = () => ({ close() {} });

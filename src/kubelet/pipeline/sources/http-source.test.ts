@@ -99,6 +99,7 @@ async function sourceOn(t: TestContext, first: Respond) {
   };
 }
 
+// parity: field staticPodURL as url, field staticPodURLHeader as headers, field httpCheckFrequency as pollMs
 test("a Pod, or a PodList, with the configured headers", async (t) => {
   const s = await sourceOn(t, body(pod("a")));
   assert.deepEqual(s.names(), ["a-n"]);

@@ -86,6 +86,7 @@ test("only admitted pods count against the next one", () => {
   assert.equal(admit(c), undefined, "a was removed");
 });
 
+// parity: field podsPerCore, field maxPods
 test("the smaller of podsPerCore and maxPods limits the pods", () => {
   const reasonOf = (more: object) => failureOf({ ...options, ...more })(fromApi("c", "0"))?.reason;
   assert.equal(reasonOf({ podsPerCore: 1 }), "OutOfpods");

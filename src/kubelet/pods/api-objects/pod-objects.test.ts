@@ -97,6 +97,7 @@ test("Watch: there is one watch per object, from the first pod that refers to it
   assert.deepEqual(api.watching, []);
 });
 
+// parity: field configMapAndSecretChangeDetectionStrategy as strategy
 test("Watch: changes are reported immediately and returned by the next get; the first version is not a change", async () => {
   const { start, objects, api, secret, changes } = setUp("Watch");
   await start();
@@ -268,6 +269,7 @@ test("Watch: only the name of an object is logged", async () => {
   );
 });
 
+// parity: field configMapAndSecretChangeDetectionStrategy as strategy
 test("Cache: an object is requested again after the TTL, from the watch cache; an older version is ignored", async () => {
   let ttl: number | undefined;
   const { start, objects, api, secret, clock, changes } = setUp("Cache", { ttlMs: () => ttl });
@@ -347,6 +349,7 @@ test("Cache: while the API server is unreachable, its last response remains vali
   assert.equal((await secret()).metadata.resourceVersion, first);
 });
 
+// parity: field configMapAndSecretChangeDetectionStrategy as strategy
 test("Get: each get is a request, whether a pod refers to the object or not", async () => {
   const { start, api, secret } = setUp("Get");
   await start();

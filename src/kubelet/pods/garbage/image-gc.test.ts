@@ -88,6 +88,7 @@ test("below the high threshold no image is removed", async () => {
   assert.deepEqual(removed, []);
 });
 
+// parity: field imageGCHighThresholdPercent as highPercent
 test("images are removed, least recently used first, when usage reaches the high threshold", async () => {
   const { gc, clock, host, removed, metrics } = setUp();
   host.containers = [{ id: "1", image: "a" }];
@@ -106,6 +107,7 @@ test("images are removed, least recently used first, when usage reaches the high
   );
 });
 
+// parity: field imageGCLowThresholdPercent as lowPercent
 test("images are removed until the low threshold is reached", async () => {
   const { gc, clock, host, removed } = setUp({ highPercent: 80, lowPercent: 78 });
   await gc.collect();
@@ -132,6 +134,7 @@ for (const [rule, protection] of protectedTable)
     assert.deepEqual(removed, ["a", "c", "d"]);
   });
 
+// parity: field imageMinimumGCAge as minAgeMs
 test("deleteUnused keeps new images, and resolves with the freed bytes", async () => {
   const { gc, clock, removed, host } = setUp();
   assert.equal(await gc.deleteUnused(), 0);
@@ -176,6 +179,7 @@ test("an event is recorded and nothing is removed if the disk has capacity 0", a
   assert.deepEqual(removed, []);
 });
 
+// parity: field imageMaximumGCAge as maxAgeMs
 test("images that were unused for the maximum age since the agent started are removed", async () => {
   const { gc, clock, host, removed, metrics, stop } = setUp({ maxAgeMs: 30 * minute });
   host.containers = [{ id: "1", image: "a", mounts: [] }];

@@ -363,6 +363,7 @@ test("an aborted pull does not count as failed", async () => {
   registry.pull = async () => {};
 });
 
+// parity: field serializeImagePulls as parallelPulls, field maxParallelImagePulls as parallelPulls
 test("no more pulls in parallel than allowed, the next when one finishes", async () => {
   const { ensure, registry, calls } = setUp();
   const ends: (() => void)[] = [];
@@ -377,6 +378,7 @@ test("no more pulls in parallel than allowed, the next when one finishes", async
   await Promise.all(all);
 });
 
+// parity: field registryPullQPS as pullsPerSecond, field registryBurst as pullBurst
 test("no more pulls per second than allowed", async () => {
   const { ensure, calls, clock } = setUp({ pullsPerSecond: 1, pullBurst: 1, parallelPulls: 5 });
   const all = ["a:1", "b:1", "c:1"].map((image) => ensure(image));

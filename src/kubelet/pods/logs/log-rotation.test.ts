@@ -99,6 +99,7 @@ async function eventually(check: () => void): Promise<void> {
   }
 }
 
+// parity: field containerLogMaxSize as maxBytes, field podLogsDir
 test("a log of the maximum size is rotated, and the runtime reopens it; a smaller one is not", async (t) => {
   const { write, run, start, files, runtime, path } = await setUp(t);
   write("a.log", "0123456789");
@@ -111,6 +112,7 @@ test("a log of the maximum size is rotated, and the runtime reopens it; a smalle
   await eventually(() => assert.deepEqual(runtime.reopened, ["a"]));
 });
 
+// parity: field containerLogMaxFiles as maxFiles, field containerLogMonitorInterval as everyMs
 test("the previous rotated log is compressed, and the oldest is removed", async (t) => {
   const { write, run, start, files, round, path } = await setUp(t);
   run("a");
@@ -198,6 +200,7 @@ test("two rotations in one second overwrite nothing", async (t) => {
   assert.deepEqual(warnings, []);
 });
 
+// parity: field containerLogMaxWorkers as workers
 test("no more logs are rotated in parallel than allowed, and each only once", async (t) => {
   const { write, run, start, round, runtime, clock } = await setUp(t, { workers: 2 });
   const ends: (() => void)[] = [];

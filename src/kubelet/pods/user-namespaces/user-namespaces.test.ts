@@ -194,6 +194,7 @@ describe("UserNamespaces", () => {
     assert.deepEqual(await namespaces.mappingsFor(uid("b")), b);
     assert.deepEqual(await namespaces.mappingsFor(uid("c")), a, "a's are free");
   });
+  // parity: field userNamespaces.idsPerPod as idsPerPod
   it("assigns as many IDs as configured", async (t) => {
     const { create } = await setUp(t, { idsPerPod: 2 * slot });
     assert.deepEqual(await create().mappingsFor(uid("a")), { first: 2 * slot, length: 2 * slot });

@@ -155,6 +155,7 @@ describe("pod cgroups", () => {
       );
       assert.deepEqual(memory, [undefined, want, want]);
     });
+  // parity: field cgroupRoot
   it("are below cgroupRoot, which must exist with the controllers that pods need", async () => {
     const { filesystem, cgroups } = setUp({ cgroupRoot: "/node" });
     await assert.rejects(cgroups.start(), /cgroupRoot: "\/node" doesn't exist/);
@@ -173,6 +174,7 @@ describe("pod cgroups", () => {
     filesystem.missing = ["memory"];
     await assert.rejects(cgroups.start(), /cgroup "\/kubepods" has some missing controllers: memory \(/);
   });
+  // parity: field cgroupsPerQOS as cgroupsPerQos
   it("are not created with cgroupsPerQOS off", async () => {
     const { filesystem, cgroups } = setUp({ cgroupsPerQos: false, cgroupRoot: "/custom" });
     await cgroups.start();

@@ -62,6 +62,7 @@ function setUp(t: { after(f: () => void): void }) {
   return { add, observed, cpusets, failing, pass };
 }
 
+// parity: field cpuManagerReconcilePeriod as everyMs
 test("running containers get their cpuset once, and again when it changes", async (t) => {
   const { add, cpusets, pass } = setUp(t);
   const pod = guaranteedPod("a", ["1"], ["1 sidecar"]);

@@ -54,6 +54,7 @@ test("nothing is evicted while nothing is low", async () => {
   assert.deepEqual([node.evictions, node.events], [[], []]);
 });
 
+// parity: field evictionHard
 test("the node gets its condition, one pod is evicted, and the next only after a new measurement", async () => {
   const pods = [
     podOf("small", { memory: 100 }),
@@ -93,6 +94,7 @@ test("the message of a hard threshold has what was left, and one second of grace
   ]);
 });
 
+// parity: field evictionSoft, field evictionSoftGracePeriod, field evictionMaxPodGracePeriod as maxPodGraceSeconds
 for (const [maxPodGraceSeconds, own, grace] of [
   [30, 10, 10],
   [30, 600, 30],
@@ -114,6 +116,7 @@ for (const [maxPodGraceSeconds, own, grace] of [
     );
   });
 
+// parity: field evictionPressureTransitionPeriod as transitionMs
 test("dead containers and unused images are removed first, and may be enough", async () => {
   const { clock, node } = await start(
     [podOf("filler", { disk: 500 })],
@@ -133,6 +136,7 @@ test("dead containers and unused images are removed first, and may be enough", a
   ]);
 });
 
+// parity: field evictionMinimumReclaim
 test("what is reclaimed has to be the minimum reclaim, too", async () => {
   const { clock, node, names } = await start(
     [podOf("filler", { disk: 500 })],

@@ -63,6 +63,7 @@ describe("host setup", () => {
     assert.deepEqual(kernel, good);
     stop.abort();
   });
+  // parity: field protectKernelDefaults as tunables
   it("protected settings that differ fail startup, and all are named", async () => {
     const differing = { ...good, "vm/overcommit_memory": 0, "kernel/panic": 1 };
     const { start, written } = setUp({ tunables: "fail" }, differing);
@@ -119,6 +120,7 @@ describe("host setup", () => {
     await start();
     stop.abort();
   });
+  // parity: field failSwapOn
   it("swap fails startup unless it is allowed", async () => {
     const isSwapOn = async () => true;
     await assert.rejects(setUp({ isSwapOn }).start(), {
@@ -140,6 +142,7 @@ describe("host setup", () => {
     ]);
     stop.abort();
   });
+  // parity: field oomScoreAdj
   it("the OOM score of the agent is set at the start and kept", async () => {
     const { start, clock, scores, stop, setup } = setUp();
     await start();

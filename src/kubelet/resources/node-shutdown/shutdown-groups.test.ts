@@ -68,6 +68,7 @@ const configurations: Row[] = [
   ],
   ["periods by priority need their gate", { shutdownGracePeriodByPodPriority: listed }, false, []],
 ];
+// parity: field shutdownGracePeriod, field shutdownGracePeriodCriticalPods, field shutdownGracePeriodByPodPriority[].priority, field shutdownGracePeriodByPodPriority[].shutdownGracePeriodSeconds
 for (const [title, config, isByPriority, expected] of configurations)
   test(`configuration: ${title}`, () => {
     const periods = shutdownPeriods({ ...none, ...config }, isByPriority);

@@ -41,6 +41,7 @@ function machine(over: Partial<SystemCgroupsOptions> = {}) {
 }
 
 describe("system cgroups", () => {
+  // parity: field kubeletCgroups, field systemCgroups
   it("the agent is moved to kubeletCgroups, all others but init and kernel threads to systemCgroups", async () => {
     const { at, start, created } = machine();
     await start();

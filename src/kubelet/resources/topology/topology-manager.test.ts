@@ -115,6 +115,7 @@ describe("allocation", () => {
     assert.deepEqual(provider.calls, ["allocate init any!", "allocate sidecar any!", "allocate app any!"]);
   });
 
+  // parity: field topologyManagerScope as scope
   test("the container scope merges the hints of each container", async () => {
     const { admit, provider } = setUp({ policy: "best-effort" });
     provider.hintsOf = (container) => hints("cpu", [container?.name === "a" ? 1n : 2n, true]);
@@ -122,6 +123,7 @@ describe("allocation", () => {
     assert.deepEqual(provider.calls, ["hints a", "allocate a 1", "hints b", "allocate b 10"]);
   });
 
+  // parity: field topologyManagerScope as scope
   test("the pod scope merges the hints of the pod once", async () => {
     const { admit, provider, value } = setUp({ policy: "single-numa-node", scope: "pod" });
     provider.hintsOf = () => hints("cpu", [2n, true]);
@@ -526,6 +528,7 @@ describe("configuration", () => {
       setUp({ policy: "none", ...options });
     });
 
+  // parity: field topologyManagerPolicyOptions as policyOptions
   test("a higher maximum allows more NUMA nodes", () => {
     setUp({
       policy: "restricted",

@@ -42,6 +42,7 @@ describe("without a cluster", () => {
     await assert.rejects(access({ anonymous: true }).authorize(request(), permission), rejected(403));
   });
 
+  // parity: field authorization.mode as mode, field authentication.anonymous.enabled as anonymous
   test("a client that the configuration allows is authorized", async () => {
     const authorization = { mode: "AlwaysAllow", allowedTtlMs: 0, deniedTtlMs: 0 } as const;
     const filter = access({ anonymous: true, authorization });
@@ -54,6 +55,7 @@ describe("without a cluster", () => {
 });
 
 describe("reviews of the cluster", () => {
+  // parity: field authentication.webhook.enabled as webhook, field authentication.webhook.cacheTTL as cacheTtlMs
   test("a token is reviewed again after two minutes", async () => {
     const clock = new FakeClock();
     const { transport, requests } = fakeReviews({ token: () => known, access: () => ({ allowed: true }) });
@@ -68,6 +70,7 @@ describe("reviews of the cluster", () => {
     assert.equal(reviews(), 2);
   });
 
+  // parity: field authorization.webhook.cacheAuthorizedTTL as allowedTtlMs, field authorization.webhook.cacheUnauthorizedTTL as deniedTtlMs
   test("an allowed review is cached for five minutes, a denied one for thirty seconds", async () => {
     const clock = new FakeClock();
     let allowed = false;

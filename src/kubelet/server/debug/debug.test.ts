@@ -158,6 +158,7 @@ describe("health", () => {
     });
 });
 
+// parity: field enableDebuggingHandlers
 test("callers get an error if debugging handlers are disabled", async () => {
   const routes = fakeNodeRoutes({ url: () => "", settings: { enableDebuggingHandlers: false } });
   const own = await startServer({ routes, access: allowAll });

@@ -43,6 +43,7 @@ describe("TLS as configured", () => {
     ["TLS_RSA_WITH_AES_256_CBC_SHA", "AES256-SHA"],
     ["TLS_RSA_WITH_AES_128_GCM_SHA256", "AES128-GCM-SHA256"],
   ];
+  // parity: field tlsCipherSuites
   for (const [go, openssl] of suites)
     test(`${go} is ${openssl}, and TLS 1.3 keeps its own`, () => {
       const options = tlsOptions({ ...none, tlsCipherSuites: [go] });

@@ -159,6 +159,7 @@ test("a link that is replaced while it is followed never leads out", async (t) =
   }
 });
 
+// parity: field enableSystemLogHandler, field enableSystemLogQuery
 test("enableSystemLogHandler and enableSystemLogQuery disable files and queries", async (t) => {
   const off = await setUp(t, { enabled: false });
   for (const path of ["/logs/", "/logs/a.log"]) {

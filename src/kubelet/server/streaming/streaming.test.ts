@@ -372,6 +372,7 @@ for (const url of ["", "/exec/token", "ftp://127.0.0.1/x", "unix:///run/x.sock",
     );
   });
 
+// parity: field streamingConnectionIdleTimeout as idleMs
 test("an idle connection is closed", async () => {
   const server = await startServer({
     routes: fakeNodeRoutes({ url: runtime.url, idleMs: 50 }),

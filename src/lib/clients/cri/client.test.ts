@@ -98,6 +98,7 @@ describe("CRI client: deadlines", () => {
       (x) => x.pullImage({ image: "a" }, undefined, undefined, { timeoutMs: 50 }),
     ],
   ];
+  // parity: field runtimeRequestTimeout as requestTimeoutMs
   for (const [rule, method, ms, call] of rows) {
     it(rule, async (t) => {
       const clock = new FakeClock();
@@ -287,6 +288,7 @@ describe("CRI client: connection", () => {
     assert.equal(runtime.callsOf("Status")[0]?.result, "CANCELLED");
   });
 
+  // parity: field imageServiceEndpoint as imageEndpoint
   it("sends image calls to their own endpoint", async (t) => {
     const images = await startFakeRuntime({ socketPath: join(await tempDir(t), "images.sock") });
     t.after(() => images.close());

@@ -353,6 +353,7 @@ for (const [partial, ...shown] of invalid) {
   test(`invalid: ${shown.join("; ")}`, () => assert.deepEqual(problemsOf(partial), shown));
 }
 
+// parity: field failCgroupV1
 test("a host with cgroup v1 is rejected unless it is allowed", () => {
   const problemsOn = (partial: PartialConfiguration, cgroupVersion: 1 | 2) =>
     validateForHost(withDefaults(partial, new FeatureGates()), { cgroupVersion }).map(({ path }) => path[0]);

@@ -164,6 +164,7 @@ describe("the container's security context", () => {
       want: { addCapabilities: ["A"], dropCapabilities: [] },
     },
   ];
+  // parity: field seccompDefault
   for (const { rule, given, key, want } of rows) it(rule, () => assert.deepEqual(build(given)[key], want));
 
   it("masks the additional paths of the host", () => {

@@ -230,6 +230,7 @@ const policies: [policy: string, allowlist: string[], image: string, pulled: boo
   ["NeverVerifyAllowlistedImages", ["r.io/*"], "r.io:5000/x", false, true],
   ["NeverVerifyAllowlistedImages", [], "r.io/a", false, true],
 ];
+// parity: field imagePullCredentialsVerificationPolicy as policy, field preloadedImagesVerificationAllowlist as policy
 for (const [policy, allowlist, image, pulled, verify] of policies)
   test(`${policy} [${allowlist}]: ${image}, ${pulled ? "pulled" : "preloaded"}: ${verify ? "verified" : "not verified"}`, () =>
     assert.equal(verificationPolicy(policy, allowlist)(image, pulled), verify));

@@ -77,6 +77,7 @@ it("pods that are gone are not cached, even when their stats are requested", asy
   assert.equal(stats.size, 0);
 });
 
+// parity: field volumeStatsAggPeriod
 it("volumes are not measured if volumeStatsAggPeriod disables it", async () => {
   const stats = new VolumeStats({
     clock: new FakeClock(),
