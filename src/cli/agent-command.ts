@@ -17,6 +17,7 @@ import { setOpenFileLimit } from "../lib/host/open-file-limit.ts";
 import { serviceManager } from "../lib/host/sd-notify.ts";
 import { logFaults } from "./faults.ts";
 import { lockedBy } from "./lock-contention.ts";
+import { logStreams } from "./log-streams.ts";
 import { servedConsole } from "./served-console.ts";
 import { untilSignal } from "./signals.ts";
 import { tidyMemory } from "./tidy-memory.ts";
@@ -25,11 +26,18 @@ import { version } from "./version.ts";
 /** The agent itself, with the flags of a kubelet. */
 export async function agentCommand(args: readonly string[]): Promise<number> {
   const { config, flags, gates, warnings } = await loadConfiguration({ args });
+  const streams = logStreams({
+    logging: config.logging,
+    info: (text) => process.stdout.write(text),
+    error: (text) => process.stderr.write(text),
+    clock: systemClock,
+  });
+  process.on("exit", streams.flush);
   const logging: LogWriterOptions = {
+    ...streams,
     format: config.logging.format === "json" ? "json" : "text",
     verbosity: config.logging.verbosity,
     vmodule: config.logging.vmodule,
-    write: (line) => process.stderr.write(line),
     now: () => new Date(),
     pid: process.pid,
   };

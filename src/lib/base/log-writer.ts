@@ -12,6 +12,8 @@ export interface LogWriterOptions {
   /** Verbosities of the files whose names match a pattern (*, ?, […]), without folder and extension. The first match counts. */
   vmodule?: readonly { readonly filePattern: string; readonly verbosity: number }[];
   write: (line: string) => void;
+  /** Writes info messages, and in JSON also warnings, if they go elsewhere. */
+  writeInfo?: ((line: string) => void) | undefined;
   now: () => Date;
   pid: number;
 }
@@ -31,7 +33,9 @@ export function createLogger(options: LogWriterOptions, bound: Fields = {}): Log
         ? jsonLine(options, caller, severity, level, message, { ...bound, ...fields })
         : textLine(options, caller, severity, message, { ...bound, ...fields });
     // Texts of containers, plugins and clients are in it: they must not control the terminal that shows the log.
-    options.write(`${escapeInterpreted(line)}\n`);
+    const isInfo = severity === "I" || (severity === "W" && options.format === "json");
+    const write = (isInfo && options.writeInfo) || options.write;
+    write(`${escapeInterpreted(line)}\n`);
   };
   const logger: Logger = {
     info: (message, fields) => log(logger.info, "I", 0, message, fields),
