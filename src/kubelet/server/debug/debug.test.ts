@@ -177,6 +177,25 @@ test("callers get an error if debugging handlers are disabled", async () => {
   await own.stop();
 });
 
+// parity: field enableProfilingHandler, field enableDebugFlagsHandler
+for (const [setting, path, text] of [
+  ["enableProfilingHandler", "/debug/pprof/", "profiling endpoint is disabled."],
+  ["enableDebugFlagsHandler", "/debug/flags/v", "flags endpoint is disabled."],
+] as const)
+  test(`${setting}: false disables ${path} only`, async () => {
+    const statuses = async (enabled: boolean) => {
+      const routes = fakeNodeRoutes({ url: () => "", settings: { [setting]: enabled } });
+      const own = await startServer({ routes, access: allowAll });
+      const request = path.startsWith("/debug/flags") ? { method: "PUT", body: "3" } : {};
+      const response = await send(own.port, path, request);
+      const other = await send(own.port, "/runningpods/");
+      await own.stop();
+      return [response.status, other.status, response.body];
+    };
+    assert.deepEqual((await statuses(true)).slice(0, 2), [200, 200]);
+    assert.deepEqual(await statuses(false), [405, 200, `${text}\n`]);
+  });
+
 test("a path disabled for all methods needs the permission of the requested one", async () => {
   const routes = fakeNodeRoutes({ url: () => "", settings: { enableDebugFlagsHandler: false } });
   const names: string[] = [];

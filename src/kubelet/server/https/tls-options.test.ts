@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
 import { describe, test } from "node:test";
-import { createSecureContext } from "node:tls";
+import { type ConnectionOptions, connect, createSecureContext, createServer } from "node:tls";
+import { testAuthority, testPair } from "../fixtures.ts";
 import { tlsOptions } from "./tls-options.ts";
 
 const none = { tlsMinVersion: "", tlsCipherSuites: [] };
@@ -65,6 +68,32 @@ describe("TLS as configured", () => {
   ];
   for (const [settings, message] of rejections)
     test(message, () => assert.throws(() => tlsOptions({ ...none, ...settings }), { message }));
+
+  // parity: field tlsMinVersion, field tlsCurvePreferences
+  test("handshakes use the configured versions and curves only", async (t) => {
+    const { key, cert } = testPair(testAuthority(), "server");
+    const settings = { ...none, tlsMinVersion: "VersionTLS13", tlsCurvePreferences: [23] };
+    const server = createServer({ ...tlsOptions(settings), key, cert });
+    server.on("tlsClientError", () => {});
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    t.after(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const handshake = async (client: ConnectionOptions) => {
+      const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false, ...client });
+      try {
+        await once(socket, "secureConnect");
+        return socket.getProtocol();
+      } catch {
+        return "rejected";
+      } finally {
+        socket.destroy();
+      }
+    };
+    assert.equal(await handshake({ ecdhCurve: "prime256v1" }), "TLSv1.3");
+    assert.equal(await handshake({ ecdhCurve: "secp384r1" }), "rejected");
+    assert.equal(await handshake({ ecdhCurve: "prime256v1", maxVersion: "TLSv1.2" }), "rejected");
+  });
 
   test("all configurable curves and versions are accepted by OpenSSL", () => {
     for (const tlsMinVersion of ["VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"])
