@@ -70,7 +70,7 @@ export function metricExceptions(text) {
 
 const claim = /^[ \t]*\/\/ parity: (.+)$/gm;
 /** The title is a text or a variable. */
-const title = /\b(?:test|it|describe\w*|long)\(\s*(?:long\(\s*)?(?:(["'`])((?:(?!\1).)+)\1|(\w+),)/;
+const title = /\b(?:test|it|describe\w*|long)\(\s*(?:(?:long|named)\(\s*)?(?:(["'`])((?:(?!\1).)+)\1|(\w+),)/;
 
 /**
  * The claims in a test file: the items that a test shows. `*` as a name is every item of its kind, for tests that read the reference
@@ -119,14 +119,18 @@ function isMentioned(item, option, code, flagFields) {
   }
   if (item.kind !== "flag") return has(nameInCode(item));
   const field = flagFields.get(item.name);
-  const camelCase = item.name.replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
-  return has(item.name) || has(camelCase) || (field !== undefined && path(field).every(has));
+  return has(item.name) || has(camelCase(item.name)) || (field !== undefined && path(field).every(has));
 }
+
+const camelCase = (flag) => flag.replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
 
 /** Whether a source passes a setting as this option: `rescanMs: config.fileCheckFrequency`, `isOn: gates.enabled("Feature")`. */
 function isPassedAs(item, option, sources) {
   const value = String.raw`(?:[^,;{}()]|\([^()]*\))*(?:\([^()]*)*`;
-  return new RegExp(String.raw`\b${option}(?:\??:| =)${value}\b${nameInCode(item)}\b`).test(sources);
+  const name = item.kind === "flag" ? camelCase(item.name) : nameInCode(item);
+  const passed = String.raw`\b${option}(?:\??:| =)${value}\b${name}\b|\b${name}: ${option}\b`;
+  // A flag may end in "TTL".
+  return new RegExp(passed, item.kind === "flag" ? "i" : "").test(sources);
 }
 
 /** Whether `*` claims an item: the metrics of the list, the flags that set a field, all items of the other kinds. */

@@ -10,6 +10,7 @@ function kubelet(...args: string[]) {
   return { status, stdout, stderr };
 }
 
+// parity: flag help, flag version
 test("help and version need neither a configuration file nor valid fields", () => {
   const broken = ["--config=/nowhere", "--max-pods=-1"];
   const onlyDeprecated = /^Flag --max-pods has been deprecated, [^\n]+\n$/;

@@ -15,6 +15,7 @@ function readyOf(cluster: TestCluster): string | undefined {
   return nodeOf(cluster)?.status.conditions?.find(({ type }) => type === "Ready")?.status;
 }
 
+// parity: flag cloud-provider, flag node-labels
 test("the node is registered as configured, becomes Ready and holds a lease", async (t) => {
   const cluster = await TestCluster.start(t, {
     nodeFlags: { nodeLabels: { zone: "a" }, cloudProvider: "external" },

@@ -72,6 +72,7 @@ describe("restarts of a node that joined by bootstrap", {
     await testNode?.destroy();
   });
 
+  // parity: flag bootstrap-kubeconfig, flag cert-dir
   for (const { count, named } of rounds("RESTART_ROUNDS", scenarios.length, 2 * scenarios.length))
     test(
       named(`make it ready soon with its drivers and affect no pod, ${count} times`),

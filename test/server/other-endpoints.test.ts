@@ -60,6 +60,7 @@ describe("a node without a cluster and with default configuration", () => {
     ["an unrequested certificate", () => node.admin],
     ["a self-signed certificate", () => testPair(testAuthority(), "admin")],
   ];
+  // parity: field port
   for (const [who, credentials] of clients)
     for (const path of ways)
       test(`${who} is rejected at ${path}`, async () => {

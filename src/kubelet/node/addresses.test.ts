@@ -65,6 +65,7 @@ const plans: [string, Partial<AddressInfo>, NodeAddress[], string?][] = [
 ];
 
 describe("addresses of a node", () => {
+  // parity: flag node-ip
   for (const [rule, info, addresses, providedIp] of plans)
     it(rule, () =>
       assert.deepEqual(planAddresses({ ...host, ...info }, []), { ok: true, addresses, providedIp }),

@@ -79,7 +79,7 @@ const allocations: [string, Partial<CapacityInput>, Record<string, string>][] = 
 ];
 
 describe("capacity and allocatable", () => {
-  // parity: field systemReserved, field kubeReserved, field evictionHard, field maxPods, field podsPerCore
+  // parity: field systemReserved, field kubeReserved, field evictionHard, field maxPods, field podsPerCore, flag experimental-allocatable-ignore-eviction as ignoreEviction
   for (const [rule, changes, different] of allocations)
     it(rule, () => {
       const { allocatable } = planCapacity({ ...input, ...changes }, {});

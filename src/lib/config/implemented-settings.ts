@@ -269,6 +269,23 @@ export const implementedFields: ReadonlySet<string> = new Set([
   "volumeStatsAggPeriod",
 ]);
 
+/** Settings that a kubelet v1.36 accepts and never reads. */
+const unusedUpstream = {
+  flags: new Set([
+    "event-storage-age-limit",
+    "event-storage-event-limit",
+    "hairpin-mode",
+    "storage-driver-buffer-duration",
+    "storage-driver-db",
+    "storage-driver-host",
+    "storage-driver-password",
+    "storage-driver-secure",
+    "storage-driver-table",
+    "storage-driver-user",
+  ]),
+  fields: new Set(["hairpinMode", "iptablesDropBit", "iptablesMasqueradeBit"]),
+};
+
 /** Gates that change a kubelet v1.36 on Linux and have no effect here. Gates that only other components have are not listed. */
 export const gatesWithoutEffect: ReadonlySet<FeatureName> = new Set([
   "AtomicFIFO",
@@ -294,10 +311,10 @@ export function notImplemented(
   gates: Iterable<string> = [],
 ): string | undefined {
   const ignoredFlags = [...new Set(flags)]
-    .filter((name) => !implementedFlags.has(name))
+    .filter((name) => !implementedFlags.has(name) && !unusedUpstream.flags.has(name))
     .map((name) => `--${name}`);
   const ignoredFields = [...new Set(fields)]
-    .filter((name) => !implementedFields.has(name))
+    .filter((name) => !implementedFields.has(name) && !unusedUpstream.fields.has(name))
     .map((name) => `config ${name}`);
   const without: ReadonlySet<string> = gatesWithoutEffect;
   const ignoredGates = [...gates].filter((name) => without.has(name)).map((name) => `feature gate ${name}`);

@@ -192,6 +192,7 @@ const matrix: Row[] = [
     {},
   ],
 ];
+// parity: flag config, flag config-dir, flag seccomp-default
 for (const [name, sources, select, want] of matrix) {
   test(`precedence: ${name}`, async (t) => {
     const { args } = await load(t, sources);
@@ -402,13 +403,36 @@ test("a bad command line is a usage error", async () => {
 test("a single warning names all settings that are accepted without effect", async (t) => {
   const { args } = await load(t, {
     file: "contentType: x/y\ncontainerLogMaxWorkers: 2\nsyncFrequency: 10s\n",
-    dropIns: { "a.conf": "contentType: a/b\nstaticPodPath: /x\niptablesDropBit: 14\n" },
+    dropIns: { "a.conf": "contentType: a/b\nstaticPodPath: /x\nenableContentionProfiling: true\n" },
     flags: ["--kube-api-content-type=c/d", "--housekeeping_interval=5s", "-v=2"],
   });
   const { warnings } = await loadConfiguration({ args });
   assert.deepEqual(warnings, [
-    "accepted but not implemented yet: --kube-api-content-type, --housekeeping-interval, config contentType, config iptablesDropBit",
+    "accepted but not implemented yet: --kube-api-content-type, --housekeeping-interval, config contentType, config enableContentionProfiling",
   ]);
+});
+
+// parity: field hairpinMode, field iptablesMasqueradeBit, field iptablesDropBit
+// parity: flag event-storage-age-limit, flag event-storage-event-limit, flag storage-driver-buffer-duration, flag storage-driver-db
+// parity: flag storage-driver-host, flag storage-driver-password, flag storage-driver-secure, flag storage-driver-table, flag storage-driver-user
+test("settings that v1.36 accepts and never reads are not warned about", async (t) => {
+  const flags = [
+    ["hairpin-mode", "none"],
+    ["event-storage-age-limit", "default=1h"],
+    ["event-storage-event-limit", "default=7"],
+    ["storage-driver-buffer-duration", "7s"],
+    ["storage-driver-db", "db"],
+    ["storage-driver-host", "db:8086"],
+    ["storage-driver-password", "p"],
+    ["storage-driver-secure", "true"],
+    ["storage-driver-table", "t"],
+    ["storage-driver-user", "u"],
+  ];
+  const { args } = await load(t, {
+    file: "hairpinMode: hairpin-veth\niptablesMasqueradeBit: 10\niptablesDropBit: 11\n",
+    flags: flags.map(([name, value]) => `--${name}=${value}`),
+  });
+  assert.deepEqual((await loadConfiguration({ args })).warnings, []);
 });
 
 test("fields with their default are not warned about, as in the file that kubeadm writes", async (t) => {

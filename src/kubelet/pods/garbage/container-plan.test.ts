@@ -125,6 +125,7 @@ const table: [
   ["all within maxContainers are kept", { maxContainers: 2 }, [["active", ["a-3", "b-1"]]], []],
   ["maxContainers 0 keeps none", { maxContainers: 0 }, [["active", ["a-3", "b-1"]]], ["b-1", "a-3"]],
 ];
+// parity: flag maximum-dead-containers as maxContainers, flag maximum-dead-containers-per-container as maxPerContainer, flag minimum-container-ttl-duration as minAgeMs
 for (const [rule, policy, pods, removed, removeTerminated] of table)
   test(`dead containers: ${rule}`, () => {
     const plan = planContainerGc(

@@ -50,6 +50,7 @@ const valid: PartialConfiguration[] = [
   { memorySwap: { swapBehavior: "LimitedSwap" }, qosReserved: { memory: "50%" } },
   { imageMaximumGCAge: 3_600_000, showHiddenMetricsForVersion: "1.35", address: "::" },
 ];
+// parity: field showHiddenMetricsForVersion
 for (const partial of valid) {
   test(`valid: ${JSON.stringify(partial)}`, () => assert.deepEqual(problemsOf(partial), []));
 }
@@ -349,6 +350,7 @@ const invalid: [partial: PartialConfiguration, ...shown: string[]][] = [
   ],
   [{ featureGates: { Nope: true } }, "featureGates.Nope: is not a known feature gate"],
 ];
+// parity: field showHiddenMetricsForVersion
 for (const [partial, ...shown] of invalid) {
   test(`invalid: ${shown.join("; ")}`, () => assert.deepEqual(problemsOf(partial), shown));
 }

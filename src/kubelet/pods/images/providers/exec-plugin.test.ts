@@ -22,7 +22,7 @@ const script = (name: string, ...lines: string[]) =>
 const response = (version: string, password: string) =>
   `{"kind":"CredentialProviderResponse","apiVersion":"credentialprovider.kubelet.k8s.io/${version}","cacheKeyType":"Registry","cacheDuration":"5m","auth":{"*.r.io":{"username":"u","password":"${password}"}}}`;
 
-// parity: field CredentialProviderConfig.providers[].name, field CredentialProviderConfig.providers[].matchImages, field CredentialProviderConfig.providers[].defaultCacheDuration, field CredentialProviderConfig.providers[].apiVersion, field CredentialProviderConfig.providers[].args, field CredentialProviderConfig.providers[].env[].name, field CredentialProviderConfig.providers[].env[].value
+// parity: field CredentialProviderConfig.providers[].name, field CredentialProviderConfig.providers[].matchImages, field CredentialProviderConfig.providers[].defaultCacheDuration, field CredentialProviderConfig.providers[].apiVersion, field CredentialProviderConfig.providers[].args, field CredentialProviderConfig.providers[].env[].name, field CredentialProviderConfig.providers[].env[].value, flag image-credential-provider-config as configPath, flag image-credential-provider-bin-dir as binDir
 test("a plugin of each version provides credentials as configured", async () => {
   for (const version of ["v1", "v1beta1", "v1alpha1"]) {
     const name = `p-${version}`;
