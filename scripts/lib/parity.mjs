@@ -133,7 +133,7 @@ function isPassedAs(item, option, sources) {
   return new RegExp(passed, item.kind === "flag" ? "i" : "").test(sources);
 }
 
-/** Whether `*` claims an item: the metrics of the list, the flags that set a field, all items of the other kinds. */
+/** The items that `*` claims: the metrics of the list, the flags that set a field, all items of the other kinds. */
 function isInList({ kind, name, isListed }, flagFields) {
   if (kind === "metric") return isListed;
   return kind !== "flag" || flagFields.has(name);

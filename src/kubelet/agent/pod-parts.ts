@@ -115,12 +115,12 @@ export function podParts(
       resizes: conditionsOf,
       actuated: (uid, container) => allocation.actuated(uid, container),
     },
-    ...(o.gates.enabled("ResourceHealthStatus") && {
-      resourceHealth: (uid, container) => [
-        ...exclusive.devices.manager.healthOf(uid, container),
-        ...(resources?.healthOf(workers.get(uid)?.pod, container) ?? []),
-      ],
-    }),
+    resourceHealth: o.gates.enabled("ResourceHealthStatus")
+      ? (uid, container) => [
+          ...exclusive.devices.manager.healthOf(uid, container),
+          ...(resources?.healthOf(workers.get(uid)?.pod, container) ?? []),
+        ]
+      : undefined,
     hostIPs: core.hostIps,
     runtimeName: () => core.connection.runtime?.name ?? "unknown",
     onChange: (uid) => post({ kind: "status-changed", uid }),

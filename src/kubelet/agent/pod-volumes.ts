@@ -160,13 +160,13 @@ export function podVolumes(
     metrics,
     allocatableMemory: () => wholeOf(amountsOf(node.info.allocatable), "memory"),
     podLevelResources: node.settings.gates.podLevelResources,
-    ...(gates.enabled("LocalStorageCapacityIsolationFSQuotaMonitoring") && {
-      diskQuotas: new DiskQuotas({
-        quotas: projectQuotas,
-        reservations: new ProjectReservations("/etc", clock),
-        logger,
-      }),
-    }),
+    diskQuotas: gates.enabled("LocalStorageCapacityIsolationFSQuotaMonitoring")
+      ? new DiskQuotas({
+          quotas: projectQuotas,
+          reservations: new ProjectReservations("/etc", clock),
+          logger,
+        })
+      : undefined,
     statsMaxAgeMs: config.volumeStatsAggPeriod > 0 ? config.volumeStatsAggPeriod : undefined,
     onAbnormal(uid, volume, message) {
       const pod = desired.get(uid);

@@ -61,6 +61,7 @@ export function fakeNodeRoutes(o: {
   idleMs?: number;
   translate?: boolean;
   settings?: Partial<DebugOptions["settings"]>;
+  gates?: Partial<DebugOptions["gates"]>;
   verbosity?: (level: number) => void;
 }): Route[] {
   const runtime: StreamingRuntime = {
@@ -103,7 +104,7 @@ export function fakeNodeRoutes(o: {
       },
     },
     checkpointDir: async () => "/checkpoints",
-    gates: { containerCheckpoint: true, statusz: true, flagz: true },
+    gates: { containerCheckpoint: true, statusz: true, flagz: true, ...o.gates },
     settings: {
       ...{ enableDebuggingHandlers: true, enableDebugFlagsHandler: true, enableProfilingHandler: true },
       heapSnapshots: false,

@@ -18,6 +18,9 @@ const enabled: [settings: Record<string, boolean>, name: FeatureName, want: bool
   [{ AllBeta: false, GracefulNodeShutdown: true }, "GracefulNodeShutdown", true],
   [{ AllBeta: false }, "NodeSwap", true],
   [{ AllBeta: false }, "AllAlpha", false],
+  [{ AllAlpha: false }, "MemoryQoS", false],
+  [{ AllBeta: true }, "NodeDeclaredFeatures", true],
+  [{ AllBeta: true }, "MemoryQoS", false],
 ];
 for (const [settings, name, want] of enabled) {
   test(`with ${JSON.stringify(settings)}, ${name} is ${want}`, () => {

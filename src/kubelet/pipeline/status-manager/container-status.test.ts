@@ -392,6 +392,8 @@ test("a container has the health of its devices; after the pod has terminated, t
   const released = { previous: changed, resourceHealth: () => [] };
   const ended = statusOf(pod, observed, { ...released, workerPhase: "terminated" });
   assert.deepEqual(ended.containerStatuses?.[0]?.allocatedResourcesStatus, health("Unhealthy"));
+  const off = statusOf(pod, observed, { resourceHealth: undefined });
+  assert.equal("allocatedResourcesStatus" in (off.containerStatuses?.[0] ?? {}), false);
   const without = statusOf(pod, observed, released);
   assert.equal("allocatedResourcesStatus" in (without.containerStatuses?.[0] ?? {}), false);
 });

@@ -87,6 +87,30 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
         assert.equal(await exists(path), false, path);
     });
 
+    // parity: gate LocalStorageCapacityIsolationFSQuotaMonitoring=true as diskQuotas
+    // parity: gate LocalStorageCapacityIsolationFSQuotaMonitoring=false as diskQuotas
+    test("is measured by its quota if it has one, otherwise by its files", async () => {
+      const pod = podWith([{ name: "data", emptyDir: {} }]);
+      const dir = dirOf("kubernetes.io~empty-dir", "data");
+      const calls: string[] = [];
+      const diskQuotas = {
+        assign: async (path: string) => void calls.push(`assign ${path}`),
+        usage: async () => ({ bytes: 12_345, inodes: 67 }),
+        release: async (path: string) => void calls.push(`release ${path}`),
+      };
+      const measured = async (more: object) => {
+        await volumes.stop();
+        volumes = await startVolumes(rootDir, more);
+        await volumes.manager.waitFor(pod, signal());
+        const [data] = await volumes.stats(uid);
+        await volumes.manager.release(uid, signal());
+        return [data?.usedBytes, data?.inodesUsed];
+      };
+      assert.deepEqual(await measured({ diskQuotas }), [12_345, 67]);
+      assert.deepEqual(calls, [`assign ${dir}`, `release ${dir}`]);
+      assert.equal((await measured({ diskQuotas: undefined }))[1], 1);
+    });
+
     test("has the group of the fsGroup and the setgid bit", async () => {
       await volumes.manager.waitFor(
         podWith([{ name: "data", emptyDir: {} }], { securityContext: { fsGroup: 4321 } }),

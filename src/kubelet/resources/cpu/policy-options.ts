@@ -44,6 +44,8 @@ const booleans: Readonly<Record<string, boolean>> = Object.fromEntries([
   ...["0", "f", "F", "FALSE", "false", "False"].map((text) => [text, false]),
 ]);
 
+const gateOf = { Alpha: "CPUManagerPolicyAlphaOptions", Beta: "CPUManagerPolicyBetaOptions" } as const;
+
 /** Throws for an option that is unknown, not enabled, or in conflict with another one. */
 export function staticPolicyOptions(
   configured: Readonly<Record<string, string>>,
@@ -60,7 +62,7 @@ export function staticPolicyOptions(
   for (const [name, text] of Object.entries(configured)) {
     if (!isOption(name)) throw invalid(`unknown CPU Manager Policy option: ${JSON.stringify(name)}`);
     const level = levels[name];
-    if (level && !gates.enabled(`CPUManagerPolicy${level}Options`))
+    if (level && !gates.enabled(gateOf[level]))
       throw invalid(
         `CPU Manager Policy ${level}-level Options not enabled, but option ${JSON.stringify(name)} provided`,
       );

@@ -130,6 +130,20 @@ for (const [path, kind] of pages)
     });
   });
 
+// parity: gate ComponentStatusz=true as statusz, gate ComponentStatusz=false as statusz
+// parity: gate ComponentFlagz=true as flagz, gate ComponentFlagz=false as flagz
+test("each page is served only with its gate", async () => {
+  for (const gates of [
+    { statusz: true, flagz: false },
+    { statusz: false, flagz: true },
+  ]) {
+    const own = await startServer({ routes: fakeNodeRoutes({ url: () => "", gates }), access: allowAll });
+    const served = async (path: string) => (await send(own.port, path)).status === 200;
+    assert.deepEqual({ statusz: await served("/statusz"), flagz: await served("/flagz") }, gates);
+    await own.stop();
+  }
+});
+
 // parity: endpoint 10250 GET /statusz
 test("statusz: start time, version and debug paths", async () => {
   const { body } = await send(server.port, "/statusz");

@@ -334,6 +334,29 @@ test("a runtime that sends too much before it has accepted all streams is discon
   await assert.rejects(exec("early", "input=1&output=1"), /500 the runtime sends data before/);
 });
 
+// parity: gate ExtendWebSocketsToKubelet=true as translate, gate ExtendWebSocketsToKubelet=false as translate
+test("a WebSocket is translated to SPDY, or without its gate passed to the runtime as it is", async (t) => {
+  const upgrades: unknown[] = [];
+  const other = createServer();
+  other.on("upgrade", (request, socket) => {
+    upgrades.push(request.headers.upgrade);
+    socket.end("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n");
+  });
+  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+  t.after(() => other.close());
+  const { port } = other.address() as AddressInfo;
+  for (const translate of [true, false]) {
+    const server = await startServer({
+      routes: fakeNodeRoutes({ url: () => `http://127.0.0.1:${port}/`, translate }),
+      access: { authorize: async () => ({ name: "x", groups: [] }) },
+    });
+    const path = "/exec/default/web/app?command=x&output=1";
+    await assert.rejects(openWebSocket(server.port, path, "v5.channel.k8s.io"), /403/);
+    await server.stop();
+  }
+  assert.deepEqual(upgrades, ["SPDY/3.1", "websocket"]);
+});
+
 test("an error of the runtime that never ends is sent to the client, as far as it was received", async (t) => {
   const stuck = createServer((_, response) => void response.writeHead(403).write("half an err"));
   await new Promise<void>((resolve) => stuck.listen(0, "127.0.0.1", resolve));

@@ -48,6 +48,8 @@ const valid: PartialConfiguration[] = [
   { logging: { format: "json", verbosity: 4 } },
   { featureGates: { MemoryQoS: true }, memoryReservationPolicy: "TieredReservation" },
   { memorySwap: { swapBehavior: "LimitedSwap" }, qosReserved: { memory: "50%" } },
+  { cpuCFSQuotaPeriod: 50, featureGates: { CustomCPUCFSQuotaPeriod: true } },
+  { serverTLSBootstrap: true, featureGates: { RotateKubeletServerCertificate: true } },
   { imageMaximumGCAge: 3_600_000, showHiddenMetricsForVersion: "1.35", address: "::" },
 ];
 // parity: field showHiddenMetricsForVersion
