@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { readdir, readFile, rm, stat, statfs, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { isFinalError } from "../../src/kubelet/pods/volumes/csi/csi-failure.ts";
 import { blockPaths } from "../../src/kubelet/pods/volumes/csi/names.ts";
@@ -95,6 +95,44 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       assert.deepEqual(b.mounts(), []);
       assert.equal(existsSync(first.dir), false);
       assert.deepEqual(await readdir(join(b.rootDir, "plugins/kubernetes.io/csi/a.example.com")), []);
+    }));
+
+  it("mounts a volume with the SELinux label, and finds it again after a restart", () =>
+    withFixture(async (b) => {
+      const agent = await b.agent();
+      const driver = b.driver("a.example.com");
+      await driver.start();
+      await registered(agent, "a.example.com");
+      const { plugin } = agent;
+      const mountOptions = ["noatime"];
+      const spec = persistentSpec("a.example.com", "pv-1", { mountOptions });
+      for (const [seLinuxMount, expected] of [
+        [true, true],
+        [false, false],
+        [undefined, false],
+      ] as const) {
+        b.objects["a.example.com"] = { ...b.objects["a.example.com"], seLinuxMount };
+        assert.equal(await plugin.mountsWithLabel!(spec, never), expected);
+      }
+      const label = "system_u:object_r:container_file_t:s0:c1,c2";
+      const request = b.request(plugin, spec, { label });
+      await plugin.device?.mountDevice(request.pod, spec, request.deviceDir!, undefined, never, label);
+      await plugin.setUp(request);
+      for (const method of ["NodeStageVolume", "NodePublishVolume"]) {
+        const [call] = await driver.calls(method);
+        const { volumeCapability } = call!.request as unknown as { volumeCapability: { mount: object } };
+        assert.deepEqual(volumeCapability.mount, {
+          fsType: "tmpfs",
+          mountFlags: ["noatime", `context="${label}"`],
+        });
+      }
+      for (const dir of [request.dir, dirname(request.deviceDir!)]) {
+        const data = JSON.parse(await readFile(join(dir, "vol_data.json"), "utf8"));
+        assert.equal(data.seLinuxMountContext, label);
+      }
+      assert.equal((await plugin.reconstruct?.(request))?.label, label);
+      const [device] = (await plugin.device?.reconstructDevices?.()) ?? [];
+      assert.equal(device?.spec.label, label);
     }));
 
   it("expands a volume in use, and the PVC gets its new size", () =>

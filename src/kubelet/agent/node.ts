@@ -11,6 +11,7 @@ import {
 } from "../../lib/host/cgroups/mounted-cgroups.ts";
 import { cgroupUsageReader } from "../../lib/host/cgroups/usage-reader.ts";
 import { readLogicalCpus } from "../../lib/host/machine-topology.ts";
+import type { ContainerLabels } from "../../lib/host/container-labels.ts";
 import { countRanges, nodeAddresses, nodeName, readMachineInfo } from "../../lib/host/node-info.ts";
 import { readNumaNodes, withoutNuma } from "../../lib/host/numa-nodes.ts";
 import { readBootTime } from "../../lib/host/process-limits.ts";
@@ -42,6 +43,7 @@ export interface Node {
   name: string;
   cpus: number;
   info: NodeInfo;
+  containerLabels: ContainerLabels;
   settings: RuntimeSettings;
   cgroups: PodCgroups;
   cgroupManager: CgroupManager;
@@ -122,6 +124,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
     bootedAt: await readBootTime(),
     startedAt,
     settings,
+    containerLabels: machine.containerLabels,
     info: {
       hostIps: await nodeAddresses(o.nodeIp),
       memoryCapacity: machine.memoryBytes,

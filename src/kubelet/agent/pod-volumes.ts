@@ -28,6 +28,7 @@ import { iscsiPlugin } from "../pods/volumes/iscsi/iscsi-plugin.ts";
 import { scsiDevices } from "../pods/volumes/iscsi/scsi-devices.ts";
 import { nfsPlugin } from "../pods/volumes/nfs/nfs-plugin.ts";
 import { resolveClaim } from "../pods/volumes/persistent/resolve-volume.ts";
+import { mountLabelsOptions } from "../pods/volumes/manager/mount-labels.ts";
 import { kubeVolumeApi } from "../pods/volumes/persistent/volume-api.ts";
 import { VolumeExpander } from "../pods/volumes/persistent/volume-expander.ts";
 import { hostDeviceDirs } from "../pods/volumes/tools/block-devices.ts";
@@ -173,6 +174,7 @@ export function podVolumes(
       if (pod) events.warning(pod, "VolumeConditionAbnormal", `Volume ${volume}: ${message}`);
     },
     selinux: node.info.selinux,
+    mountLabels: mountLabelsOptions({ selinux: node.info.selinux, defaults: node.containerLabels, gates }),
     expander,
     ...(api && {
       resolveClaim: (pod, volume, signal) => resolveClaim(kubeVolumeApi(api), pod, volume, signal),

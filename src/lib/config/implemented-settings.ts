@@ -296,7 +296,6 @@ export const gatesWithoutEffect: ReadonlySet<FeatureName> = new Set([
   "DRAWorkloadResourceClaims",
   "InOrderInformersBatchProcess",
   "InformerResourceVersion",
-  "SELinuxMount",
   "UnlockWhileProcessingFIFO",
   "WatchListClient",
 ]);

@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { availableParallelism, hostname, networkInterfaces, totalmem } from "node:os";
+import { type ContainerLabels, readContainerLabels } from "./container-labels.ts";
 
 /** Facts that are read from the machine once, at startup. */
 export interface MachineInfo {
@@ -8,10 +9,13 @@ export interface MachineInfo {
   cpus: number;
   pageSize: bigint;
   selinux: boolean;
+  /** Empty without SELinux. */
+  containerLabels: ContainerLabels;
 }
 
 export async function readMachineInfo(): Promise<MachineInfo> {
   const meminfo = await readFile("/proc/meminfo", "utf8");
+  const selinux = (await list("/sys/fs/selinux")).includes("enforce");
   const kib = (key: string) =>
     BigInt(new RegExp(`^${key}:\\s+(\\d+) kB`, "m").exec(meminfo)?.[1] ?? 0) * 1024n;
   return {
@@ -19,7 +23,8 @@ export async function readMachineInfo(): Promise<MachineInfo> {
     swapBytes: kib("SwapTotal"),
     cpus: countRanges(await read("/sys/devices/system/cpu/online")) || availableParallelism(),
     pageSize: pageSizeOf(await readFile("/proc/self/auxv")),
-    selinux: (await list("/sys/fs/selinux")).includes("enforce"),
+    selinux,
+    containerLabels: selinux ? await readContainerLabels() : { process: "", file: "" },
   };
 }
 

@@ -41,7 +41,15 @@ export interface SetUpRequest extends PodVolumeTarget {
   readonly fsGroupChangePolicy: "Always" | "OnRootMismatch" | undefined;
   /** The device mount, if this plugin has one. */
   readonly deviceDir: string | undefined;
+  /** The SELinux label with which it is mounted; default: without. */
+  readonly label?: string;
   readonly signal: AbortSignal;
+}
+
+/** A spec that was reconstructed from disk. */
+export interface FoundSpec extends VolumeSpec {
+  /** The SELinux label with which the volume was mounted; default: none. */
+  readonly label?: string;
 }
 
 /**
@@ -81,9 +89,11 @@ export interface VolumePlugin {
   mountPath?(dir: string): string;
   /**
    * True if the runtime sets the SELinux label of the pod on its files, on a node with SELinux. `path` is where it is mounted. Default: if
-   * it has a directory in the pod's directory.
+   * it has a directory in the pod's directory. `label` is that of SetUpRequest.
    */
-  relabels?(spec: VolumeSpec, path: string): boolean;
+  relabels?(spec: VolumeSpec, path: string, label: string): boolean;
+  /** True if the volume can be mounted with one SELinux label for all files. Default: it cannot. */
+  mountsWithLabel?(spec: VolumeSpec, signal: AbortSignal): Promise<boolean>;
   /** Usage and capacity, if they cannot be measured at `dir`. */
   stats?(
     target: PodVolumeTarget,
@@ -93,7 +103,7 @@ export interface VolumePlugin {
   /** Usage of a directory on the node's disk that is known without reading it; default: none is. */
   usage?(dir: string): Promise<DiskUsage | undefined>;
   /** Reconstructs from disk after a restart what tearDown needs; default: nothing is needed. */
-  reconstruct?(target: PodVolumeTarget): Promise<VolumeSpec | undefined>;
+  reconstruct?(target: PodVolumeTarget): Promise<FoundSpec | undefined>;
 }
 
 /** Bytes and inodes; unknown values are omitted. */
@@ -136,6 +146,7 @@ export interface DeviceMounter {
     dir: string,
     fsGroup: number | undefined,
     signal: AbortSignal,
+    label?: string,
   ): Promise<void>;
   unmountDevice(dir: string, signal: AbortSignal): Promise<void>;
   /**
@@ -143,7 +154,7 @@ export interface DeviceMounter {
    * unmounted. Default: only the devices of pod volumes are reconstructed.
    */
   reconstructDevices?(): Promise<
-    readonly { readonly unique: string; readonly dir: string; readonly spec: VolumeSpec }[]
+    readonly { readonly unique: string; readonly dir: string; readonly spec: FoundSpec }[]
   >;
 }
 

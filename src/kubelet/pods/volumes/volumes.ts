@@ -30,7 +30,10 @@ import type { VolumeExpander } from "./persistent/volume-expander.ts";
 import type { VolumePlugin } from "./volume-plugin.ts";
 
 export interface VolumesOptions
-  extends Pick<VolumeManagerOptions, "resolveClaim" | "phaseOf" | "ready" | "rootDir" | "onInUseChange">,
+  extends Pick<
+      VolumeManagerOptions,
+      "resolveClaim" | "phaseOf" | "ready" | "rootDir" | "onInUseChange" | "mountLabels"
+    >,
     Pick<OperationsOptions, "verifyAttached" | "affinityConflict">,
     Pick<ContainerMountsOptions, "selinux" | "recursiveReadOnly" | "imageSource"> {
   readonly clock: Clock;

@@ -15,6 +15,7 @@ export interface CsiDriverSpec {
   readonly requiresRepublish?: boolean;
   readonly serviceAccountTokenInSecrets?: boolean;
   readonly nodeAllocatableUpdatePeriodSeconds?: number;
+  readonly seLinuxMount?: boolean;
 }
 
 /** The CSIDriver objects of the cluster. A driver may have none. */

@@ -63,10 +63,10 @@ export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
     waitForAttach: (_pod, spec, signal, verified) => attachments.wait(sourceOf(spec), signal, verified),
     isExhausted: (spec, signal) => attachments.isExhausted(sourceOf(spec), signal),
     deviceDir,
-    async mountDevice(_pod, spec, dir, fsGroup, signal) {
+    async mountDevice(_pod, spec, dir, fsGroup, signal, label) {
       // The volume was not in use on this node: the recorded size is outdated.
       if (spec.persistent) expander?.resetSize(spec.persistent.volumeName);
-      await stageVolume(options, spec, dir, fsGroup, signal);
+      await stageVolume(options, { spec, stagingPath: dir, fsGroup, label }, signal);
     },
     unmountDevice: (dir, signal) => unstageVolume(options, dir, signal),
     async reconstructDevices() {
@@ -115,7 +115,11 @@ export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
     requiresRemountNow: (spec) => republishes(spec) || (expander?.mayBeNeeded(spec) ?? false),
     mountPath: mountPathIn,
     // Only the driver knows the filesystem, and the kernel whether it stores labels.
-    relabels: (spec, path) => !spec.readOnly && storesLabels(mounts.list(), path),
+    relabels: (spec, path, label) => !spec.readOnly && label === "" && storesLabels(mounts.list(), path),
+    async mountsWithLabel(spec, signal) {
+      const driver = csiSourceOf(spec, "")?.driver;
+      return driver !== undefined && (await objects.get(driver, signal))?.seLinuxMount === true;
+    },
     device,
     block,
     async stats(target, _spec, signal) {

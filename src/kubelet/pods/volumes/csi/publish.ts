@@ -1,4 +1,5 @@
 import { messageOf } from "../../../../lib/base/errors.ts";
+import { contextOption } from "../tools/selinux-labels.ts";
 import type { PodVolumeTarget, SetUpRequest } from "../volume-plugin.ts";
 import { clearCompleted, isCompleted, markCompleted } from "./completion.ts";
 import type { CsiDeps } from "./csi-deps.ts";
@@ -12,7 +13,7 @@ import { loadVolumeData, saveVolumeData } from "./volume-data.ts";
 
 /** Publishes the volume to a pod. May be called again: for requiresRepublish, and after any failure. */
 export async function publishVolume(deps: CsiDeps, request: SetUpRequest): Promise<void> {
-  const { pod, spec, dir, fsGroup, signal } = request;
+  const { pod, spec, dir, fsGroup, label = "", signal } = request;
   const source = csiSourceOf(spec, pod.metadata.namespace);
   if (!source) throw final("volume source not found in volume.Spec");
   const client = clientFor(deps, source.driver, "mounter.SetUpAt failed to get CSI client");
@@ -42,6 +43,7 @@ export async function publishVolume(deps: CsiDeps, request: SetUpRequest): Promi
     nodeName: deps.nodeName,
     volumeLifecycleMode: source.mode,
     attachmentID: attachmentName(handle, source.driver, deps.nodeName),
+    ...(label !== "" && { seLinuxMountContext: label }),
   });
   try {
     await client.publish(
@@ -51,7 +53,7 @@ export async function publishVolume(deps: CsiDeps, request: SetUpRequest): Promi
         accessType: {
           kind: "mount",
           fsType: source.fsType,
-          options: source.mode === "Persistent" ? source.mountOptions : [],
+          options: source.mode === "Persistent" ? [...source.mountOptions, ...contextOption(label)] : [],
           group: capabilities.mountGroup ? fsGroup : undefined,
         },
         capabilities,

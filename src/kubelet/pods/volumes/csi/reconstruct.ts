@@ -1,6 +1,6 @@
 import { basename, join } from "node:path";
 import { listDir } from "../../../../lib/host/entries.ts";
-import type { PodVolumeTarget, VolumeSpec } from "../volume-plugin.ts";
+import type { FoundSpec, PodVolumeTarget, VolumeSpec } from "../volume-plugin.ts";
 import { blockPaths, csiPluginName, globalMountDir } from "./names.ts";
 import { loadVolumeData, type VolumeData } from "./volume-data.ts";
 
@@ -19,19 +19,20 @@ export function dataAt(rootDir: string, target: PodVolumeTarget): Promise<Volume
 export async function reconstructVolume(
   rootDir: string,
   target: PodVolumeTarget,
-): Promise<VolumeSpec | undefined> {
+): Promise<FoundSpec | undefined> {
   const data = await dataAt(rootDir, target);
   if (!data) return undefined;
-  const { driverName: driver, volumeHandle } = data;
+  const { driverName: driver, volumeHandle, seLinuxMountContext: label } = data;
   const name = data.specVolID ?? basename(target.dir);
   if (data.volumeLifecycleMode === "Ephemeral")
     return { name, volume: { name, csi: { driver } }, readOnly: false };
-  return persistentSpec(name, driver, volumeHandle, isBlockTarget(target) ? "Block" : "Filesystem");
+  const mode = isBlockTarget(target) ? "Block" : "Filesystem";
+  return { ...persistentSpec(name, driver, volumeHandle, mode), label };
 }
 
 export interface StagedVolume {
   readonly dir: string;
-  readonly spec: VolumeSpec;
+  readonly spec: FoundSpec;
 }
 
 /** Volumes that are, or may be, staged, according to their volume data. */
@@ -43,9 +44,9 @@ export async function stagedVolumes(rootDir: string): Promise<StagedVolume[]> {
     for (const volume of await listDir(join(base, driver))) {
       const data = await loadVolumeData(join(base, driver, volume)).catch(() => undefined);
       if (!data) continue;
-      const { driverName, volumeHandle } = data;
+      const { driverName, volumeHandle, seLinuxMountContext: label } = data;
       const dir = globalMountDir(rootDir, driverName, volumeHandle);
-      const spec = persistentSpec(volumeHandle, driverName, volumeHandle, "Filesystem");
+      const spec = { ...persistentSpec(volumeHandle, driverName, volumeHandle, "Filesystem"), label };
       if (dir === join(base, driver, volume, "globalmount")) staged.push({ dir, spec });
     }
   }

@@ -2,7 +2,8 @@ import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { messageOf } from "../../../../lib/base/errors.ts";
 import { rejectWhileMounted } from "../tools/mount-references.ts";
-import type { VolumeSpec } from "../volume-plugin.ts";
+import { contextOption } from "../tools/selinux-labels.ts";
+import type { SetUpRequest } from "../volume-plugin.ts";
 import { clearCompleted, isCompleted, markCompleted } from "./completion.ts";
 import type { CsiDeps } from "./csi-deps.ts";
 import { CsiFailure, csiText, final, isFinalError, transient } from "./csi-failure.ts";
@@ -11,12 +12,14 @@ import { clientFor } from "./publish.ts";
 import { accessModeOf, type PersistentCsiSource, persistentSourceOf, type StringMap } from "./source.ts";
 import { loadVolumeData, saveVolumeData } from "./volume-data.ts";
 
+export interface StageRequest extends Pick<SetUpRequest, "spec" | "fsGroup" | "label"> {
+  readonly stagingPath: string;
+}
+
 /** Stages the volume, if the driver supports it. */
 export async function stageVolume(
   deps: CsiDeps,
-  spec: VolumeSpec,
-  stagingPath: string,
-  fsGroup: number | undefined,
+  { spec, stagingPath, fsGroup, label = "" }: StageRequest,
   signal: AbortSignal,
 ): Promise<void> {
   const source = persistentSourceOf(spec);
@@ -45,7 +48,11 @@ export async function stageVolume(
   }
   const { handle, driver } = source;
   try {
-    await saveVolumeData(dirname(stagingPath), { volumeHandle: handle, driverName: driver });
+    await saveVolumeData(dirname(stagingPath), {
+      volumeHandle: handle,
+      driverName: driver,
+      ...(label !== "" && { seLinuxMountContext: label }),
+    });
     await client.stage(
       {
         handle,
@@ -53,7 +60,7 @@ export async function stageVolume(
         accessType: {
           kind: "mount",
           fsType: source.fsType,
-          options: source.mountOptions,
+          options: [...source.mountOptions, ...contextOption(label)],
           group: capabilities.mountGroup ? fsGroup : undefined,
         },
         capabilities,

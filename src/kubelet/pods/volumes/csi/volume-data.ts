@@ -13,6 +13,7 @@ export interface VolumeData {
   readonly nodeName?: string;
   readonly attachmentID?: string;
   readonly volumeLifecycleMode?: string;
+  readonly seLinuxMountContext?: string;
   /** "true" after the driver's call has completed. A kubelet that ignores the key only repeats the call. */
   readonly completed?: string;
 }

@@ -40,6 +40,7 @@ describe("an iscsi volume", () => {
   let log: string[];
   /** Mounts of the same filesystem. */
   let mounted: Set<string>;
+  let superblock: string;
   const pod = fakePod();
 
   const setUp = (results: FakeCommands["results"] = {}, more: Partial<ScsiDevices> = {}) => {
@@ -65,9 +66,9 @@ describe("an iscsi volume", () => {
       devices,
       clock,
       mounts: {
-        mount: async (source, dir, fsType) => {
+        mount: async (source, dir, fsType, options = []) => {
           mounted.add(dir);
-          log.push(`mount ${fsType} ${source}`);
+          log.push([`mount ${fsType} ${source}`, ...options].join(" "));
         },
         bind: async (source, dir) => {
           mounted.add(dir);
@@ -75,7 +76,11 @@ describe("an iscsi volume", () => {
         },
         unmount: async (dir) => void mounted.delete(dir),
         isMountPoint: async (dir) => mounted.has(dir),
-        list: () => [...mounted].map((path) => ({ path, device: "8:1", root: "/" }) as MountPoint),
+        list: () =>
+          [...mounted].map(
+            (path) =>
+              ({ path, device: "8:1", root: "/", options: superblock.split(",") }) as unknown as MountPoint,
+          ),
       },
       secrets: {
         get: async () => ({ "node.session.auth.username": "me", "node.session.auth.password": "pw" }),
@@ -92,8 +97,28 @@ describe("an iscsi volume", () => {
     hosts = new Map();
     log = [];
     mounted = new Set();
+    superblock = "rw";
   });
   afterEach(() => rm(root, { recursive: true, force: true }));
+
+  it("is mounted with an SELinux label, which the mount table still shows after a restart", async () => {
+    const { plugin } = setUp();
+    const spec = volume();
+    const dir = plugin.device!.deviceDir(spec);
+    const label = "system_u:object_r:container_file_t:s0:c1,c2";
+    assert.equal(await plugin.mountsWithLabel!(spec, never), true);
+    await plugin.device!.waitForAttach(pod, spec, never);
+    await plugin.device!.mountDevice(pod, spec, dir, undefined, never, label);
+    assert.match(log.at(-1) ?? "", / context="system_u:object_r:container_file_t:s0:c1,c2"$/);
+    superblock = `rw,context="${label}",errors=continue`;
+    const podDir = join(root, "pods/p1/volumes/kubernetes.io~iscsi/pv");
+    mounted.add(podDir);
+    assert.equal((await plugin.reconstruct!({ podUid: "p1" as PodUid, dir: podDir }))?.label, label);
+    const [device] = await plugin.device!.reconstructDevices!();
+    assert.equal(device?.spec.label, label);
+    superblock = "rw,seclabel";
+    assert.equal((await plugin.reconstruct!({ podUid: "p1" as PodUid, dir: podDir }))?.label, "");
+  });
 
   // parity: volume iscsi
   it("is attached, formatted, mounted once for the node, bind-mounted for the pod, and torn down", async () => {

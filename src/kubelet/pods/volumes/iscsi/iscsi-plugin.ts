@@ -6,6 +6,7 @@ import type { Pod } from "../../../../lib/model/pod.ts";
 import { type DiskMountOptions, diskMount } from "../tools/disk-mount.ts";
 import { formatAndMount } from "../tools/format-and-mount.ts";
 import { rejectWhileMounted } from "../tools/mount-references.ts";
+import { contextOption, mountedLabelAt } from "../tools/selinux-labels.ts";
 import type {
   BlockVolumeMapper,
   DeviceMounter,
@@ -87,13 +88,14 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
       if (modeOf(spec) === "Filesystem") await attach(pod, spec, signal);
     },
     deviceDir: (spec) => diskDir(rootDir, diskOf(spec), "Filesystem"),
-    async mountDevice(pod, spec, dir, _fsGroup, signal) {
+    async mountDevice(pod, spec, dir, _fsGroup, signal, label = "") {
       if (await mounts.isMountPoint(dir)) return;
       const disk = devices.get(dir) ?? (await attach(pod, spec, signal));
       const fsType = iscsiSourceOf(spec)?.fsType;
       const mountOptions: string[] = [
         ...(spec.persistent?.spec.mountOptions ?? []),
         ...(spec.readOnly ? ["ro"] : []),
+        ...contextOption(label),
       ];
       await formatAndMount(options, disk, dir, fsType, mountOptions, signal);
     },
@@ -107,7 +109,8 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
       const dirs = await diskDirs(rootDir);
       return dirs.flatMap((dir) => {
         const spec = specFromDir(dir, basename(dir));
-        return spec ? [{ unique: uniqueDiskName(spec), dir, spec }] : [];
+        const label = mountedLabelAt(mounts.list(), dir);
+        return spec ? [{ unique: uniqueDiskName(spec), dir, spec: { ...spec, label } }] : [];
       });
     },
   };
@@ -131,7 +134,8 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
     name: iscsiPluginName,
     handles: (spec) => iscsiSourceOf(spec) !== undefined,
     uniqueName: (_pod, spec) => uniqueDiskName(spec),
-    relabels: (spec) => !spec.readOnly,
+    relabels: (spec, _path, label) => !spec.readOnly && label === "",
+    mountsWithLabel: async () => true,
     ...diskMount(options),
     device,
     block,
@@ -141,7 +145,8 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
       const own = table.findLast(({ path }) => path === dir);
       const base = `${pluginDir(rootDir, "Filesystem")}/`;
       const disk = own && table.find(({ device, path }) => device === own.device && path.startsWith(base));
-      return disk && specFromDir(disk.path, basename(dir));
+      const spec = disk && specFromDir(disk.path, basename(dir));
+      return spec && { ...spec, label: mountedLabelAt(table, dir) };
     },
   };
 }

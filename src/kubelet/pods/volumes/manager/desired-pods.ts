@@ -11,6 +11,8 @@ export interface ResolvedVolume {
   readonly spec: VolumeSpec;
   /** The group in the annotation of the PersistentVolume. */
   readonly gid?: string | undefined;
+  /** True if it can be mounted with an SELinux label. */
+  readonly mountsWithLabel?: boolean;
 }
 
 /** Resolves a PVC to its volume. Error messages are shown to users as they are. */
@@ -35,6 +37,8 @@ export interface DesiredPod {
 export interface DesiredPodsOptions {
   readonly clock: Clock;
   readonly resolveClaim: ResolveClaim | undefined;
+  /** Checks whether a volume can be mounted with an SELinux label; undefined if that need not be known. */
+  readonly mountsWithLabel?: (spec: VolumeSpec, signal: AbortSignal) => Promise<boolean> | undefined;
   /** Returns the key of the record. An error is a failure to process the volume. */
   readonly addVolume: (entry: DesiredPod, use: VolumeUse, found: ResolvedVolume) => string;
   readonly onChange: (uid: PodUid) => void;
@@ -105,13 +109,23 @@ export class DesiredPods {
   #resolve(entry: DesiredPod, use: VolumeUse): void {
     const { volume } = use;
     if (!volume) return this.#fail(use, new KubeletError("Volume", `volume "${use.name}" is not in the pod`));
-    if (!isClaim(volume)) return this.#addVolume(entry, use, { spec: inlineSpec(volume) });
     const { resolveClaim, onChange } = this.#o;
-    if (!resolveClaim) return this.#fail(use, new KubeletError("Volume", "claims need an API server"));
+    const { signal } = entry.abort;
     if (use.resolving) return;
+    let pending: Promise<ResolvedVolume> | undefined;
+    if (!isClaim(volume)) {
+      const found = { spec: inlineSpec(volume) };
+      pending = this.#withLabelSupport(entry.pod, found, signal);
+      if (!pending) return this.#addVolume(entry, use, found);
+    } else {
+      if (!resolveClaim) return this.#fail(use, new KubeletError("Volume", "claims need an API server"));
+      pending = resolveClaim(entry.pod, volume, signal).then(
+        (found) => this.#withLabelSupport(entry.pod, found, signal) ?? found,
+      );
+    }
     use.resolving = true;
     const { uid } = entry.pod.metadata;
-    resolveClaim(entry.pod, volume, entry.abort.signal)
+    pending
       .then(
         (found) => {
           use.resolvedAt = this.#o.clock.monotonic();
@@ -125,6 +139,22 @@ export class DesiredPods {
         use.resolving = false;
         onChange(uid);
       });
+  }
+
+  #withLabelSupport(
+    pod: Pod,
+    found: ResolvedVolume,
+    signal: AbortSignal,
+  ): Promise<ResolvedVolume> | undefined {
+    let spec: VolumeSpec;
+    try {
+      spec = toCsi(found.spec, pod.metadata.namespace);
+    } catch {
+      return undefined; // reported when the volume is added
+    }
+    return this.#o
+      .mountsWithLabel?.(spec, signal)
+      ?.then((mountsWithLabel) => ({ ...found, mountsWithLabel }));
   }
 
   #addVolume(entry: DesiredPod, use: VolumeUse, found: ResolvedVolume): void {

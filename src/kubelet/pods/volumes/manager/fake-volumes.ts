@@ -25,6 +25,8 @@ export class FakeVolumeHost {
   readonly #clock: Clock;
   readonly mounted = new Map<string, FoundVolume & { spec: VolumeSpec | undefined }>();
   readonly devices = new Set<string>();
+  /** The SELinux labels with which directories are mounted. */
+  readonly labels = new Map<string, string>();
   readonly behaviour = new Map<string, Behaviour>();
   readonly calls: string[] = [];
   readonly times: MonotonicTime[] = [];

@@ -12,7 +12,7 @@ import {
   onlineExpansionStep,
   StepError,
 } from "./step-error.ts";
-import type { DesiredVolume, DeviceRecord, VolumeRecord } from "./volume-state.ts";
+import { type DesiredVolume, type DeviceRecord, type VolumeRecord, wantedLabel } from "./volume-state.ts";
 
 export interface OperationsOptions {
   readonly events: PodEvents;
@@ -53,6 +53,8 @@ export class VolumeOperations {
   ): Promise<void> {
     const { plugin, volumeMode } = record;
     const { pod, spec } = desired;
+    const label = wantedLabel(record);
+    record.mountedLabel = label;
     const verb = volumeMode === "Block" ? "MapVolume" : "MountVolume";
     const last = volumeMode === "Block" ? "MapVolume.SetUpDevice failed" : "MountVolume.SetUp failed";
     await inStep(`${verb}.NodeAffinity check failed`, async () => this.#checkAffinity(desired));
@@ -86,6 +88,7 @@ export class VolumeOperations {
         plugin,
         dir: deviceDir,
         spec,
+        label,
         state: "uncertain",
         reconstructed: false,
         failure: undefined,
@@ -93,11 +96,11 @@ export class VolumeOperations {
       changes.setDevice(entry); // before the call: an interrupted one may have mounted it
       if (!isStillSetUp)
         await inStep("MountVolume.MountDevice failed", () =>
-          device.mountDevice(pod, spec, deviceDir, group.fsGroup, signal),
+          device.mountDevice(pod, spec, deviceDir, group.fsGroup, signal, label),
         );
       entry.state = "mounted";
     }
-    const request: SetUpRequest = { podUid, dir, pod, spec, ...group, deviceDir, signal };
+    const request: SetUpRequest = { podUid, dir, pod, spec, ...group, deviceDir, label, signal };
     await inStep(last, async () => {
       if (record.actual !== "mounted") await this.#o.makeDir?.(dirname(dirname(dir)));
       await namingExpansion(record, () => plugin.setUp(request));

@@ -283,6 +283,7 @@ export class Reconciler {
         const spec = await caughtValue(async () => plugin.reconstruct?.({ podUid, dir: record.dir }));
         if (!spec || record.desired) return;
         record.spec = spec;
+        record.mountedLabel = spec.label ?? "";
         const pod = { metadata: { uid: podUid } } as Pod;
         record.unique = plugin.uniqueName(pod, spec);
         const device = plugin.device?.applies?.(spec) === false ? undefined : plugin.device;
@@ -292,13 +293,14 @@ export class Reconciler {
             unique: record.unique,
             dir: device.deviceDir(spec),
             spec,
+            label: record.mountedLabel,
             reconstructed: false,
           });
       }),
     );
     for (const plugin of plugins)
       for (const device of (await caughtValue(async () => plugin.device?.reconstructDevices?.())) ?? [])
-        this.#addDevice({ ...device, plugin, reconstructed: true });
+        this.#addDevice({ ...device, label: device.spec.label ?? "", plugin, reconstructed: true });
   }
 
   #addDevice(device: Omit<DeviceRecord, "state" | "failure">): void {
@@ -352,6 +354,7 @@ export class Reconciler {
       setUpGeneration: 0,
       failure: undefined,
       spec: undefined,
+      mountedLabel: "",
     };
     this.records.set(key, record);
     return record;

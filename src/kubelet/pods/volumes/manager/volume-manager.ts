@@ -12,8 +12,10 @@ import {
   type ResolvedVolume,
   type VolumeUse,
 } from "./desired-pods.ts";
+import { labelMetrics, type MountLabel, MountLabels, type MountLabelsOptions } from "./mount-labels.ts";
 import { usedVolumes } from "./pod-volumes.ts";
 import { Reconciler, type ReconcilerOptions, type VolumeChange } from "./reconciler.ts";
+import { hasOtherLabel, mountedLabels } from "./volume-plan.ts";
 import { isGone, type VolumeRecord } from "./volume-state.ts";
 import { type UnmountedMessageOptions, unmountedMessage, waitingLines } from "./volume-waits.ts";
 
@@ -28,6 +30,8 @@ export interface VolumeManagerOptions extends ReconcilerOptions {
   readonly ready?: () => boolean;
   /** The result of `inUse` has changed. */
   readonly onInUseChange?: () => void;
+  /** Undefined without SELinux. */
+  readonly mountLabels?: MountLabelsOptions | undefined;
 }
 
 /** A mounted volume, as containers use it. */
@@ -42,6 +46,8 @@ export interface MountedVolume {
   readonly spec: VolumeSpec;
   readonly plugin: VolumePlugin;
   readonly gid: string | undefined;
+  /** The SELinux label with which it is mounted; empty: without. */
+  readonly label: string;
 }
 
 /** The error code of a wait for a volume that cannot be attached because the node's limit is reached. */
@@ -58,6 +64,7 @@ export class VolumeManager implements Component {
   readonly #o: VolumeManagerOptions;
   readonly #pods: DesiredPods;
   readonly #reconciler: Reconciler;
+  readonly #labels: MountLabels | undefined;
   readonly #remountedAt = new Map<string, { pod: Pod; at: MonotonicTime }>();
   readonly #waiters = new Set<() => void>();
   readonly #listeners = new Set<(uid: PodUid, change: VolumeChange) => void>();
@@ -69,9 +76,15 @@ export class VolumeManager implements Component {
 
   constructor(options: VolumeManagerOptions) {
     this.#o = options;
+    const metrics = labelMetrics(options.metrics);
+    this.#labels = options.mountLabels && new MountLabels(options.mountLabels, metrics);
     this.#pods = new DesiredPods({
       clock: options.clock,
       resolveClaim: options.resolveClaim,
+      ...(this.#labels && {
+        mountsWithLabel: (spec: VolumeSpec, signal: AbortSignal) =>
+          this.#pluginFor(spec)?.mountsWithLabel?.(spec, signal),
+      }),
       addVolume: (entry, use, found) => this.#addVolume(entry, use, found),
       onChange: () => this.#reconciler.wake(),
     });
@@ -116,14 +129,17 @@ export class VolumeManager implements Component {
     const missing = () =>
       [...(this.#pods.get(uid)?.uses.values() ?? [])].filter((use) => !this.#isReady(use));
     const message = (options?: UnmountedMessageOptions) =>
-      unmountedMessage(missing(), this.#recordOf, this.#reconciler.devices, options);
+      unmountedMessage(missing(), this.#recordOf, this.#reconciler.devices, {
+        ...options,
+        waitingForUnmount: this.#waitsForUnmount(missing()),
+      });
     const check = (timedOut: boolean) => {
       if (!this.#pods.get(uid)) throw abortError("the pod's volumes are no longer needed");
       const uses = missing();
       if (uses.length === 0) return true;
-      const unusable = uses.some(
-        (use) => !use.resolved && !use.resolving && use.failure && use.failure.retryAt > startedAt,
-      );
+      const unusable =
+        this.#waitsForUnmount(uses).length > 0 ||
+        uses.some((use) => !use.resolved && !use.resolving && use.failure && use.failure.retryAt > startedAt);
       if (unusable) {
         const text = `Unable to attach or mount volumes: ${message({ allLists: true })}`;
         this.#o.events.warning(pod, "FailedMount", text);
@@ -150,6 +166,16 @@ export class VolumeManager implements Component {
       if (device?.applies?.(spec) !== false && (await device?.isExhausted?.(spec, signal))) return true;
     }
     return false;
+  }
+
+  /** The volumes that are still mounted with another SELinux label. */
+  #waitsForUnmount(uses: readonly VolumeUse[]): VolumeRecord[] {
+    if (!this.#labels || uses.length === 0) return [];
+    const { records, devices } = this.#reconciler;
+    const labels = mountedLabels(records.values(), devices.values());
+    return uses
+      .flatMap((use) => this.#recordOf(use) ?? [])
+      .filter((record) => record.desired && hasOtherLabel(record, labels));
   }
 
   /** A message for each volume that is not mounted yet. */
@@ -209,7 +235,17 @@ export class VolumeManager implements Component {
     const { plugin, volumeMode, dir } = record;
     const { spec } = record.desired;
     const path = volumeMode === "Block" ? dir : (plugin.hostPath?.(spec) ?? plugin.mountPath?.(dir) ?? dir);
-    return { name, volumeMode, path, dir, dirName: record.name, spec, plugin, gid: use.resolved.gid };
+    return {
+      name,
+      volumeMode,
+      path,
+      dir,
+      dirName: record.name,
+      spec,
+      plugin,
+      gid: use.resolved.gid,
+      label: record.mountedLabel,
+    };
   }
 
   /** All mounted volumes of a pod. */
@@ -263,8 +299,13 @@ export class VolumeManager implements Component {
     return () => this.#listeners.delete(listener);
   }
 
-  #addVolume({ pod, since }: DesiredPod, use: VolumeUse, { spec }: ResolvedVolume): string {
-    const plugin = this.#o.plugins.find((candidate) => candidate.handles(spec));
+  #pluginFor(spec: VolumeSpec): VolumePlugin | undefined {
+    return this.#o.plugins.find((candidate) => candidate.handles(spec));
+  }
+
+  #addVolume({ pod, since }: DesiredPod, use: VolumeUse, found: ResolvedVolume): string {
+    const { spec } = found;
+    const plugin = this.#pluginFor(spec);
     if (!plugin)
       throw new KubeletError(
         "Volume",
@@ -272,14 +313,30 @@ export class VolumeManager implements Component {
       );
     const record = this.#reconciler.record(pod.metadata.uid, use.volumeMode, plugin, spec.name);
     record.unique = plugin.uniqueName(pod, spec);
+    const label = record.desired ? record.desired.label : this.#labelOf(pod, use, found, record);
     if (!record.desired) record.failure = undefined;
     const before = record.desired?.spec ?? spec;
     if (record.generation === 0 || capacityOf(before) !== capacityOf(spec)) record.generation++;
-    record.desired = { pod, spec, since };
+    record.desired = { pod, spec, since, label };
     record.spec = spec;
     record.reconstructed = false;
     if (requiresRemount(record)) this.#requestRemount(record, pod);
     return record.key;
+  }
+
+  #labelOf(
+    pod: Pod,
+    { name }: VolumeUse,
+    { spec, mountsWithLabel }: ResolvedVolume,
+    { plugin, unique }: VolumeRecord,
+  ): MountLabel | undefined {
+    if (!this.#labels || !plugin.mountsWithLabel) return undefined;
+    const other = [...this.#reconciler.records.values()].find(
+      (candidate) => candidate.unique === unique && candidate.desired,
+    );
+    const others = other?.desired?.label;
+    const supported = mountsWithLabel === true;
+    return this.#labels.labelFor({ pod, name, spec, plugin, supported, others });
   }
 
   #requestRemount(record: VolumeRecord, pod: Pod): void {

@@ -28,6 +28,7 @@ function record(over: Partial<VolumeRecord> = {}): VolumeRecord {
     setUpGeneration: 1,
     failure: undefined,
     spec: undefined,
+    mountedLabel: "",
     ...over,
   };
 }
@@ -38,6 +39,7 @@ function device(over: Partial<DeviceRecord> = {}): DeviceRecord {
     plugin,
     dir: "/d",
     spec,
+    label: "",
     state: "mounted",
     reconstructed: false,
     failure: undefined,

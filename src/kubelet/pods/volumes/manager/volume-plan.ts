@@ -1,5 +1,5 @@
 import { earliest, endOfTime, type MonotonicTime } from "../../../../lib/base/time.ts";
-import type { DeviceRecord, Operation, VolumeRecord } from "./volume-state.ts";
+import { type DeviceRecord, type Operation, type VolumeRecord, wantedLabel } from "./volume-state.ts";
 
 export interface VolumePlan {
   /** Started now; at most one per unique name. */
@@ -35,27 +35,52 @@ export function planVolumes(
   for (const record of all)
     if (needsUnmount(record))
       schedule({ kind: "unmount", unique: record.unique, record }, record.failure?.retryAt);
-  const used = new Set(all.filter(usesDevice).map((record) => record.unique));
-  for (const device of devices)
-    if (!device.reconstructed && !used.has(device.unique))
+  const allDevices = [...devices];
+  const used = new Set(all.filter(isMounted).map(({ unique }) => unique));
+  const wanted = new Map(all.filter(isDesired).map((record) => [record.unique, wantedLabel(record)]));
+  for (const device of allDevices)
+    if (!device.reconstructed && !used.has(device.unique) && wanted.get(device.unique) !== device.label)
       schedule({ kind: "unmount-device", unique: device.unique, device }, device.failure?.retryAt);
+  const labels = mountedLabels(all, allDevices);
   for (const record of all)
-    if (needsMount(record))
+    if (needsMount(record) && !hasOtherLabel(record, labels))
       schedule({ kind: "mount", unique: record.unique, record }, record.failure?.retryAt);
   return { start, wakeAt };
 }
 
+/** The SELinux labels with which volumes are mounted, by unique name. */
+export function mountedLabels(
+  records: Iterable<VolumeRecord>,
+  devices: Iterable<DeviceRecord>,
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const labels = new Map<string, Set<string>>();
+  const add = (unique: string, label: string) =>
+    labels.set(unique, (labels.get(unique) ?? new Set()).add(label));
+  for (const record of records) if (isMounted(record)) add(record.unique, record.mountedLabel);
+  for (const { unique, label } of devices) add(unique, label);
+  return labels;
+}
+
+/** True if the volume is mounted with another label than this pod needs: all its mounts are removed first. */
+export function hasOtherLabel(record: VolumeRecord, labels: ReturnType<typeof mountedLabels>): boolean {
+  const label = wantedLabel(record);
+  return [...(labels.get(record.unique) ?? [])].some((mounted) => mounted !== label);
+}
+
 function needsUnmount(record: VolumeRecord): boolean {
-  return record.desired === undefined && record.actual !== "none" && !record.reconstructed;
+  if (!isMounted(record) || record.reconstructed) return false;
+  return !isDesired(record) || wantedLabel(record) !== record.mountedLabel;
 }
 
 function needsMount(record: VolumeRecord): boolean {
-  return (
-    record.desired !== undefined &&
-    (record.actual !== "mounted" || record.setUpGeneration < record.generation)
-  );
+  return isDesired(record) && (record.actual !== "mounted" || record.setUpGeneration < record.generation);
 }
 
-function usesDevice(record: VolumeRecord): boolean {
-  return record.desired !== undefined || record.actual !== "none";
+function isDesired(record: VolumeRecord): boolean {
+  return record.desired !== undefined;
+}
+
+/** Also true if it may be mounted. */
+function isMounted(record: VolumeRecord): boolean {
+  return record.actual !== "none";
 }

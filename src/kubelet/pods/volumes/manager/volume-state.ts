@@ -2,12 +2,15 @@ import { type MonotonicTime, plusMs } from "../../../../lib/base/time.ts";
 import type { Pod, PodUid } from "../../../../lib/model/pod.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 import type { VolumeMode } from "./layout.ts";
+import type { MountLabel } from "./mount-labels.ts";
 
 export interface DesiredVolume {
   readonly pod: Pod;
   readonly spec: VolumeSpec;
   /** When the pod was first registered. */
   readonly since: MonotonicTime;
+  /** Undefined without SELinux. */
+  readonly label?: MountLabel | undefined;
 }
 
 export interface Failure {
@@ -40,6 +43,8 @@ export interface VolumeRecord {
   failure: Failure | undefined;
   /** The last known spec. */
   spec: VolumeSpec | undefined;
+  /** The SELinux label with which it is mounted, if it is; empty: without. */
+  mountedLabel: string;
 }
 
 /** A device mount, which the volumes of pods with this unique name share. */
@@ -48,6 +53,8 @@ export interface DeviceRecord {
   readonly plugin: VolumePlugin;
   readonly dir: string;
   readonly spec: VolumeSpec;
+  /** The SELinux label with which it is mounted; empty: without. */
+  readonly label: string;
   state: "uncertain" | "mounted";
   /** Found on disk without a pod volume: left alone until all pods are known. */
   reconstructed: boolean;
@@ -61,6 +68,11 @@ export type Operation =
 
 export function volumeKey(uid: PodUid, volumeMode: VolumeMode, plugin: string, name: string): string {
   return `${uid}/${volumeMode}/${plugin}/${name}`;
+}
+
+/** The SELinux label with which the volume is to be mounted; empty: without. */
+export function wantedLabel({ desired }: Pick<VolumeRecord, "desired">): string {
+  return desired?.label?.mount ?? "";
 }
 
 /** True if the volume is neither desired nor mounted. */

@@ -9,6 +9,8 @@ export interface UnmountedMessageOptions {
   readonly defaultCause?: string;
   /** Includes empty lists, as in upstream's events. */
   readonly allLists?: boolean;
+  /** Those that are still mounted with another SELinux label. */
+  readonly waitingForUnmount?: readonly VolumeRecord[];
 }
 
 /** `unmounted volumes=[data]: MountVolume.SetUp failed for volume "data": secret "s" not found` */
@@ -16,8 +18,9 @@ export function unmountedMessage(
   missing: readonly VolumeUse[],
   recordOf: RecordOf,
   devices: ReadonlyMap<string, DeviceRecord>,
-  { defaultCause = "timed out waiting for the condition", allLists = false }: UnmountedMessageOptions = {},
+  options: UnmountedMessageOptions = {},
 ): string {
+  const { defaultCause = "timed out waiting for the condition", allLists, waitingForUnmount = [] } = options;
   const unprocessed = missing.filter((use) => !use.resolved);
   const unattached = missing.filter((use) => {
     const record = recordOf(use);
@@ -34,6 +37,8 @@ export function unmountedMessage(
   const causes = missing.flatMap((use) => {
     const record = recordOf(use);
     if (!record) return use.failure?.cause ?? [];
+    if (waitingForUnmount.includes(record))
+      return `waiting for unmount of volume "${record.unique}", because it is already mounted to a different pod with a different SELinux label`;
     const { failure } = record;
     return failure ? waitMessage(failure.step, record.name, failure.cause) : [];
   });

@@ -173,8 +173,8 @@ async function pulled(
   return imageSource(pod, { name, ...image }, signal);
 }
 
-function isRelabeled({ plugin, spec, path }: MountedVolume): boolean {
-  if (plugin.relabels) return plugin.relabels(spec, path);
+function isRelabeled({ plugin, spec, path, label }: MountedVolume): boolean {
+  if (plugin.relabels) return plugin.relabels(spec, path, label);
   return plugin.hasDir !== false;
 }
 

@@ -49,7 +49,7 @@ function pluginsOf(table: readonly MountPoint[]): VolumePlugin[] {
   ];
 }
 
-async function isRelabeled(spec: VolumeSpec, table: readonly MountPoint[], selinux = true) {
+async function isRelabeled(spec: VolumeSpec, table: readonly MountPoint[], selinux = true, label = "") {
   const plugin = pluginsOf(table).find((candidate) => candidate.handles(spec));
   assert.ok(plugin);
   const volume = {
@@ -59,6 +59,7 @@ async function isRelabeled(spec: VolumeSpec, table: readonly MountPoint[], selin
     dir: path,
     dirName: "data",
     gid: undefined,
+    label,
   };
   const [mount] = await containerMounts(
     fakePod(),
@@ -111,6 +112,12 @@ describe("on a node with SELinux the runtime relabels the files of", () => {
       const table = tableOf(root, ...(mount === undefined ? [] : [mount]));
       assert.equal(await isRelabeled(spec, table), expected);
     });
+
+  it("nothing that is mounted with a label, even if a driver ignored it", async () => {
+    const table = tableOf(root, labeled);
+    for (const spec of [persistent(csi), persistent(iscsi)])
+      assert.equal(await isRelabeled(spec, table, true, "u:object_r:t:s0:c1,c2"), false);
+  });
 
   it("nothing without SELinux", async () => {
     assert.equal(await isRelabeled(persistent(csi), tableOf(root, labeled), false), false);
