@@ -70,6 +70,7 @@ describe("a Fibre Channel volume", () => {
   let clock: FakeClock;
   let log: string[];
   let mounted: Map<string, string>;
+  let superblock: string;
 
   const create = async (entries: readonly string[]) => {
     for (const entry of entries) {
@@ -84,7 +85,14 @@ describe("a Fibre Channel volume", () => {
     const commands = new FakeCommands({ blkid: { code: 2 }, ...results });
     const at = (path: string) => {
       const source = mounted.get(path);
-      return source === undefined ? undefined : ({ path, source, device: "8:1", root: "/" } as MountPoint);
+      if (source === undefined) return undefined;
+      return {
+        path,
+        source,
+        device: "8:1",
+        root: "/",
+        options: superblock.split(","),
+      } as unknown as MountPoint;
     };
     const plugin = fcPlugin({
       ...{ rootDir: root, commands, dirs, clock, logger: silentLogger },
@@ -117,8 +125,31 @@ describe("a Fibre Channel volume", () => {
     clock = new FakeClock();
     log = [];
     mounted = new Map();
+    superblock = "rw";
   });
   afterEach(() => rm(root, { recursive: true, force: true }));
+
+  it("is mounted with an SELinux label, which the mount table still shows after a restart", async () => {
+    await create(onePath);
+    const { plugin, device } = setUp();
+    const spec = volume({ targetWWNs: [first], lun: 0 });
+    const dir = device.deviceDir(spec);
+    const label = "system_u:object_r:container_file_t:s0:c1,c2";
+    assert.equal(await plugin.mountsWithLabel!(spec, never), true);
+    assert.deepEqual(
+      ["", label].map((mountedWith) => plugin.relabels!(spec, dir, mountedWith)),
+      [true, false],
+    );
+    await device.waitForAttach(pod, spec, never);
+    await device.mountDevice(pod, spec, dir, undefined, never, label);
+    assert.equal(log.at(-1), `mount ext4 /dev/sdc noatime,context="${label}"`);
+    await plugin.setUp(request(spec, dir));
+    superblock = `rw,context="${label}"`;
+    assert.equal((await plugin.reconstruct!(request(spec, dir)))?.label, label);
+    assert.equal((await device.reconstructDevices!())[0]?.spec.label, label);
+    superblock = "rw,seclabel";
+    assert.equal((await plugin.reconstruct!(request(spec, dir)))?.label, "");
+  });
 
   // parity: volume fc
   it("is found by a scan, formatted, mounted once for the node, bind-mounted for the pod, and removed", async () => {

@@ -9,6 +9,7 @@ import type { Mounts } from "../../../../lib/host/mounts.ts";
 import { type DiskMountOptions, diskMount } from "../tools/disk-mount.ts";
 import { formatAndMount } from "../tools/format-and-mount.ts";
 import { rejectWhileMounted } from "../tools/mount-references.ts";
+import { contextOption, mountedLabelAt } from "../tools/selinux-labels.ts";
 import type {
   BlockVolumeMapper,
   DeviceMounter,
@@ -74,13 +75,14 @@ export function fcPlugin(options: FcOptions): VolumePlugin {
       await attach(spec);
     },
     deviceDir: (spec) => diskDir(rootDir, diskOf(spec), "Filesystem"),
-    async mountDevice(_pod, spec, dir, _fsGroup, signal) {
+    async mountDevice(_pod, spec, dir, _fsGroup, signal, label = "") {
       if (await mounts.isMountPoint(dir)) return;
       const disk = devices.get(uniqueDiskName(spec)) ?? (await attach(spec));
       await makeDirs(dir, 0o750);
       const mountOptions: string[] = [
         ...(spec.persistent?.spec.mountOptions ?? []),
         ...(spec.readOnly ? ["ro"] : []),
+        ...contextOption(label),
       ];
       try {
         await formatAndMount(options, disk, dir, fcSourceOf(spec)?.fsType, mountOptions, signal);
@@ -102,7 +104,11 @@ export function fcPlugin(options: FcOptions): VolumePlugin {
       const names = (await listDir(base)).filter((name) => name !== basename(pluginDir(rootDir, "Block")));
       const found = names.map(async (name) => {
         const spec = await parse(join(base, name), name);
-        return spec ? [{ unique: uniqueDiskName(spec), dir: join(base, name), spec }] : [];
+        if (!spec) return [];
+        const dir = join(base, name);
+        return [
+          { unique: uniqueDiskName(spec), dir, spec: { ...spec, label: mountedLabelAt(mounts.list(), dir) } },
+        ];
       });
       return (await Promise.all(found)).flat();
     },
@@ -125,7 +131,8 @@ export function fcPlugin(options: FcOptions): VolumePlugin {
     name: fcPluginName,
     handles: (spec) => fcSourceOf(spec) !== undefined,
     uniqueName: (_pod, spec) => uniqueDiskName(spec),
-    relabels: (spec) => !spec.readOnly,
+    relabels: (spec, _path, label) => !spec.readOnly && label === "",
+    mountsWithLabel: async () => true,
     ...diskMount(options),
     device,
     block,
@@ -135,7 +142,8 @@ export function fcPlugin(options: FcOptions): VolumePlugin {
         : mountReferences(mounts.list(), target.dir).find((path) =>
             path.startsWith(`${pluginDir(rootDir, "Filesystem")}/`),
           );
-      return dir === undefined ? undefined : parse(dir, basename(target.dir));
+      const spec = dir === undefined ? undefined : await parse(dir, basename(target.dir));
+      return spec && { ...spec, label: mountedLabelAt(mounts.list(), target.dir) };
     },
   };
 }
