@@ -349,10 +349,14 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       }
       const found = await plugin.reconstruct?.(targets[0]!);
       assert.equal(found?.persistent?.mode, "Block");
-      await plugin.block!.unmap(targets[0]!, never);
+      const unmap = async (target: (typeof targets)[number]) => {
+        await plugin.block!.unmap(target, never);
+        await plugin.block!.tearDownDevice!(target, never);
+      };
+      await unmap(targets[0]!);
       assert.deepEqual(await driver.calls("NodeUnstageVolume"), []);
-      await plugin.block!.unmap(targets[1]!, never);
-      await plugin.block!.unmap(targets[1]!, never);
+      await unmap(targets[1]!);
+      await unmap(targets[1]!);
       assert.equal((await driver.calls("NodeUnstageVolume")).length, 1);
       assert.deepEqual(b.mounts(), []);
       const left = await readdir(join(b.rootDir, "plugins/kubernetes.io/csi/volumeDevices"));

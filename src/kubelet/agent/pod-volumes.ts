@@ -154,7 +154,7 @@ export function podVolumes(
   const volumes = createVolumes({
     ...parts,
     onInUseChange: () => post({ kind: "volumes-in-use" }),
-    ...(attached && { verifyAttached: (unique, signal) => attached.verify(unique, signal) }),
+    ...(attached && { verifyAttached: (unique, signal, timed) => attached.verify(unique, signal, timed) }),
     rootDir,
     ...common,
     events,

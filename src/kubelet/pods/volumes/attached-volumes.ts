@@ -50,14 +50,19 @@ export class AttachedVolumes {
     for (const recheck of [...this.#waiting]) recheck();
   }
 
-  /** Resolves when the volume can be used; throws the reason after a timeout. */
-  async verify(unique: string, signal: AbortSignal): Promise<void> {
+  /** Resolves when the volume can be used; throws the reason after a timeout. `timed` runs each request that verifies it. */
+  async verify(
+    unique: string,
+    signal: AbortSignal,
+    timed: <T>(request: () => Promise<T>) => Promise<T> = (request) => request(),
+  ): Promise<void> {
     const { clock, observed, get } = this.#o;
     const deadline = msFromNow(clock, waitMs);
     for (;;) {
       let missing = this.#missing(unique, observed());
       // The observed object may be outdated.
-      if (missing === undefined) missing = isAttached(unique, await get(signal)) ? undefined : notAttached;
+      if (missing === undefined)
+        missing = isAttached(unique, await timed(() => get(signal))) ? undefined : notAttached;
       if (missing === undefined) return;
       if (clock.monotonic() >= deadline) throw new KubeletError("VolumeAttachment", missing);
       await this.#nextChange(msUntil(clock, deadline), signal);

@@ -77,6 +77,8 @@ export interface VolumePlugin {
   readonly requiresRemount?: boolean;
   /** The same for one volume, according to its current state (a CSI driver with requiresRepublish, a volume to expand). */
   requiresRemountNow?(spec: VolumeSpec): boolean;
+  /** True if the volume is set up again only to be expanded, if at all. */
+  expandsNow?(spec: VolumeSpec): boolean;
   /** For types with one device mount per node, which pods share. */
   readonly device?: DeviceMounter;
   /** For `volumeDevices`. */
@@ -162,7 +164,10 @@ export interface DeviceMounter {
 export interface BlockVolumeMapper {
   /** Makes the device available, and returns its path on the host. */
   map(pod: Pod, spec: VolumeSpec, target: PodVolumeTarget, signal: AbortSignal): Promise<string>;
-  unmap(target: PodVolumeTarget, signal: AbortSignal, spec?: VolumeSpec): Promise<void>;
+  /** The device may still be in use by other pods. */
+  unmap(target: PodVolumeTarget, signal: AbortSignal): Promise<void>;
+  /** Called after `unmap`: releases the device, unless another pod uses it. */
+  tearDownDevice?(target: PodVolumeTarget, signal: AbortSignal, spec?: VolumeSpec): Promise<void>;
   /**
    * The directory in which the manager bind-mounts the device under the UID of each pod that uses it, and unmounts it before
    * unmap(). Without it only the pod's symlink is created. `spec` is undefined if it is not known, after a restart of the agent.

@@ -143,7 +143,7 @@ async function publishDevice(
   );
 }
 
-/** Unpublishes the device, and unstages it if this was the last pod. */
+/** Unpublishes the device. */
 export async function unmapDevice(
   deps: CsiDeps,
   target: PodVolumeTarget,
@@ -151,14 +151,26 @@ export async function unmapDevice(
 ): Promise<void> {
   const paths = blockPaths(deps.rootDir, basename(target.dir), target.podUid);
   const data = await loadVolumeData(paths.data);
-  if (!data) return removeDirs(paths);
+  if (!data) return;
   const client = clientFor(deps, data.driverName, "blockMapper.UnmapPodDevice failed to get CSI client");
   if (await isMapped(deps, paths)) await writeFile(paths.podRef, "").catch(() => {});
   await callDriver("blockMapper.unpublishVolumeForBlock failed", () =>
     client.unpublish(data.volumeHandle, paths.publish, signal),
   );
   await rm(paths.podRef, { force: true });
+}
+
+/** Unstages the device if no pod uses it. */
+export async function tearDownDevice(
+  deps: CsiDeps,
+  target: PodVolumeTarget,
+  signal: AbortSignal,
+): Promise<void> {
+  const paths = blockPaths(deps.rootDir, basename(target.dir), target.podUid);
+  const data = await loadVolumeData(paths.data);
+  if (!data) return removeDirs(paths);
   if ((await podRefsOf(paths)) > 0) return;
+  const client = clientFor(deps, data.driverName, "blockMapper.TearDownDevice failed to get CSI client");
   const { stages } = await capabilitiesOf(client, signal);
   if (stages && (await exists(paths.staging))) {
     await callDriver("blockMapper.unstageVolumeForBlock failed", () =>

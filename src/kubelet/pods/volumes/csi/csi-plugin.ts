@@ -8,7 +8,7 @@ import type {
   VolumePlugin,
   VolumeSpec,
 } from "../volume-plugin.ts";
-import { isMapped, mapDevice, unmapDevice } from "./block.ts";
+import { isMapped, mapDevice, tearDownDevice, unmapDevice } from "./block.ts";
 import type { CsiDeps } from "./csi-deps.ts";
 import { csiText, final } from "./csi-failure.ts";
 import { expandVolume } from "./expand.ts";
@@ -85,6 +85,7 @@ export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
       return path;
     },
     unmap: (target, signal) => unmapDevice(options, target, signal),
+    tearDownDevice: (target, signal) => tearDownDevice(options, target, signal),
     globalMapDir: (name) => blockPaths(rootDir, name, "").global,
   };
 
@@ -113,6 +114,7 @@ export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
       return isPublished(options, { pod, spec, dir });
     },
     requiresRemountNow: (spec) => republishes(spec) || (expander?.mayBeNeeded(spec) ?? false),
+    expandsNow: (spec) => !republishes(spec),
     mountPath: mountPathIn,
     // Only the driver knows the filesystem, and the kernel whether it stores labels.
     relabels: (spec, path, label) => !spec.readOnly && label === "" && storesLabels(mounts.list(), path),

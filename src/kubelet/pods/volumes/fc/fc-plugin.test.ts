@@ -245,10 +245,10 @@ describe("a Fibre Channel volume", () => {
     const dir = block.globalMapDir!("pv", spec)!;
     assert.equal(dir, join(root, `plugins/kubernetes.io/fc/volumeDevices/${first}-${second}-lun-0`));
     await mkdir(join(dir, "p2"), { recursive: true });
-    await block.unmap(target, never, spec);
+    await block.tearDownDevice!(target, never, spec);
     assert.equal(await written("sys/block/sdc/device/delete"), "");
     await rm(dir, { recursive: true });
-    await block.unmap(target, never, spec);
+    await block.tearDownDevice!(target, never, spec);
     assert.equal(await written("sys/block/sdc/device/delete"), "1");
   });
 

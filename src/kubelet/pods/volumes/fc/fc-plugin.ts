@@ -116,7 +116,9 @@ export function fcPlugin(options: FcOptions): VolumePlugin {
 
   const block: BlockVolumeMapper = {
     map: async (_pod, spec) => devices.get(uniqueDiskName(spec)) ?? attach(spec),
-    async unmap(_target, signal, spec) {
+    // Pods have only links and bind mounts, which the manager removes.
+    async unmap() {},
+    async tearDownDevice(_target, signal, spec) {
       // Nothing of it was mapped, or another pod uses it.
       if (!spec || (await isUsed(diskDir(rootDir, diskOf(spec), "Block")))) return;
       const path = await attachedDevice(dirs, diskOf(spec));

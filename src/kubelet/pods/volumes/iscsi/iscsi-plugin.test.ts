@@ -326,9 +326,9 @@ describe("an iscsi volume", () => {
     assert.equal(await plugin.block!.map(pod, block, target, never), "/dev/dm-4");
     const base = join(root, "plugins/kubernetes.io/iscsi/volumeDevices/iface-default");
     assert.equal(existsSync(join(base, `192.0.2.1:3260-${iqn}-lun-3`, "p1")), true);
-    await plugin.block!.unmap(target, never);
+    await plugin.block!.tearDownDevice!(target, never);
     assert.equal(existsSync(join(base, `192.0.2.1:3260-${iqn}-lun-3`)), false);
-    await plugin.block!.unmap(target, never);
+    await plugin.block!.tearDownDevice!(target, never);
   });
 
   it("can be reconstructed from its directory name", () => {

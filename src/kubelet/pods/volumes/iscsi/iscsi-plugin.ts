@@ -121,7 +121,9 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
       await writeFile(join(diskDir(rootDir, diskOf(spec), "Block"), target.podUid), "");
       return path;
     },
-    async unmap(target, signal) {
+    // Pods have only a symlink, which the manager removes.
+    async unmap() {},
+    async tearDownDevice(target, signal) {
       const dir = await blockDirOf(rootDir, target);
       if (!dir) return;
       await rm(join(dir, target.podUid), { force: true });

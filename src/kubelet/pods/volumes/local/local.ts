@@ -45,6 +45,7 @@ export function localPlugin(o: LocalVolumeOptions): VolumePlugin {
     device,
     relabels: (spec) => !spec.readOnly,
     requiresRemountNow: (spec) => o.expander?.mayBeNeeded(spec) ?? false,
+    expandsNow: () => true,
 
     async setUp(request) {
       const { dir, spec } = request;

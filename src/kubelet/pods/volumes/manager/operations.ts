@@ -24,7 +24,14 @@ export interface OperationsOptions {
   /** Removes a plugin's directory in a pod's directory after its last volume. */
   readonly removeIfEmpty?: (dir: string) => Promise<void>;
   /** Resolves when the volume is attached to this node and reported in use, according to the node status; otherwise throws the reason. */
-  readonly verifyAttached?: ((unique: string, signal: AbortSignal) => Promise<void>) | undefined;
+  readonly verifyAttached?:
+    | ((
+        unique: string,
+        signal: AbortSignal,
+        /** Runs the request that verifies it. */
+        timed: <T>(request: () => Promise<T>) => Promise<T>,
+      ) => Promise<void>)
+    | undefined;
   /** Why the nodeAffinity of a PersistentVolume excludes this node. */
   readonly affinityConflict?: ((nodeAffinity: unknown) => string | undefined) | undefined;
 }
@@ -35,6 +42,8 @@ export interface DeviceChanges {
   setDevice(device: DeviceRecord): void;
   /** True if another pod uses the same volume. */
   usedElsewhere(record: VolumeRecord): boolean;
+  /** Adds a part of an operation to the metrics. */
+  measured<T>(record: VolumeRecord, name: string, work: () => Promise<T>): Promise<T>;
 }
 
 /** The operations that mount and unmount volumes. Each can be repeated at any time. */
@@ -63,14 +72,20 @@ export class VolumeOperations {
     const { podUid, dir, unique } = record;
     const isStillSetUp =
       record.actual === "uncertain" && (await plugin.isStillSetUp?.(pod, spec, { podUid, dir }));
-    if (device && !isStillSetUp && device.attachable?.(spec) !== false) {
+    const isNew = !changes.device(unique) && !changes.usedElsewhere(record);
+    const measured = <T>(work: () => Promise<T>): Promise<T> =>
+      isNew ? changes.measured(record, "verify_controller_attached_volume", work) : work();
+    const isAttachable = device !== undefined && device.attachable?.(spec) !== false;
+    // Upstream verifies all volumes; only those that a controller attaches take time.
+    if (!isAttachable && record.actual === "none") await measured(async () => {});
+    if (isAttachable && !isStillSetUp) {
       const step = `${verb}.WaitForAttach failed`;
       let isWaiting = false;
       const verified = async () => {
         // A volume that this agent has mounted is attached.
         if (record.actual === "mounted") return;
         isWaiting = true;
-        await this.#o.verifyAttached?.(device.attachName?.(spec) ?? unique, signal);
+        await this.#o.verifyAttached?.(device.attachName?.(spec) ?? unique, signal, measured);
         isWaiting = false;
       };
       try {
@@ -107,18 +122,24 @@ export class VolumeOperations {
     });
   }
 
-  async unmount(record: VolumeRecord, signal: AbortSignal): Promise<void> {
+  async unmount(record: VolumeRecord, changes: DeviceChanges, signal: AbortSignal): Promise<void> {
     const { plugin, volumeMode, podUid, dir, name } = record;
     const target = { podUid, dir };
     if (volumeMode === "Block") {
-      await inStep("UnmapVolume.UnmapBlockVolume failed", () => this.#o.blockMaps.unmap(record));
-      await inStep("UnmapVolume.UnmapPodDevice failed", async () =>
-        plugin.block?.unmap(target, signal, record.spec),
-      );
-    } else {
-      await inStep("error cleaning subPath mounts", () => this.#o.cleanSubPaths(podUid, name));
-      await inStep("UnmountVolume.TearDown failed", () => plugin.tearDown(target, signal));
-    }
+      await changes.measured(record, "unmap_volume", async () => {
+        await inStep("UnmapVolume.UnmapBlockVolume failed", () => this.#o.blockMaps.unmap(record));
+        await inStep("UnmapVolume.UnmapPodDevice failed", async () => plugin.block?.unmap(target, signal));
+      });
+      const tearDown = () =>
+        inStep("UnmapDevice.TearDownDevice failed", async () =>
+          plugin.block?.tearDownDevice?.(target, signal, record.spec),
+        );
+      await (changes.usedElsewhere(record) ? tearDown() : changes.measured(record, "unmap_device", tearDown));
+    } else
+      await changes.measured(record, "volume_unmount", async () => {
+        await inStep("error cleaning subPath mounts", () => this.#o.cleanSubPaths(podUid, name));
+        await inStep("UnmountVolume.TearDown failed", () => plugin.tearDown(target, signal));
+      });
     await this.#o.removeIfEmpty?.(dirname(dir));
   }
 

@@ -177,13 +177,11 @@ export class Reconciler {
         const desired = record.desired!;
         const generation = record.generation;
         const first = record.actual !== "mounted";
+        const expands = !first && record.plugin.expandsNow?.(desired.spec) === true;
+        const setUp = record.volumeMode === "Block" ? "map_volume" : "volume_mount";
+        const name = expands ? "volume_fs_resize" : setUp;
         const error = await caught(operations.mount(record, desired, this.#changes, signal));
-        this.#measure(
-          record,
-          record.volumeMode === "Block" ? "map_volume" : "volume_mount",
-          startedAt,
-          error,
-        );
+        this.#measure(record, name, startedAt, error);
         if (!error) {
           record.actual = "mounted";
           record.setUpGeneration = generation;
@@ -197,13 +195,7 @@ export class Reconciler {
       }
       case "unmount": {
         const { record } = operation;
-        const error = await caught(operations.unmount(record, signal));
-        this.#measure(
-          record,
-          record.volumeMode === "Block" ? "unmap_volume" : "volume_unmount",
-          startedAt,
-          error,
-        );
+        const error = await caught(operations.unmount(record, this.#changes, signal));
         if (!record.spec) this.#metrics.forceCleaned(!error);
         record.actual = error ? "uncertain" : "none";
         record.failure = error && !signal.aborted ? this.#failure(record, error) : undefined;
@@ -252,6 +244,17 @@ export class Reconciler {
   }
 
   readonly #changes: DeviceChanges = {
+    measured: async (record, name, work) => {
+      const startedAt = this.#o.clock.monotonic();
+      try {
+        const result = await work();
+        this.#measure(record, name, startedAt, undefined);
+        return result;
+      } catch (error) {
+        this.#measure(record, name, startedAt, error);
+        throw error;
+      }
+    },
     device: (unique) => this.devices.get(unique),
     setDevice: (device) => this.devices.set(device.unique, device),
     usedElsewhere: (record) =>

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { KubeletError } from "../../../../lib/base/errors.ts";
 import { FakeClock } from "../../../../lib/base/fake-clock.ts";
-import { createMetrics } from "../../../../lib/base/metrics.ts";
+import { createMetrics, type Metrics } from "../../../../lib/base/metrics.ts";
 import { msBetween } from "../../../../lib/base/time.ts";
 import type { Pod, PodUid, Volume } from "../../../../lib/model/pod.ts";
 import { ExpansionError } from "../persistent/volume-expander.ts";
@@ -653,6 +653,130 @@ test("metrics count volumes and the results of their operations", async () => {
     'volume_operation_total_seconds_count{operation_name="overall_volume_mount",plugin_name="fake/own"} 1',
   ])
     assert.ok(text.includes(line), line);
+});
+
+describe("storage_operation_duration_seconds counts", () => {
+  const counted = async (metrics: Metrics) => {
+    const text = await metrics.registry.metrics();
+    const lines = text.matchAll(/^storage_operation_duration_seconds_count\{(.*)\} (\d+)$/gm);
+    return [...lines]
+      .map(([, labels, count]) => {
+        const value = (name: string) => new RegExp(`${name}="([^"]*)"`).exec(labels!)?.[1];
+        return `${value("operation_name")} ${value("status")} ${count}`;
+      })
+      .sort(byText);
+  };
+  const blockPod = (name: string): Pod => {
+    const pod = podWithVolumes(name, [], ["c"]);
+    const volumeDevices = [{ name: "claim-c", devicePath: "/dev/xvda" }];
+    return { ...pod, spec: { ...pod.spec, containers: [{ name: "c", volumeDevices }] } };
+  };
+
+  test("the verification of a volume once for all of its pods, and its mounts", async () => {
+    const metrics = createMetrics();
+    const requests: string[] = [];
+    let attached = false;
+    const { clock, host, manager } = await started((host) => ({
+      metrics,
+      operations: host.operations({
+        verifyAttached: async (unique, _signal, timed) => {
+          if (!attached) throw new KubeletError("VolumeAttachment", "not attached");
+          await timed(async () => requests.push(unique));
+        },
+      }),
+      plugins: [
+        host.plugin("own"),
+        host.plugin("shared", {
+          device: {
+            ...host.plugin("shared").device!,
+            waitForAttach: async (_pod, _spec, _signal, verified) => verified?.(),
+          },
+        }),
+      ],
+    }));
+    manager.register(podWithVolumes("a", ["x"], ["c"]));
+    await clock.advance(100);
+    assert.deepEqual(await counted(metrics), [
+      "verify_controller_attached_volume success 1",
+      "volume_mount fail-unknown 1",
+      "volume_mount success 1",
+    ]);
+    attached = true;
+    await clock.advance(1_000);
+    await manager.waitFor(podWithVolumes("a", ["x"], ["c"]), never);
+    manager.register(podWithVolumes("b", [], ["c"]));
+    await clock.advance(100);
+    await manager.waitFor(podWithVolumes("b", [], ["c"]), never);
+    assert.ok(requests.length > 1);
+    const verified = (await counted(metrics)).filter((line) => line.startsWith("verify"));
+    assert.deepEqual(verified, Array(2).fill("verify_controller_attached_volume success 1"), "one per type");
+    assert.deepEqual(host.violations, []);
+  });
+
+  test("the release of a device after the last pod has unmapped it", async () => {
+    const metrics = createMetrics();
+    let failures = 1;
+    const { clock, manager } = await started((host) => ({
+      metrics,
+      plugins: [
+        host.plugin("shared", {
+          block: {
+            map: async () => "/dev/sdx",
+            unmap: async () => {},
+            tearDownDevice: async () => {
+              if (failures-- > 0) throw new KubeletError("Volume", "busy");
+            },
+          },
+        }),
+      ],
+      resolveClaim: async (_pod: Pod, volume: Volume) => {
+        const spec = claimSpec(volume);
+        return { spec: { ...spec, persistent: { ...spec.persistent!, mode: "Block" as const } } };
+      },
+    }));
+    for (const name of ["a", "b"]) {
+      manager.register(blockPod(name));
+      await clock.advance(100);
+    }
+    failures = 0;
+    const released = async (name: string) => {
+      const wait = manager.release(name as PodUid, never);
+      await clock.advance(2_000);
+      await wait;
+    };
+    await released("a");
+    assert.deepEqual(await counted(metrics), ["map_volume success 2", "unmap_volume success 1"]);
+    failures = 1;
+    await released("b");
+    assert.deepEqual(await counted(metrics), [
+      "map_volume success 2",
+      "unmap_device fail-unknown 1",
+      "unmap_device success 1",
+      "unmap_volume success 3",
+    ]);
+  });
+
+  test("the expansion of a mounted volume apart from its mounts", async () => {
+    const metrics = createMetrics();
+    let storage = "1Gi";
+    const { clock, manager } = await started((host) => ({
+      metrics,
+      plugins: [host.plugin("shared", { expandsNow: () => true })],
+      resolveClaim: async (_pod: Pod, volume: Volume) => {
+        const spec = claimSpec(volume);
+        return { spec: { ...spec, persistent: { ...spec.persistent!, spec: { capacity: { storage } } } } };
+      },
+    }));
+    const pod = podWithVolumes("a", [], ["c"]);
+    manager.register(pod);
+    await clock.advance(10_000);
+    storage = "2Gi";
+    manager.register(pod);
+    await clock.advance(100);
+    const counts = await counted(metrics);
+    assert.ok(counts.includes("volume_fs_resize success 1"), counts.join());
+    assert.ok(counts.includes("volume_mount success 1"), counts.join());
+  });
 });
 
 test("the volume manager stops on abort, even while a call hangs", async () => {
