@@ -1,6 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { errnoOf, KubeletError, messageOf } from "../../../lib/base/errors.ts";
-import { exitText, systemCommands } from "../../../lib/host/system-commands.ts";
+import type { ProgramCall } from "../../../lib/host/start-program.ts";
+import {
+  type CommandResult,
+  type Commands,
+  exitText,
+  systemCommands,
+} from "../../../lib/host/system-commands.ts";
 import type { IdRange } from "./id-ranges.ts";
 
 const user = "kubelet";
@@ -17,7 +23,7 @@ export interface UserDatabase {
  * If there is one, getsubids must return its IDs: it may query a server, and a server that does not respond is no reason to
  * use the IDs of others.
  */
-export async function podIdRange(idsPerPod: number, users: UserDatabase = systemUsers): Promise<IdRange> {
+export async function podIdRange(idsPerPod: number, users: UserDatabase = systemUsers()): Promise<IdRange> {
   const all = { first: idsPerPod, length: 2 ** 32 - idsPerPod };
   if (!(await users.hasUser(user))) return all;
   const [uids, gids] = [await getSubordinateIds(users, "uids"), await getSubordinateIds(users, "gids")];
@@ -50,21 +56,45 @@ export function parseSubordinateIds(output: string): IdRange {
   return { first, length };
 }
 
-const systemUsers: UserDatabase = {
-  async hasUser(name) {
-    const text = await readFile("/etc/passwd", "utf8").catch(() => "");
-    return text.split("\n").some((line) => line.startsWith(`${name}:`));
-  },
-  async getsubids(what, name) {
-    const call = { program: "getsubids", options: what === "gids" ? ["-g" as const] : [], operands: [name] };
+export interface SystemUsersOptions {
+  readonly commands?: Commands;
+  readonly passwdFile?: string;
+}
+
+/** Users of /etc/passwd and of the other sources that nsswitch.conf lists, such as a directory server. */
+export function systemUsers({
+  commands = systemCommands(),
+  passwdFile = "/etc/passwd",
+}: SystemUsersOptions = {}): UserDatabase {
+  /** Undefined if there is no such program. */
+  const run = async (call: ProgramCall): Promise<CommandResult | undefined> => {
     try {
-      const limits = { timeoutMs: 10_000, signal: new AbortController().signal };
-      const result = await systemCommands().run(call, limits);
-      if (result.code === 0) return result.stdout;
-      throw new KubeletError("UserNamespaces", `${exitText(result)}: ${result.output.trim()}`);
+      return await commands.run(call, { timeoutMs: 10_000, signal: new AbortController().signal });
     } catch (error) {
       if (errnoOf(error) === "ENOENT") return undefined;
       throw error;
     }
-  },
-};
+  };
+  const failure = (result: CommandResult) =>
+    new KubeletError("UserNamespaces", `${exitText(result)}: ${result.output.trim()}`);
+  return {
+    async hasUser(name) {
+      const text = await readFile(passwdFile, "utf8").catch(() => "");
+      if (text.split("\n").some((line) => line.startsWith(`${name}:`))) return true;
+      const result = await run({ program: "getent", operands: ["passwd", name] });
+      if (!result || result.code === unknownKey) return false;
+      if (result.code === 0) return true;
+      const { message } = failure(result);
+      throw new KubeletError("UserNamespaces", `error looking up user "${name}": getent: ${message}`);
+    },
+    async getsubids(what, name) {
+      const options = what === "gids" ? (["-g"] as const) : [];
+      const result = await run({ program: "getsubids", options, operands: [name] });
+      if (!result || result.code === 0) return result?.stdout;
+      throw failure(result);
+    },
+  };
+}
+
+/** The exit code of getent(1) for an unknown key. */
+const unknownKey = 2;

@@ -4,10 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 import fc from "fast-check";
+import { FakeCommands } from "../../../lib/host/fake-commands.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import { IdRanges } from "./id-ranges.ts";
 import { parseMappings } from "./mappings-file.ts";
-import { parseSubordinateIds, podIdRange, type UserDatabase } from "./subordinate-ids.ts";
+import { parseSubordinateIds, podIdRange, systemUsers, type UserDatabase } from "./subordinate-ids.ts";
 import { requireUserNamespaces, UserNamespaces, type UserNamespacesOptions } from "./user-namespaces.ts";
 
 const uid = (name: string) => name as PodUid;
@@ -53,6 +54,65 @@ describe("podIdRange", () => {
   ])
     it(`is not ${JSON.stringify(output)}`, () =>
       assert.throws(() => parseSubordinateIds(output), /getsubids/));
+});
+
+describe("the user kubelet", () => {
+  /** `getent` is the result for a user that is not in /etc/passwd. */
+  async function rangeOf(t: TestContext, passwd: string, getent: { code: number; output?: string } | Error) {
+    const dir = await mkdtemp(join(tmpdir(), "users-"));
+    t.after(() => rm(dir, { recursive: true }));
+    const passwdFile = join(dir, "passwd");
+    await writeFile(passwdFile, passwd);
+    const commands = new FakeCommands({
+      "getent -- passwd kubelet": getent instanceof Error ? {} : getent,
+      getsubids: { output: "0: kubelet 131072 131072\n" },
+    });
+    if (getent instanceof Error) {
+      const run = commands.run.bind(commands);
+      commands.run = (call) => (call.program === "getent" ? Promise.reject(getent) : run(call));
+    }
+    const range = await podIdRange(slot, systemUsers({ commands, passwdFile }));
+    return { first: range.first, lines: commands.lines };
+  }
+  const root = "root:x:0:0:root:/root:/bin/bash\n";
+  const own = "kubelet:x:998:998::/:/usr/sbin/nologin\n";
+
+  it("may be known to a directory server only", async (t) => {
+    const { first, lines } = await rangeOf(t, root, { code: 0, output: own });
+    assert.equal(first, 131_072);
+    assert.deepEqual(lines, ["getent -- passwd kubelet", "getsubids kubelet", "getsubids -g kubelet"]);
+  });
+
+  it("is found in /etc/passwd without a request to a server", async (t) => {
+    const { first, lines } = await rangeOf(t, root + own, { code: 3 });
+    assert.equal(first, 131_072);
+    assert.equal(lines.length, 2);
+  });
+
+  it("does not exist if no source knows it, and then getsubids is not called", async (t) => {
+    const { first, lines } = await rangeOf(t, `${root}kubelet2:x:1:1::/:\n`, { code: 2 });
+    assert.equal(first, slot);
+    assert.deepEqual(lines, ["getent -- passwd kubelet"]);
+  });
+
+  it("does not exist if it is not in /etc/passwd and there is no getent", async (t) => {
+    const missing = Object.assign(new Error("spawn getent ENOENT"), { code: "ENOENT" });
+    assert.equal((await rangeOf(t, root, missing)).first, slot);
+  });
+
+  it("is not taken for missing if the lookup fails: its IDs may be those of others", async (t) => {
+    await assert.rejects(rangeOf(t, root, { code: 3, output: "no response" }), {
+      message: 'error looking up user "kubelet": getent: exit status 3: no response',
+    });
+  });
+
+  it("is looked up with the real getent", async (t) => {
+    const dir = await mkdtemp(join(tmpdir(), "users-"));
+    t.after(() => rm(dir, { recursive: true }));
+    const users = systemUsers({ passwdFile: join(dir, "none") });
+    assert.equal(await users.hasUser("root"), true);
+    assert.equal(await users.hasUser("no-such-user"), false);
+  });
 });
 
 describe("IdRanges", () => {
