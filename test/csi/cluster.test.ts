@@ -54,7 +54,7 @@ it("a pod created before its driver gets its inline volume when the driver regis
       events,
       claimEvents: events,
     }),
-    onDriver: () => manager.resync((plugin) => plugin === csi.plugin.name),
+    onDriver: () => manager.resync(({ plugin }) => plugin === csi.plugin.name),
   });
   const blockMaps = new BlockMaps({ mounts: hostMounts });
   const operations = new VolumeOperations({ events, blockMaps, cleanSubPaths: async () => {} });

@@ -10,8 +10,8 @@ import {
   readHugepageSizes,
 } from "../../lib/host/cgroups/mounted-cgroups.ts";
 import { cgroupUsageReader } from "../../lib/host/cgroups/usage-reader.ts";
-import { readLogicalCpus } from "../../lib/host/machine-topology.ts";
 import type { ContainerLabels } from "../../lib/host/container-labels.ts";
+import { readLogicalCpus } from "../../lib/host/machine-topology.ts";
 import { countRanges, nodeAddresses, nodeName, readMachineInfo } from "../../lib/host/node-info.ts";
 import { readNumaNodes, withoutNuma } from "../../lib/host/numa-nodes.ts";
 import { readBootTime } from "../../lib/host/process-limits.ts";

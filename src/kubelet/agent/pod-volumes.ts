@@ -20,19 +20,18 @@ import type { ServiceAccountTokens } from "../pods/volumes/content/tokens/servic
 import { ClusterTrustBundles } from "../pods/volumes/content/trust-bundles/cluster-trust-bundles.ts";
 import { type CsiVolumes, csiVolumes } from "../pods/volumes/csi/csi-volumes.ts";
 import { kubeSecrets } from "../pods/volumes/csi/kube-secrets.ts";
-import { csiSourceOf } from "../pods/volumes/csi/source.ts";
 import { DiskQuotas } from "../pods/volumes/empty-dir/disk-quotas.ts";
 import { ProjectReservations } from "../pods/volumes/empty-dir/project-reservations.ts";
 import { fcPlugin } from "../pods/volumes/fc/fc-plugin.ts";
 import { iscsiPlugin } from "../pods/volumes/iscsi/iscsi-plugin.ts";
 import { scsiDevices } from "../pods/volumes/iscsi/scsi-devices.ts";
+import { mountLabelsOptions } from "../pods/volumes/manager/mount-labels.ts";
 import { nfsPlugin } from "../pods/volumes/nfs/nfs-plugin.ts";
 import { resolveClaim } from "../pods/volumes/persistent/resolve-volume.ts";
-import { mountLabelsOptions } from "../pods/volumes/manager/mount-labels.ts";
 import { kubeVolumeApi } from "../pods/volumes/persistent/volume-api.ts";
 import { VolumeExpander } from "../pods/volumes/persistent/volume-expander.ts";
+import { needsDriver, waitsForAttachment } from "../pods/volumes/retried-volumes.ts";
 import { hostDeviceDirs } from "../pods/volumes/tools/block-devices.ts";
-import type { VolumeSpec } from "../pods/volumes/volume-plugin.ts";
 import {
   createVolumes,
   type PluginParts,
@@ -42,9 +41,6 @@ import {
 import type { AgentCore } from "./agent-core.ts";
 
 const nodeTimeoutMs = 10_000;
-/** Plugins whose volumes a controller attaches. */
-const csiPluginName = "kubernetes.io/csi";
-const attachablePlugins = [csiPluginName, "kubernetes.io/fc", "kubernetes.io/iscsi"];
 
 export interface PodVolumes extends Volumes {
   /** `attachedVolumes` only where a controller attaches volumes to this node. */
@@ -198,9 +194,8 @@ export function podVolumes(
       volumes: {
         "runtime-synced": () => volumes.manager.resync(),
         // Mounts that failed because of it are retried immediately.
-        "volumes-attached": () => volumes.manager.resync((plugin) => attachablePlugins.includes(plugin)),
-        "csi-driver-changed": ({ driver }) =>
-          volumes.manager.resync((plugin, spec) => plugin === csiPluginName && usesDriver(spec, driver)),
+        "volumes-attached": () => volumes.manager.resync(waitsForAttachment),
+        "csi-driver-changed": ({ driver }) => volumes.manager.resync((volume) => needsDriver(volume, driver)),
         "volume-content-changed": ({ ref }) => volumes.manager.changed(podsReferencing(desired.all(), ref)),
         "node-changed": () => {
           if (view?.node()) csi?.node.nodeExists();
@@ -238,11 +233,6 @@ function affinityConflictOf(affinity: unknown, node: Parameters<typeof matchesTe
   const { required } = (affinity ?? {}) as { required?: { nodeSelectorTerms?: readonly NodeTerm[] } };
   if (!required || matchesTerms(required.nodeSelectorTerms ?? [], node)) return undefined;
   return "no matching NodeSelectorTerms";
-}
-
-/** True also if the driver is not known. */
-function usesDriver(spec: VolumeSpec | undefined, driver: string): boolean {
-  return spec === undefined || csiSourceOf(spec, "")?.driver === driver;
 }
 
 interface Ownership {

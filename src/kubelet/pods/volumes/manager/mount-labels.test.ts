@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { FeatureGates } from "../../../../lib/config/feature-gates.ts";
 import { FakeClock } from "../../../../lib/base/fake-clock.ts";
 import { createMetrics } from "../../../../lib/base/metrics.ts";
+import { FeatureGates } from "../../../../lib/config/feature-gates.ts";
 import type { Pod, PodUid } from "../../../../lib/model/pod.ts";
 import type { VolumePlugin } from "../volume-plugin.ts";
 import { claimSpec, FakeVolumeHost, podWithVolumes } from "./fake-volumes.ts";

@@ -357,12 +357,15 @@ describe("volumes that require remounts", () => {
     await clock.advance(70_000);
     host.calls.length = 0;
     const seen: string[] = [];
-    manager.resync((plugin, spec) => {
-      seen.push(`${plugin} ${spec?.name}`);
+    manager.resync(({ plugin, spec, step }) => {
+      seen.push(`${plugin} ${spec?.name} ${step}`);
       return spec?.name === "x";
     });
     await clock.advance(20);
-    assert.deepEqual(seen.sort(), ["fake/own x", "fake/own y"]);
+    assert.deepEqual(
+      seen.sort(),
+      ["x", "y"].map((name) => `fake/own ${name} MountVolume.SetUp failed`),
+    );
     assert.deepEqual(host.calls, ["setUp fake/own/a-x"]);
   });
 

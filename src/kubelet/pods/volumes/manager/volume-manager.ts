@@ -50,6 +50,15 @@ export interface MountedVolume {
   readonly label: string;
 }
 
+/** A volume whose last operation failed. */
+export interface FailedVolume {
+  readonly plugin: string;
+  /** Undefined for a volume that was found on disk, until its pod is known. */
+  readonly spec: VolumeSpec | undefined;
+  /** "MountVolume.SetUp failed" */
+  readonly step: string;
+}
+
 /** The error code of a wait for a volume that cannot be attached because the node's limit is reached. */
 export const attachmentLimitExceeded = "VolumeAttachmentLimitExceeded";
 
@@ -216,13 +225,14 @@ export class VolumeManager implements Component {
   }
 
   /**
-   * Checks all pods again, and ends the back-off of volumes for which `retry` returns true, for example after their driver was registered. The
-   * spec of a volume that was found on disk is undefined until its pod is known.
+   * Checks all pods again, and ends the back-off of volumes for which `retry` returns true, for example after their driver was registered.
    */
-  resync(retry?: (plugin: string, spec: VolumeSpec | undefined) => boolean): void {
-    for (const record of this.#reconciler.records.values())
-      if (record.failure && retry?.(record.plugin.name, record.spec))
-        record.failure = { ...record.failure, retryAt: this.#o.clock.monotonic() };
+  resync(retry?: (volume: FailedVolume) => boolean): void {
+    for (const record of this.#reconciler.records.values()) {
+      const { failure, plugin, spec } = record;
+      if (failure && retry?.({ plugin: plugin.name, spec, step: failure.step }))
+        record.failure = { ...failure, retryAt: this.#o.clock.monotonic() };
+    }
     this.#dropGonePods();
     this.#reconciler.wake();
   }
