@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { httpStatusOf, isAbort, KubeletError } from "../../../lib/base/errors.ts";
 import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
-import { type Logger, silentLogger } from "../../../lib/base/logger.ts";
-import { TransportError } from "../../../lib/clients/kube/api-error.ts";
+import { type Fields, type Logger, silentLogger } from "../../../lib/base/logger.ts";
+import { KubeApiError, TransportError } from "../../../lib/clients/kube/api-error.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import { FakeObjectApi } from "./fake-object-api.ts";
@@ -144,6 +144,24 @@ test("Watch: the latest version is requested, not the one in the watch cache", a
   objects.register(pod("a", ["x"]));
   assert.equal((await secret()).metadata.resourceVersion, version);
   assert.equal(api.requests[0], "LIST secrets/default/x");
+});
+
+test("Watch: a watch that is forbidden is not logged: the API server permits it only while a pod needs the object", async () => {
+  const lines: string[] = [];
+  const log = (message: string, fields?: Fields) => lines.push(`${message} ${fields?.err}`);
+  const logger: Logger = { ...silentLogger, info: log, warn: log, error: log };
+  const { start, objects, api, clock } = setUp("Watch", { logger });
+  await start();
+  const rejected = (status: number) =>
+    new KubeApiError({ status, reason: "", message: `response ${status}` });
+  api.fault = () => rejected(403);
+  objects.register(pod("a", ["x"]));
+  await clock.advance(120_000);
+  assert.ok(api.requests.length > 1);
+  assert.deepEqual(lines, []);
+  api.fault = () => rejected(500);
+  await clock.advance(120_000);
+  assert.match(lines.join(), /response 500/);
 });
 
 test("Watch: get waits for the first list, up to its timeout", async () => {

@@ -225,9 +225,13 @@ for (const [status, message, cause, warnings] of [
   [404, 'namespaces "n" not found', undefined, []],
   [403, 'events is forbidden: User "u" cannot create', undefined, ["API server rejected event"]],
 ] as const)
-  test(`"${message}" is ${warnings.length > 0 ? "a" : "no"} warning`, async (t) => {
+  test(`"${message}" is ${warnings.length > 0 ? "a warning" : "not logged at -v 2"}`, async (t) => {
     const lines: string[] = [];
-    const logger = { ...silentLogger, warn: (line: string) => void lines.push(line) };
+    const logger = {
+      ...silentLogger,
+      warn: (line: string) => void lines.push(line),
+      debug: (level: number, line: string) => void (level <= 2 && /event/.test(line) && lines.push(line)),
+    };
     const { clock, drops, server, recorder } = await setUp(t, { logger });
     const details = { causes: cause ? [{ reason: cause }] : [] };
     server.response = () => new KubeApiError({ status, reason: "R", message, details });
