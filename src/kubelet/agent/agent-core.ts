@@ -133,7 +133,7 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
     ...clusterDependent,
     view,
     components: [
-      ...hostSetup(options),
+      ...hostSetup(options, clusterDependent.nodeEvents),
       oomWatcher,
       nodeAllocatable({ config, node, clock, ...clusterDependent }),
       ...systemCgroups(options, node),

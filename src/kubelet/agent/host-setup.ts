@@ -7,18 +7,24 @@ import { systemIptables } from "../../lib/host/iptables.ts";
 import { hasLoopbackServersOnly } from "../../lib/host/resolver-file.ts";
 import { sysctls } from "../../lib/host/sysctls.ts";
 import { systemCommands } from "../../lib/host/system-commands.ts";
+import { supportsTmpfsNoswap } from "../../lib/host/tmpfs-noswap.ts";
 import { isInUserNamespace } from "../../lib/host/user-namespace.ts";
+import type { NodeEvents } from "../../lib/model/pod-events.ts";
 import { HostSetup } from "../resources/host-setup/host-setup.ts";
 import { IptablesChains } from "../resources/host-setup/iptables-chains.ts";
 import type { AgentOptions } from "./agent-options.ts";
 
 /** Empty for an agent that shares its machine with others: it changes nothing outside of its own directories and cgroups. */
-export function hostSetup({ config, clock, logger, host, gates }: AgentOptions): Component[] {
+export function hostSetup(options: AgentOptions, events: Pick<NodeEvents, "warning">): Component[] {
+  const { config, clock, logger, host, gates, rootDir } = options;
   if (!host) return [];
   return [
     new HostSetup({
       failSwapOn: config.failSwapOn,
       isSwapOn,
+      supportsNoswap: async () =>
+        supportsTmpfsNoswap({ dir: rootDir, inUserNamespace: await isInUserNamespace() }),
+      events,
       tunables: config.protectKernelDefaults ? "fail" : host.keepsKernelTunables ? "warn" : "modify",
       sysctls: sysctls(),
       userNamespace: async () => {

@@ -18,6 +18,7 @@ function setUp(over: Partial<HostSetupOptions> = {}, kernel: Record<string, numb
   const stop = new AbortController();
   const warnings: unknown[][] = [];
   const written: string[] = [];
+  const events: string[] = [];
   const scores: number[] = [];
   const logger: Logger = {
     ...silentLogger,
@@ -39,6 +40,8 @@ function setUp(over: Partial<HostSetupOptions> = {}, kernel: Record<string, numb
   const setup = new HostSetup({
     failSwapOn: true,
     isSwapOn: async () => false,
+    supportsNoswap: async () => true,
+    events: { warning: (reason) => void events.push(reason) },
     tunables: "modify",
     sysctls,
     userNamespace: async () => "not in one",
@@ -49,7 +52,17 @@ function setUp(over: Partial<HostSetupOptions> = {}, kernel: Record<string, numb
     logger,
     ...over,
   });
-  return { clock, warnings, written, scores, kernel, stop, start: () => setup.start(stop.signal), setup };
+  return {
+    clock,
+    events,
+    warnings,
+    written,
+    scores,
+    kernel,
+    stop,
+    start: () => setup.start(stop.signal),
+    setup,
+  };
 }
 
 describe("host setup", () => {
@@ -120,6 +133,27 @@ describe("host setup", () => {
     await start();
     stop.abort();
   });
+  // parity: event PossibleMemoryBackedVolumesOnDisk
+  for (const [rule, isSwapOn, supportsNoswap, expected] of [
+    [
+      "volumes in memory that may be swapped are an event",
+      true,
+      false,
+      ["PossibleMemoryBackedVolumesOnDisk"],
+    ],
+    ["volumes in memory that are kept out of swap are none", true, true, []],
+    ["volumes in memory of a machine without swap are none", false, false, []],
+  ] as const)
+    it(rule, async () => {
+      const { start, stop, events } = setUp({
+        failSwapOn: false,
+        isSwapOn: async () => isSwapOn,
+        supportsNoswap: async () => supportsNoswap,
+      });
+      await start();
+      stop.abort();
+      assert.deepEqual(events, expected);
+    });
   // parity: field failSwapOn
   it("swap fails startup unless it is allowed", async () => {
     const isSwapOn = async () => true;

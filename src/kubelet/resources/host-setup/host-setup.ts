@@ -4,11 +4,15 @@ import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { resolvedServersFile } from "../../../lib/host/resolver-file.ts";
 import type { Sysctls } from "../../../lib/host/sysctls.ts";
+import type { NodeEvents } from "../../../lib/model/pod-events.ts";
 import { ensureKernelTunables, type TunableBehavior, type UserNamespaceSupport } from "./kernel-tunables.ts";
 
 export interface HostSetupOptions {
   readonly failSwapOn: boolean;
   readonly isSwapOn: () => Promise<boolean>;
+  /** Whether the tmpfs of memory-backed volumes can be kept out of swap. */
+  readonly supportsNoswap: () => Promise<boolean>;
+  readonly events: Pick<NodeEvents, "warning">;
   readonly tunables: TunableBehavior;
   readonly sysctls: Sysctls;
   readonly userNamespace: () => Promise<UserNamespaceSupport>;
@@ -23,6 +27,10 @@ export interface HostSetupOptions {
 
 /** A process that started the agent may reset its score. */
 const everyMs = 5 * 60_000;
+
+const mayBeSwapped =
+  "The tmpfs noswap option is not supported. Memory-backed volumes (e.g. secrets, emptyDirs, etc.) " +
+  "might be swapped to disk and should no longer be considered secure.";
 
 /** Settings of the machine and of the agent's process that a kubelet needs. Startup fails if they cannot be applied. */
 export class HostSetup implements Component {
@@ -40,12 +48,15 @@ export class HostSetup implements Component {
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    const { failSwapOn, isSwapOn, tunables, sysctls, userNamespace, logger } = this.#o;
-    if (failSwapOn && (await isSwapOn()))
+    const { failSwapOn, isSwapOn, supportsNoswap, tunables, sysctls, userNamespace, logger } = this.#o;
+    const swaps = await isSwapOn();
+    if (failSwapOn && swaps)
       throw new KubeletError(
         "SwapOn",
         "running with swap on is not supported, please disable swap or set --fail-swap-on flag to false",
       );
+    if (swaps && !(await supportsNoswap()))
+      this.#o.events.warning("PossibleMemoryBackedVolumesOnDisk", mayBeSwapped);
     await ensureKernelTunables(tunables, { sysctls, logger, userNamespace: await userNamespace() });
     await this.#checkResolvConf();
     await this.#adjust();
