@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { NodeObject } from "../../src/kubelet/node/node-types.ts";
 import { wholeUnits } from "../../src/lib/model/quantity.ts";
@@ -94,4 +96,33 @@ test("a machine that runs out of memory is reported by a SystemOOM event on the 
   await cluster.startAgent();
   const message = "System OOM encountered, victim process: busybox, pid: 687";
   await waitFor(() => assert.deepEqual(cluster.events(nodeName, "SystemOOM"), [message]));
+});
+
+// parity: event CheckLimitsForResolvConf
+test("a resolver configuration of which pods get only a part is an event of the node", async (t) => {
+  const cluster = await TestCluster.start(t);
+  const resolvConf = join(cluster.dir, "resolv.conf");
+  const domains = Array.from({ length: 30 }, (_, i) => `d${i}.test`);
+  await writeFile(resolvConf, `nameserver 192.0.2.53\nsearch ${domains.join(" ")}\n`);
+  const config = { ...cluster.config(), resolvConf, clusterDomain: "cluster.local" };
+  const events = () => cluster.events(nodeName, "CheckLimitsForResolvConf");
+  const tooMany = `Resolv.conf file '${resolvConf}' contains search line consisting of more than 29 domains!`;
+  await cluster.startAgent({ config });
+  await waitFor(() => assert.deepEqual(events(), [tooMany]));
+  await cluster.stopAgent();
+  await rm(resolvConf);
+  await cluster.startAgent({ config });
+  const missing = `open ${resolvConf}: no such file or directory`;
+  await waitFor(() => assert.deepEqual(events(), [tooMany, missing]));
+});
+
+// parity: event KubeletSetupFailed
+test("a directory that cannot be created is an event of the node before the kubelet ends", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await mkdir(join(cluster.dir, "root"));
+  await writeFile(join(cluster.dir, "root", "plugins"), "");
+  await assert.rejects(cluster.startAgent(), /plugins/);
+  const [message, ...others] = cluster.events(nodeName, "KubeletSetupFailed");
+  assert.match(message ?? "", /plugins/);
+  assert.deepEqual(others, []);
 });

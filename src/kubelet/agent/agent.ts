@@ -1,8 +1,9 @@
+import { messageOf } from "../../lib/base/errors.ts";
 import { Lifecycle } from "../../lib/base/lifecycle.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
 import { PodConfig } from "../pipeline/pod-config/pod-config.ts";
 import { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
-import { agentCore } from "./agent-core.ts";
+import { type AgentCore, agentCore } from "./agent-core.ts";
 import type { Agent, AgentOptions } from "./agent-options.ts";
 import { withCgroupDriverOfRuntime } from "./cgroup-driver.ts";
 import { type Cluster, joinCluster } from "./cluster.ts";
@@ -20,6 +21,7 @@ import { PodListeners } from "./pod-listeners.ts";
 import { podParts } from "./pod-parts.ts";
 import { podResources } from "./pod-resources.ts";
 import { podsApi } from "./pods-api.ts";
+import { checkResolvConf } from "./resolv-conf-check.ts";
 import { RootDirLock } from "./root-dir-lock.ts";
 import { servingCertificate, servingHandlers } from "./serving-certificate.ts";
 import { podSources } from "./sources.ts";
@@ -28,6 +30,8 @@ import { healthChecks, watchdog } from "./watchdog.ts";
 export type { Agent, AgentOptions } from "./agent-options.ts";
 
 const stopWithinMs = 10_000;
+/** How long an agent that cannot start tries to report it. */
+const reportWithinMs = 2000;
 
 /** Constructs the components of the agent, subscribes them to the events of the event table, and starts them. */
 export async function startAgent(options: AgentOptions): Promise<Agent> {
@@ -89,7 +93,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
 
   const stopWatchdog = watchdog(o.serviceManager, { clock, logger, checks });
   const startAll = async () => {
-    await makeNodeDirectories(o, node.info);
+    await makeNodeDirectories(o, node.info).catch((error) => reportSetupFailure(core, error));
     await lifecycle.start(new RootDirLock({ rootDir: o.rootDir, clock, logger }));
     await pods.prepare();
     const first = [...(core.tracing ? [core.tracing.component] : []), ...endpoints.first];
@@ -119,6 +123,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   }
   o.serviceManager?.ready();
   cluster.recordStartEvents();
+  await checkResolvConf(core);
   logger.info("Started kubelet", { node: node.name, cgroupVersion: node.info.cgroupVersion });
   const stop = async () => {
     o.serviceManager?.stopping();
@@ -152,4 +157,10 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       return stopped;
     },
   };
+}
+
+async function reportSetupFailure({ nodeEvents, view }: AgentCore, error: unknown): Promise<never> {
+  nodeEvents.warning("KubeletSetupFailed", messageOf(error));
+  await view?.recorder.sendWithin(reportWithinMs);
+  throw error;
 }

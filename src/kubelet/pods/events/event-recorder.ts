@@ -153,6 +153,19 @@ export class EventRecorder implements Component, PodEvents {
     this.#o.onDrop?.(why);
   }
 
+  /** Sends what was recorded by an agent that cannot start, and therefore never starts this component. */
+  async sendWithin(ms: number): Promise<void> {
+    const stop = new AbortController();
+    const cancel = this.#o.clock.after(ms, () => stop.abort());
+    try {
+      for (const key of [...this.#queue.keys()]) await this.#send(key, stop.signal);
+    } catch {
+      // Aborted while it waited to retry.
+    } finally {
+      cancel();
+    }
+  }
+
   async #run(signal: AbortSignal): Promise<void> {
     const onAbort = () => this.#wake();
     signal.addEventListener("abort", onAbort, { once: true });

@@ -3,9 +3,9 @@ import type { Pod } from "../../../lib/model/pod.ts";
 import { type DnsConfig, emptyDns } from "./resolv-conf.ts";
 
 const maxNameservers = 3;
-const maxSearches = 32;
-const maxSearchLength = 253;
-const maxSearchLineLength = 2048;
+export const maxSearches = 32;
+export const maxSearchLength = 253;
+export const maxSearchLineLength = 2048;
 
 export interface DnsSettings {
   readonly clusterDns: readonly string[];
