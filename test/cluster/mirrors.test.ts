@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { cp, readFile, rename, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -119,4 +119,21 @@ test("a manifest that is deleted and written again restarts its pod; renamed ove
     [false],
     "the container was not replaced",
   );
+});
+
+// parity: event FailedValidation
+test("a second manifest with the name of a static pod is an event about its pod, and does not run", async (t) => {
+  const cluster = await TestCluster.start(t);
+  await cluster.placeManifest("web");
+  await cp(join(cluster.manifests, "web.json"), join(cluster.manifests, "web-copy.json"));
+  await cluster.startAgent();
+  await waitFor(() => assert.ok(cluster.api.pod(mirror)), 20_000);
+  await waitFor(() => {
+    const [message, ...others] = cluster.events(mirror, "FailedValidation");
+    assert.match(
+      message ?? "",
+      /^Error validating pod web-node-a_default\(\w+\) from file due to duplicate pod name "web-node-a", ignoring$/,
+    );
+    assert.deepEqual(others, []);
+  }, 20_000);
 });

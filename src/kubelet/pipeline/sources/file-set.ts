@@ -18,17 +18,20 @@ export interface FileSet {
   pods: Pod[];
   /** Files whose pod is already defined by another file. */
   conflicts: SourceProblem[];
+  /** The pods of these files. */
+  duplicates: Pod[];
 }
 
 /** The pods of all files. If two files define the same pod, the first by name wins. */
 export function podsOf(files: ReadonlyMap<string, FileState>): FileSet {
-  const set: FileSet = { pods: [], conflicts: [] };
+  const set: FileSet = { pods: [], conflicts: [], duplicates: [] };
   const owners = new Map<string, string>();
   for (const [file, { pod }] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (!pod) continue;
     const name = fullNameOf(pod);
     const sameName = owners.get(name);
     const sameUid = owners.get(pod.metadata.uid);
+    if (sameName !== undefined || sameUid !== undefined) set.duplicates.push(pod);
     if (sameName !== undefined) {
       const message = `pod ${podRef(pod)} is already defined by ${sameName}: this file is not used`;
       set.conflicts.push({ file, field: "metadata.name", message });

@@ -29,6 +29,8 @@ export interface FileSourceOptions {
   hasLocalObjects?: boolean;
   watchDirectory?: WatchDirectory;
   isOpenForWriting?: (fd: number) => boolean | undefined;
+  /** A pod does not run because another file defines one of its name or UID; called once for each. */
+  onDuplicate?: (pod: Pod) => void;
 }
 
 /** A file is treated as written when no change was reported for this long, … */
@@ -43,6 +45,8 @@ export class FileSource implements PodSource {
   readonly name = "file";
   readonly done: Promise<void>;
   #resolveDone: () => void = () => {};
+  /** Duplicates that were reported. */
+  readonly #duplicates = new WeakSet<Pod>();
   #options: FileSourceOptions;
   #path: string;
   #timer: WakeTimer;
@@ -126,7 +130,11 @@ export class FileSource implements PodSource {
       if (!(await this.#update(file, files.has(file)))) isChanging = true;
     if (isChanging) this.#timer.request(quietMs);
 
-    const { pods, conflicts } = podsOf(this.#files);
+    const { pods, conflicts, duplicates } = podsOf(this.#files);
+    for (const pod of duplicates) {
+      if (!this.#duplicates.has(pod)) this.#options.onDuplicate?.(pod);
+      this.#duplicates.add(pod);
+    }
     const states = [...this.#files.values()];
     this.#problems = [...states.flatMap((state) => state.problems), ...conflicts];
     this.#log.update(
