@@ -7,8 +7,15 @@ import { silentLogger } from "../../../lib/base/logger.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { ApiSource } from "./api-source.ts";
 
+/** /pods has them, and server-side apply shows in them what was chosen explicitly. */
+const managedFields = [
+  {
+    ...{ manager: "kubectl", operation: "Apply", apiVersion: "v1", time: "2026-01-02T03:04:05Z" },
+    ...{ fieldsType: "FieldsV1", fieldsV1: { "f:spec": { "f:dnsPolicy": {} } } },
+  },
+];
 const podOn = (nodeName: string, name: string, more: object = {}) => ({
-  metadata: { namespace: "default", name, uid: `uid-${name}`, managedFields: [{ manager: "m" }], ...more },
+  metadata: { namespace: "default", name, uid: `uid-${name}`, managedFields, ...more },
   spec: { nodeName, containers: [{ name: "c" }] },
 });
 
@@ -49,8 +56,8 @@ test("the pods of this node, and of no other, are emitted as one set when the li
   assert.deepEqual(
     sets[0]?.map(({ kind, apiVersion, metadata }) => [kind, apiVersion, metadata.managedFields]),
     [
-      ["Pod", "v1", undefined],
-      ["Pod", "v1", undefined],
+      ["Pod", "v1", managedFields],
+      ["Pod", "v1", managedFields],
     ],
   );
 });

@@ -4,7 +4,6 @@ import { KubeletError } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { Reflector } from "../../../lib/clients/kube/reflector.ts";
-import { withoutManagedFields } from "../../../lib/clients/kube/reflector-objects.ts";
 import type { ObjectReader } from "../../../lib/clients/kube/store.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 import type { RawObject } from "../../../lib/clients/kube/watch-stream.ts";
@@ -112,7 +111,7 @@ function unknownFields(status: unknown): object {
 function asPod(raw: RawObject): Pod {
   if (raw.kind !== undefined && raw.kind !== "Pod")
     throw new KubeletError("ApiPod", `it is a ${formatValue(raw.kind)} and not a Pod`);
-  const { value, problems } = decode(podType, withoutManagedFields(raw));
+  const { value, problems } = decode(podType, raw);
   const [problem] = problems.list;
   if (problem) throw new KubeletError("ApiPod", `${problem.path}: ${problem.message}`);
   const { metadata, spec, status } = value as Partial<Pod>;
