@@ -100,6 +100,35 @@ describe("a node with anonymous authentication", () => {
   });
 });
 
+describe("the health of a node", () => {
+  let node: GuardedNode;
+  let stop: () => Promise<void>;
+  before(async () => {
+    ({ node, stop } = await GuardedNode.start({}));
+  });
+  after(() => stop?.());
+  const names = ["ping", "log", "syncloop", "device-plugin"];
+
+  test("?verbose lists the checks of the Go kubelet", async () => {
+    const { status, body } = await send(node.port, "/healthz?verbose", bearer("good-admin"));
+    const lines = names.map((name) => `[+]${name} ok\n`);
+    assert.deepEqual([status, body], [200, `${lines.join("")}healthz check passed\n`]);
+  });
+
+  // parity: endpoint 10250 GET /healthz/log, endpoint 10250 GET /healthz/syncloop
+  test("each check has its own path", async () => {
+    for (const path of ["/healthz/ping", "/healthz/log", "/healthz/syncloop", "/healthz/device-plugin"]) {
+      const { status, body } = await send(node.port, path, bearer("good-admin"));
+      assert.deepEqual([status, body], [200, "ok"], path);
+    }
+    assert.equal((await send(node.port, "/healthz/pleg", bearer("good-admin"))).status, 404);
+  });
+
+  test("/allocatedPods does not exist, as in v1.36.4", async () => {
+    assert.equal((await send(node.port, "/allocatedPods", bearer("good-admin"))).status, 404);
+  });
+});
+
 describe("the plain HTTP endpoints", () => {
   let node: GuardedNode;
   let stop: () => Promise<void>;
@@ -189,10 +218,18 @@ describe("the plain HTTP endpoints", () => {
   });
 
   // parity: endpoint 10255 GET /pods, endpoint 10255 GET /metrics, endpoint 10255 GET /stats/summary, endpoint 10255 GET /healthz
+  // parity: endpoint 10255 GET /metrics/cadvisor, endpoint 10255 GET /metrics/resource, endpoint 10255 GET /metrics/probes
   test("the read-only port serves its pages, and rejects changes", async () => {
     const endpoint = { port: node.readOnlyPort };
-    for (const path of ["/pods", "/metrics", "/metrics/slis", "/stats/summary", "/healthz"])
-      await assertServed(endpoint, path);
+    const metrics = [
+      "/metrics",
+      "/metrics/cadvisor",
+      "/metrics/resource",
+      "/metrics/probes",
+      "/metrics/slis",
+    ];
+    const pages = ["/pods", "/stats/summary", "/healthz", ...metrics];
+    for (const path of pages) await assertServed(endpoint, path);
     for (const [line, response] of [
       ["POST /debug/flags/v", /^HTTP\/1\.1 404/],
       [`POST /run/default/${pod}/app?cmd=id`, /^HTTP\/1\.1 405/],

@@ -6,6 +6,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { fakePod } from "../../../lib/model/fake-pod.ts";
 import { fakeNodeRoutes } from "../fake-node.ts";
 import { send, startServer, type TestServer } from "../fixtures.ts";
 import { clientFrame, openWebSocket } from "./fake-client.ts";
@@ -270,6 +271,31 @@ describe("a remote command over WebSocket", () => {
   });
 });
 
+/** The connection of a request that the server has upgraded to SPDY. */
+async function upgraded(path: string, method: "GET" | "POST"): Promise<Socket> {
+  const headers = {
+    connection: "Upgrade",
+    upgrade: "SPDY/3.1",
+    "x-stream-protocol-version": "v4.channel.k8s.io",
+  };
+  const outgoing = request({
+    ...{
+      host: "127.0.0.1",
+      port: server.port,
+      path,
+      method,
+      agent: false,
+      rejectUnauthorized: false,
+      headers,
+    },
+  });
+  return new Promise((resolve, reject) => {
+    outgoing.on("upgrade", (_, socket) => resolve(socket));
+    outgoing.on("response", ({ statusCode }) => reject(new Error(String(statusCode))));
+    outgoing.on("error", reject).end();
+  });
+}
+
 describe("a remote command over SPDY", () => {
   const upgrade = (path: string, headers: Record<string, string | string[]>) =>
     new Promise<{ socket: Socket; headers: Record<string, unknown> }>((resolve, reject) => {
@@ -327,6 +353,46 @@ describe("port forwarding over WebSocket", () => {
     await until(() => received().reduce((sum, [, part]) => sum + part.length + 1, 0) === sent.length);
     client.raw(clientFrame(0x88, Buffer.from([3, 232])));
     assert.equal(await client.closed, 1000);
+  });
+});
+
+describe("a pod is also found by its UID, or that of its mirror", () => {
+  const uid = fakePod().metadata.uid;
+  for (const one of [uid, "mirror"])
+    for (const method of ["GET", "POST"] as const) {
+      // parity: endpoint 10250 GET,POST /exec/{namespace}/{pod}/{uid}/{container}
+      test(`exec: ${method}, ${one}`, async () => {
+        const path = `/exec/default/web/${one}/app?command=raw&output=1`;
+        (await upgraded(path, method)).destroy();
+        assert.equal(runtime.requests.at(-1)?.url, "/raw");
+      });
+
+      // parity: endpoint 10250 GET,POST /attach/{namespace}/{pod}/{uid}/{container}
+      test(`attach: ${method}, ${one}`, async () => {
+        (await upgraded(`/attach/default/web/${one}/shell?output=1`, method)).destroy();
+        assert.equal(runtime.requests.at(-1)?.url, "/tty");
+      });
+
+      // parity: endpoint 10250 GET,POST /portForward/{namespace}/{pod}/{uid}
+      test(`portForward: ${method}, ${one}`, async () => {
+        (await upgraded(`/portForward/default/web/${one}`, method)).destroy();
+        assert.equal(runtime.requests.at(-1)?.url, "/forward");
+      });
+    }
+
+  for (const [path, status] of [
+    ["/exec/default/web/other/app?output=1", 500],
+    ["/attach/default/web/other/app?output=1", 500],
+    ["/portForward/default/web/other", 404],
+  ] as const)
+    test(`by another UID it is not: ${path}`, () =>
+      assert.rejects(upgraded(path, "POST"), new RegExp(String(status))));
+
+  // parity: endpoint 10250 POST /run/{namespace}/{pod}/{uid}/{container}
+  test("run", async () => {
+    const run = (of: string) => send(server.port, `/run/default/web/${of}/app?cmd=ls`, { method: "POST" });
+    for (const one of [uid, "mirror"]) assert.equal((await run(one)).body, "ran ls");
+    assert.equal((await run("other")).status, 500);
   });
 });
 
