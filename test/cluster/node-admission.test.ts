@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { FeatureGates } from "../../src/lib/config/feature-gates.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { container, nodeName, TestCluster } from "./cluster-node.ts";
 
@@ -94,4 +95,32 @@ test("a variable with the address of the node waits until the cloud provider has
   const [running] = cluster.runningOf(metadata.uid);
   const value = running?.config.envs.find(({ key }) => key === "HOST_IP")?.value;
   assert.equal(Buffer.from(value ?? []).toString(), "203.0.113.7");
+});
+
+// parity: event FailedNodeDeclaredFeaturesCheck
+test("an update that needs a feature that the node does not declare is an event", async (t) => {
+  const cluster = await TestCluster.start(t);
+  const gates = new FeatureGates({ InPlacePodLevelResourcesVerticalScaling: false });
+  await cluster.startAgent({ gates });
+  const resources = (cpu: string) => ({ limits: { cpu }, requests: { cpu } });
+  for (const name of ["resized", "same"]) cluster.addPod(name, { resources: resources("1") });
+  for (const name of ["resized", "same"]) await cluster.runs(name);
+  for (const [name, cpu] of [
+    ["same", "1"],
+    ["resized", "2"],
+  ] as const) {
+    const pod = structuredClone(cluster.api.pod(name)!);
+    pod.spec.resources = resources(cpu);
+    pod.metadata.labels = { changed: "true" };
+    cluster.api.put("pods", pod as never);
+  }
+  const missing = "InPlacePodLevelResourcesVerticalScaling";
+  await waitFor(
+    () =>
+      assert.deepEqual(cluster.events("resized", "FailedNodeDeclaredFeaturesCheck"), [
+        `Pod requires node features that are not available: ${missing}`,
+      ]),
+    20_000,
+  );
+  assert.deepEqual(cluster.events("same", "FailedNodeDeclaredFeaturesCheck"), []);
 });

@@ -9,6 +9,7 @@ import { applyToDesired, applyToWorkers } from "../pipeline/sync-loop/pod-dispat
 import { isMirror } from "../state/desired-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { warnAboutIgnoredFields } from "./ignored-fields.ts";
+import { reportMissingFeatures } from "./missing-features.ts";
 import type { PodListeners } from "./pod-listeners.ts";
 import type { PodParts } from "./pod-parts.ts";
 
@@ -61,7 +62,12 @@ export function podHandlers(
         if (op === "ADD") for (const pod of changed) warnAboutIgnoredFields(pod, parts.hasApi, logger);
       },
     },
-    desiredPods: { "pods-changed": ({ change }) => applyToDesired(change, desired) },
+    desiredPods: {
+      "pods-changed": ({ change }) => {
+        reportMissingFeatures(core, change);
+        applyToDesired(change, desired);
+      },
+    },
     initialSync: {
       "pods-changed": ({ change }) => initialSync.delivered(change.source),
       "runtime-synced": () => initialSync.runtimeListed(),
