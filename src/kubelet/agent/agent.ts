@@ -24,7 +24,7 @@ import { podsApi } from "./pods-api.ts";
 import { checkResolvConf } from "./resolv-conf-check.ts";
 import { RootDirLock } from "./root-dir-lock.ts";
 import { servingCertificate, servingHandlers } from "./serving-certificate.ts";
-import { podSources, reportDuplicate } from "./sources.ts";
+import { podSources } from "./sources.ts";
 import { healthChecks, watchdog } from "./watchdog.ts";
 
 export type { Agent, AgentOptions } from "./agent-options.ts";
@@ -59,7 +59,8 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const podConfig = new PodConfig({
     ...{ sources, clock, logger },
     onChange: (change) => post({ kind: "pods-changed", change }),
-    onConflict: (conflict) => reportDuplicate(core, conflict),
+    // They are logged already.
+    events: core.view?.recorder,
   });
   const isSynced = () => initialSync.isComplete();
   const { housekeeping, collectors, reclaim } = orphanCleanup(core, {

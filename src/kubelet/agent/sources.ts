@@ -1,7 +1,7 @@
 import type { Clock } from "../../lib/base/clock.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
-import type { Pod, PodSourceName } from "../../lib/model/pod.ts";
+import type { PodEvents } from "../../lib/model/pod-events.ts";
 import { FileSource } from "../pipeline/sources/file-source.ts";
 import { HttpSource } from "../pipeline/sources/http-source.ts";
 import type { PodSource } from "../pipeline/sources/source.ts";
@@ -30,20 +30,10 @@ export function podSources(core: AgentCore, cluster: Pick<Cluster, "sources">): 
     ...{ clock, logger },
     hasLocalObjects: o.localObjects !== undefined,
     allowApiReferences: !o.gates.enabled("PreventStaticPodAPIReferences"),
-    onDuplicate: (pod) => reportDuplicate(core, { pod, source: "file" }),
+    events: core.view?.recorder,
   });
   const sources = [...configured, applied.source, ...cluster.sources];
   return { sources, routes: applied.routes, manifests: applied.store };
-}
-
-/** An event about a pod that does not run because another has its name or UID. The source has logged it. */
-export function reportDuplicate(
-  { view }: Pick<AgentCore, "view">,
-  { pod, source }: { pod: Pod; source: PodSourceName },
-): void {
-  const { name, namespace, uid } = pod.metadata;
-  const message = `Error validating pod ${name}_${namespace}(${uid}) from ${source} due to duplicate pod name "${name}", ignoring`;
-  view?.recorder.warning(pod, "FailedValidation", message);
 }
 
 /** The configured pod sources. */
@@ -55,7 +45,7 @@ function configuredSources(
     readonly logger: Logger;
     readonly hasLocalObjects: boolean;
     readonly allowApiReferences: boolean;
-    readonly onDuplicate: (pod: Pod) => void;
+    readonly events: Pick<PodEvents, "warning"> | undefined;
   },
 ): PodSource[] {
   const sources: PodSource[] = [];

@@ -2,7 +2,9 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../../lib/base/component.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { dateOf } from "../../../lib/base/time.ts";
+import { reportDuplicate } from "../../../lib/model/duplicate-pod.ts";
 import { type Pod, type PodSourceName, podRef } from "../../../lib/model/pod.ts";
+import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import type { PodChange } from "../../state/pod-change.ts";
 import { type Conflict, resolveConflicts } from "./conflicts.ts";
 import { type KnownPods, updateKnownPods } from "./pod-changes.ts";
@@ -21,8 +23,8 @@ export interface PodConfigOptions {
   clock: Clock;
   logger: Logger;
   onChange(change: PodChange): void;
-  /** A pod does not run because another one has its name or UID. */
-  onConflict?(conflict: Conflict): void;
+  /** For pods that do not run because another one has their name or UID. */
+  events?: Pick<PodEvents, "warning"> | undefined;
 }
 
 /** Runs the sources and merges their full sets into changes. */
@@ -97,7 +99,7 @@ export class PodConfig implements Component {
         podUID: conflict.pod.metadata.uid,
         source: conflict.source,
       });
-      this.#options.onConflict?.(conflict);
+      reportDuplicate(this.#options.events, conflict.pod, conflict.source);
     }
     this.#reportedConflicts = now;
   }

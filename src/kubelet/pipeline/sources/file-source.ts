@@ -8,7 +8,9 @@ import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
 import { isOpenForWriting } from "../../../lib/host/open-for-writing.ts";
+import { reportDuplicate } from "../../../lib/model/duplicate-pod.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
+import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import { inotifyDirectory, PathWatch, type WatchDirectory } from "./directory-watch.ts";
 import { type FileState, podsOf, samePods } from "./file-set.ts";
 import { decodeManifest } from "./manifest.ts";
@@ -29,8 +31,8 @@ export interface FileSourceOptions {
   hasLocalObjects?: boolean;
   watchDirectory?: WatchDirectory;
   isOpenForWriting?: (fd: number) => boolean | undefined;
-  /** A pod does not run because another file defines one of its name or UID; called once for each. */
-  onDuplicate?: (pod: Pod) => void;
+  /** For pods that do not run because another file defines one of their name or UID: one event for each. */
+  events?: Pick<PodEvents, "warning"> | undefined;
 }
 
 /** A file is treated as written when no change was reported for this long, … */
@@ -132,7 +134,7 @@ export class FileSource implements PodSource {
 
     const { pods, conflicts, duplicates } = podsOf(this.#files);
     for (const pod of duplicates) {
-      if (!this.#duplicates.has(pod)) this.#options.onDuplicate?.(pod);
+      if (!this.#duplicates.has(pod)) reportDuplicate(this.#options.events, pod, this.name);
       this.#duplicates.add(pod);
     }
     const states = [...this.#files.values()];
