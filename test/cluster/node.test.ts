@@ -82,6 +82,7 @@ test("cordoning a node or assigning a pod CIDR takes effect immediately", async 
   }, 5000);
 });
 
+// parity: event SystemOOM
 test("a machine that runs out of memory is reported by a SystemOOM event on the node; a cgroup at its limit is not", async (t) => {
   const recorded = ["6.1-container", "6.1-node", "6.1-pod"].map((name) =>
     readFileSync(new URL(`../fixtures/kernel-log/${name}.txt`, import.meta.url), "utf8").trimEnd(),

@@ -21,23 +21,23 @@ export interface ConditionPlan {
 const pressures = [
   {
     type: "MemoryPressure",
-    yes: "HasInsufficientMemory",
+    yes: "NodeHasInsufficientMemory",
     yesMessage: "kubelet has insufficient memory available",
-    no: "HasSufficientMemory",
+    no: "NodeHasSufficientMemory",
     noMessage: "kubelet has sufficient memory available",
   },
   {
     type: "DiskPressure",
-    yes: "HasDiskPressure",
+    yes: "NodeHasDiskPressure",
     yesMessage: "kubelet has disk pressure",
-    no: "HasNoDiskPressure",
+    no: "NodeHasNoDiskPressure",
     noMessage: "kubelet has no disk pressure",
   },
   {
     type: "PIDPressure",
-    yes: "HasInsufficientPID",
+    yes: "NodeHasInsufficientPID",
     yesMessage: "kubelet has insufficient PID available",
-    no: "HasSufficientPID",
+    no: "NodeHasSufficientPID",
     noMessage: "kubelet has sufficient PID available",
   },
 ] as const;
@@ -55,6 +55,7 @@ export function planConditions(
     const old = conditions.find(({ type }) => type === kind.type);
     const under = info.pressure.includes(kind.type);
     const status = under ? "True" : "False";
+    const change = under ? kind.yes : kind.no;
     const next: NodeCondition =
       old?.status === status
         ? { ...old, lastHeartbeatTime: time }
@@ -63,10 +64,10 @@ export function planConditions(
             status,
             lastHeartbeatTime: time,
             lastTransitionTime: time,
-            reason: `Kubelet${under ? kind.yes : kind.no}`,
+            reason: change.replace(/^Node/, "Kubelet"),
             message: under ? kind.yesMessage : kind.noMessage,
           };
-    if (old?.status !== status) events.push(statusEvent(node.name, `Node${under ? kind.yes : kind.no}`));
+    if (old?.status !== status) events.push(statusEvent(node.name, change));
     put(conditions, next);
   }
   const old = conditions.find(({ type }) => type === "Ready");

@@ -297,6 +297,7 @@ test("httpGet: HTTPS accepts any certificate", async (t) => {
   assert.deepEqual(s.events, []);
 });
 
+// parity: event LifecycleHTTPFallback
 test("httpGet: HTTPS to a server that speaks HTTP falls back, without credentials", async (t) => {
   const s = setUp();
   const requests: unknown[] = [];

@@ -133,6 +133,7 @@ describe("pod certificates", () => {
     assert.notEqual(get().privateKey, first.privateKey);
   });
 
+  // parity: event CertificateExpired, event CertificateOverdueForRefresh
   it("that are not renewed in time are reported, and expire", async (t) => {
     const { get, created, issue, until, clock, api, events, states } = await setUp(t);
     assert.throws(get);
@@ -151,6 +152,7 @@ describe("pod certificates", () => {
     assert.deepEqual(await states(), ["example.com/signer expired 1"]);
   });
 
+  // parity: event Denied
   it("that are denied are reported by an event and an error, and are not requested again", async (t) => {
     const { get, created, until, clock, events, api, changed } = await setUp(t);
     assert.throws(get);
