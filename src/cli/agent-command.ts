@@ -67,6 +67,7 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
       cluster = await clusterAccessAsNode({
         ...common,
         flags,
+        gates,
         kubeletVersion: version,
         tracer: tracing?.tracer,
         onCertificateUnavailable: certificateUnavailable.resolve,

@@ -103,6 +103,7 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
       cluster = clusterAccess({
         access: await loadKubeconfig(join(files.api.dir, "kubelet.kubeconfig")),
         config,
+        gates: loaded.gates,
         kubeletVersion: version,
         metrics,
         clock: systemClock,

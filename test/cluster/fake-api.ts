@@ -105,10 +105,14 @@ export class FakeApi implements KubeTransport {
     return structuredClone(this.#handle(method, target, query, body as ApiObject)) as T;
   }
 
+  /** As clients do with WatchListClient, which is on by default. */
+  streamsLists = true;
+
   async stream({ path, query = {}, signal }: KubeStreamRequest): Promise<AsyncIterable<Uint8Array>> {
     await Promise.resolve();
     if (this.#isDown) throw new TransportError("connection refused");
     this.watches.push(parse(path).resource);
+    this.onRequest(`WATCH ${parse(path).resource}`);
     return this.#events(parse(path).resource, query, signal);
   }
 

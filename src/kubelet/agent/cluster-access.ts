@@ -12,6 +12,7 @@ import {
   type TransportOptions,
 } from "../../lib/clients/kube/transport.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
+import type { FeatureName } from "../../lib/config/feature-gate-table.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
 import { archOf } from "../../lib/host/system-identity.ts";
 import { CertificateReadiness, type CertificateSource } from "./certificate-readiness.ts";
@@ -28,6 +29,8 @@ export interface ConnectionOptions {
   onResponse?: TransportOptions["onResponse"];
   tracer?: TransportOptions["tracer"];
   outages?: TransportOptions["outages"];
+  /** All features of the client are on unless set. */
+  gates?: { enabled(gate: FeatureName): boolean };
 }
 
 export interface ClusterAccessOptions extends ConnectionOptions {
@@ -73,13 +76,17 @@ async function firstCertificate({ user }: KubeAccess): Promise<string | undefine
 
 export function connection(
   access: KubeAccess,
-  { kubeletVersion, clock, logger, metrics, onResponse, tracer, outages }: ConnectionOptions,
+  { kubeletVersion, clock, logger, metrics, onResponse, tracer, outages, gates }: ConnectionOptions,
   rate: Pick<TransportOptions, "qps" | "burst"> = { qps: 0, burst: 0 },
 ): HttpKubeTransport {
   const userAgent = kubeletUserAgent(kubeletVersion, archOf(process.arch), "");
   return new HttpKubeTransport({
     ...{ access, userAgent, ...rate, clock, logger, tracer, outages },
-    metrics: metrics && requestMetrics(metrics, clock),
+    metrics: metrics && requestMetrics(metrics, clock, { cacheGc: gates?.enabled("ClientsAllowTLSCacheGC") }),
+    features: gates && {
+      watchList: gates.enabled("WatchListClient"),
+      caRotation: gates.enabled("ClientsAllowCARotation"),
+    },
     ...(onResponse && { onResponse }),
   });
 }

@@ -12,6 +12,7 @@ export function waitingTransport(transport: KubeTransport, readiness: Certificat
       await readiness.wait(call.signal);
       return transport.stream(call);
     },
+    streamsLists: transport.streamsLists,
     /** Also called when a certificate becomes available, so that requests that timed out are retried. */
     onReconnect: (listener) => {
       const unsubscribes = [readiness.onReady(listener), transport.onReconnect?.(listener) ?? (() => {})];

@@ -110,6 +110,8 @@ export class FakeSigningServer {
     const name = searchParams.get("fieldSelector")?.split("=")[1] ?? pathname.slice(collection.length + 1);
     const found = this.csrs.filter((csr) => csr.metadata.name === name);
     if (pathname !== collection) return found[0] ? send(200, found[0]) : fail(404, "NotFound");
+    // As a server without streamed lists.
+    if (searchParams.has("sendInitialEvents")) return fail(422, "Invalid");
     if (!searchParams.has("watch")) {
       return send(200, { metadata: { resourceVersion: String(this.#version) }, items: found });
     }

@@ -60,10 +60,10 @@ test("a gate without effect is named if it was set to another value than its def
   const line = (settings: Record<string, boolean>) =>
     notImplemented([], [], new FeatureGates(settings).changed());
   assert.equal(
-    line({ DRAWorkloadResourceClaims: true, WatchListClient: false, EnvFiles: false }),
-    "accepted but not implemented yet: feature gate DRAWorkloadResourceClaims, feature gate WatchListClient",
+    line({ ClientsAllowCBOR: true, AtomicFIFO: false, EnvFiles: false }),
+    "accepted but not implemented yet: feature gate AtomicFIFO, feature gate ClientsAllowCBOR",
   );
-  assert.equal(line({ DRAWorkloadResourceClaims: false, WatchListClient: true }), undefined);
+  assert.equal(line({ ClientsAllowCBOR: false, AtomicFIFO: true }), undefined);
   assert.match(line({ AllAlpha: true }) ?? "", /feature gate ClientsAllowCBOR/);
   assert.equal(line({ StorageVersionAPI: true }), undefined, "no kubelet has it");
 });

@@ -289,15 +289,12 @@ const unusedUpstream = {
 /** Gates that change a kubelet v1.36 on Linux and have no effect here. Gates that only other components have are not listed. */
 export const gatesWithoutEffect: ReadonlySet<FeatureName> = new Set([
   "AtomicFIFO",
-  "ClientsAllowCARotation",
   "ClientsAllowCBOR",
-  "ClientsAllowTLSCacheGC",
   "ClientsPreferCBOR",
   "DRAWorkloadResourceClaims",
   "InOrderInformersBatchProcess",
   "InformerResourceVersion",
   "UnlockWhileProcessingFIFO",
-  "WatchListClient",
 ]);
 
 /**

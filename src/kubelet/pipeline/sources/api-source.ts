@@ -50,7 +50,6 @@ export class ApiSource implements PodSource {
       transform: asPod,
       onChange: ({ object }) => onPod?.(object),
       onBatch: () => this.#emitSoon(),
-      streamList: true,
     });
   }
 

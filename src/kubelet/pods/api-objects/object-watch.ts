@@ -70,6 +70,7 @@ export class ObjectWatch {
  */
 function latestLists(api: ObjectApi): ObjectApi {
   return {
+    streamsLists: api.streamsLists,
     stream: (call) => api.stream(call),
     request: (call) => {
       const { resourceVersion, ...query } = call.query ?? {};

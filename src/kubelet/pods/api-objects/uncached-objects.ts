@@ -6,7 +6,7 @@ import type { ObjectRef } from "./objects-of.ts";
 
 const requestMs = 10_000;
 
-export type ObjectApi = Pick<KubeTransport, "request" | "stream">;
+export type ObjectApi = Pick<KubeTransport, "request" | "stream" | "streamsLists">;
 
 /** `fresh`: the latest version. Otherwise the API server may respond from its watch cache. */
 export async function fetchObject(

@@ -31,6 +31,15 @@ export interface ApiServerOptions {
   readonly tracer?: Tracer | undefined;
   /** Shared by clients of the same server. */
   readonly outages?: OutageLog | undefined;
+  readonly features?: ClientFeatures | undefined;
+}
+
+/** Each is on unless set to false. */
+export interface ClientFeatures {
+  /** WatchListClient: reflectors stream their lists. */
+  readonly watchList?: boolean;
+  /** ClientsAllowCARotation: the file of the certificate authority is read again when it changes. */
+  readonly caRotation?: boolean;
 }
 
 export interface ObservedResponse {
@@ -85,6 +94,7 @@ export class ApiServer {
       clock: this.clock,
       logger,
       outages: options.outages,
+      reloadsCa: options.features?.caRotation !== false,
       onCaReload: (reason) => options.metrics?.caReloaded(reason),
       onRenewed: () => {
         for (const close of [...this.#streams]) close();
@@ -94,6 +104,10 @@ export class ApiServer {
 
   get metrics(): RequestMetrics | undefined {
     return this.#options.metrics;
+  }
+
+  get streamsLists(): boolean {
+    return this.#options.features?.watchList !== false;
   }
 
   get host(): string {

@@ -51,6 +51,8 @@ export class Connections {
     logger: Logger;
     outages?: OutageLog | undefined;
     onCaReload?: (reason: CaReload) => void;
+    /** False: the file of the certificate authority is read once. */
+    reloadsCa?: boolean;
     onRenewed: () => void;
   }) {
     this.#cluster = options.cluster;
@@ -66,6 +68,7 @@ export class Connections {
       this.#certificateAuthority = new PemFiles([source], make, {
         ...options,
         onReload: options.onCaReload,
+        reloads: options.reloadsCa,
       });
     }
   }

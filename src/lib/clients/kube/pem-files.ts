@@ -37,6 +37,7 @@ export class PemFiles<T> {
   #isRead = false;
   readonly #goodUntil: (value: T) => WallTime | undefined;
   readonly #onReload: (result: CaReload) => void;
+  readonly #reloads: boolean;
 
   constructor(
     sources: readonly PemSource[],
@@ -47,8 +48,11 @@ export class PemFiles<T> {
       goodUntil?: (value: T) => WallTime | undefined;
       /** Called after a reload. */
       onReload?: ((result: CaReload) => void) | undefined;
+      /** False: the files are read once. */
+      reloads?: boolean | undefined;
     },
   ) {
+    this.#reloads = options.reloads ?? true;
     this.#onReload = options.onReload ?? (() => {});
     this.#goodUntil = options.goodUntil ?? (() => undefined);
     this.#sources = sources;
@@ -64,6 +68,7 @@ export class PemFiles<T> {
     const checkedRecently =
       this.#checkedAt !== undefined && msSince(this.#clock, this.#checkedAt) < checkIntervalMs;
     const { value } = this.#value;
+    if (value !== undefined && !this.#reloads) return value;
     if (value !== undefined && checkedRecently && !this.#expiresSoon(value)) return value;
     this.#checking ??= this.#check().finally(() => {
       this.#checking = undefined;

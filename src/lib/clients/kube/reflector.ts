@@ -30,7 +30,7 @@ export interface ReflectorOptions<T> {
   path: string;
   fieldSelector?: string;
   labelSelector?: string;
-  transport: Pick<KubeTransport, "request" | "stream" | "onReconnect">;
+  transport: Pick<KubeTransport, "request" | "stream" | "onReconnect" | "streamsLists">;
   clock: Clock;
   logger: Logger;
   /**
@@ -43,7 +43,7 @@ export interface ReflectorOptions<T> {
   /** After all changes of a list, or of one chunk, have been reported; also after a first list without objects. */
   onBatch?: () => void;
   metrics?: ReflectorMetrics;
-  /** Requests a streamed list instead of one response, where the server supports it. */
+  /** Requests a streamed list instead of one response, where the server supports it. As the transport does unless set. */
   streamList?: boolean;
   pageSize?: number;
   /** Failures that an operator need not know of: they are logged as details. */
@@ -104,11 +104,11 @@ export class Reflector<T> implements Component {
   #failing: Failing | undefined;
 
   constructor(options: ReflectorOptions<T>) {
-    const { name, fieldSelector, labelSelector, streamList = false, random = Math.random } = options;
+    const { name, fieldSelector, labelSelector, transport, random = Math.random } = options;
     this.#o = options;
     this.name = `list-watch ${name}`;
     this.#random = random;
-    this.#streams = streamList;
+    this.#streams = options.streamList ?? transport.streamsLists ?? false;
     this.#selectors = { fieldSelector, labelSelector };
     this.#cache = new ReflectorCache<T>({
       logger: options.logger,

@@ -36,7 +36,14 @@ const times = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 const sizes = [64, 256, 512, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216];
 
 /** With the metric names of client-go. */
-export function requestMetrics(metrics: Metrics, clock: Clock): RequestMetrics {
+export function requestMetrics(
+  metrics: Metrics,
+  clock: Clock,
+  options: {
+    /** ClientsAllowTLSCacheGC; if false, clients that are closed remain in the cache, as the metrics show them. */
+    readonly cacheGc?: boolean | undefined;
+  } = {},
+): RequestMetrics {
   const histogram = (name: string, help: string, buckets: number[]) =>
     metrics.histogram({ name: `rest_client_${name}`, help, labels: ["verb", "host"], buckets });
   const throttled = histogram(
@@ -86,6 +93,7 @@ export function requestMetrics(metrics: Metrics, clock: Clock): RequestMetrics {
       if (result === "miss") entries.inc();
     },
     transportClosed: (rotates) => {
+      if (options.cacheGc === false) return;
       entries.dec();
       freed.inc({ result: "deleted" });
       if (rotates) rotationsEnded.inc();

@@ -36,6 +36,8 @@ export interface KubeTransport {
    * iteration throws a TransportError when the stream is disconnected, and just ends when the server ends it or the signal is aborted.
    */
   stream(call: KubeStreamRequest): Promise<AsyncIterable<Uint8Array>>;
+  /** Reflectors list with a watch that starts with the existing objects, unless the server does not support it. */
+  readonly streamsLists?: boolean | undefined;
   /**
    * Called when a connection is established after a failed one: callers waiting for the server can retry.
    * Returns a function that unsubscribes.

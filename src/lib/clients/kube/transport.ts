@@ -87,6 +87,10 @@ export class HttpKubeTransport implements KubeTransport {
     });
   }
 
+  get streamsLists(): boolean {
+    return this.#server.streamsLists;
+  }
+
   onReconnect(listener: () => void): () => void {
     return this.#server.onReconnect(listener);
   }
