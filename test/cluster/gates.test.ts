@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FeatureGates } from "../../src/lib/config/feature-gates.ts";
+import type { PodSpec } from "../../src/lib/model/pod.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { container, TestCluster } from "./cluster-node.ts";
 
@@ -107,4 +108,35 @@ for (const [enabled, streamsLists, streams] of [
     const streamed = cluster.runtime.callsOf("StreamPodSandboxes", "StreamContainers").length;
     const listed = cluster.runtime.callsOf("ListPodSandbox", "ListContainers").length;
     assert.deepEqual([streamed > 0, listed > 0], [streams, !streams]);
+  });
+
+// parity: gate DRAWorkloadResourceClaims=true, gate DRAWorkloadResourceClaims=false
+for (const shared of [true, false])
+  test(`DRAWorkloadResourceClaims: ${shared}: a pod may ${shared ? "" : "not "}use a claim that is reserved for its group`, async (t) => {
+    const gates = new FeatureGates({ DRAWorkloadResourceClaims: shared, GenericWorkload: shared });
+    const cluster = await TestCluster.start(t, { gates });
+    await cluster.startAgent();
+    const group = { apiGroup: "scheduling.k8s.io", resource: "podgroups", name: "g", uid: "ug" };
+    cluster.api.put("resourceclaims", {
+      apiVersion: "resource.k8s.io/v1",
+      kind: "ResourceClaim",
+      metadata: { name: "gpus", namespace: "default", uid: "uc" },
+      status: {
+        allocation: {
+          devices: { results: [{ request: "r", driver: "gpu.example", pool: "p", device: "d" }] },
+        },
+        reservedFor: [group],
+      },
+    } as unknown as Parameters<typeof cluster.api.put>[1]);
+    const { metadata } = cluster.addPod("worker", {
+      schedulingGroup: { podGroupName: "g" },
+      resourceClaims: [{ name: "gpu", resourceClaimName: "gpus" }],
+      containers: [container({ resources: { claims: [{ name: "gpu" }] } })],
+    } as Partial<PodSpec>);
+    const expected = shared
+      ? /DRA driver gpu\.example is not registered/
+      : new RegExp(`pod worker \\(${metadata.uid}\\) is not allowed to use ResourceClaim gpus \\(uc\\)`);
+    await waitFor(() =>
+      assert.match(cluster.events("worker", "FailedPrepareDynamicResources").join("\n"), expected),
+    );
   });

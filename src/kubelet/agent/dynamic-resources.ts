@@ -33,6 +33,7 @@ export function dynamicResources(core: AgentCore) {
     getClaim: claimGetter(api),
     driver: (name) => drivers.get(name),
     extendedResources: o.gates.enabled("DRAExtendedResource"),
+    podGroups: o.gates.enabled("DRAWorkloadResourceClaims"),
   });
   const slices = new SliceCleanup({
     ...{ clock, logger },

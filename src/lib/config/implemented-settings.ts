@@ -291,7 +291,6 @@ export const gatesWithoutEffect: ReadonlySet<FeatureName> = new Set([
   "AtomicFIFO",
   "ClientsAllowCBOR",
   "ClientsPreferCBOR",
-  "DRAWorkloadResourceClaims",
   "InOrderInformersBatchProcess",
   "InformerResourceVersion",
   "UnlockWhileProcessingFIFO",

@@ -46,6 +46,8 @@ export interface ClaimManagerOptions {
   readonly driver: (name: string) => ClaimDriver;
   /** Extended resources may be backed by claims. */
   readonly extendedResources: boolean;
+  /** Pods may use the claims of their group (DRAWorkloadResourceClaims). */
+  readonly podGroups?: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -172,7 +174,7 @@ export class ClaimManager {
     for (const reference of claimReferences(pod, this.#o.extendedResources)) {
       onStep(`ResourceClaim ${reference.claim}: waiting until the pod may use it`);
       const object = await this.#get(namespace, reference, signal);
-      const drivers = driversOf(pod, reference, object);
+      const drivers = driversOf(pod, reference, object, this.#o.podGroups);
       for (const name of drivers) {
         onStep(`ResourceClaim ${reference.claim}: waiting for DRA driver ${name} to register`);
         this.#o.driver(name);

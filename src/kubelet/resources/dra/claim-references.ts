@@ -41,27 +41,53 @@ export function claimReferences(pod: Pod, extendedResources: boolean): ClaimRefe
   return references;
 }
 
-/** The drivers of an allocated claim; throws if the pod must not use it. */
+/**
+ * The drivers of an allocated claim; throws if the pod must not use it. With `podGroups` (DRAWorkloadResourceClaims), it may be the claim of
+ * the pod's group.
+ */
 export function driversOf(
   pod: Pod,
   { claim: name, isGenerated }: ClaimReference,
   claim: ResourceClaim,
+  podGroups = false,
 ): string[] {
   const { metadata: owner } = pod;
   const { metadata = {}, status } = claim;
-  if (
-    isGenerated &&
-    !metadata.ownerReferences?.some(({ controller, uid }) => controller && uid === owner.uid)
-  )
+  const group = podGroups ? (pod.spec.schedulingGroup?.podGroupName ?? undefined) : undefined;
+  const controller = metadata.ownerReferences?.find((one) => one.controller);
+  if (isGenerated && controller?.uid !== owner.uid && !isPodGroup(controller, group)) {
+    const problem =
+      group === undefined ? "Pod is not owner" : `neither Pod nor PodGroup ${group} is the owner`;
     throw failure(
-      `ResourceClaim ${metadata.namespace}/${metadata.name} was not created for Pod ${owner.namespace}/${owner.name} (Pod is not owner)`,
+      `ResourceClaim ${metadata.namespace}/${metadata.name} was not created for Pod ${owner.namespace}/${owner.name} (${problem})`,
     );
-  if (!status?.reservedFor?.some(({ uid }) => uid === owner.uid))
+  }
+  const isReserved = status?.reservedFor?.some(
+    ({ uid, apiGroup, resource, name: consumer }) =>
+      uid === owner.uid ||
+      // Pods do not know the UID of their group.
+      (group !== undefined && apiGroup === schedulingGroup && resource === "podgroups" && consumer === group),
+  );
+  if (!status || !isReserved)
     throw failure(
       `pod ${owner.name} (${owner.uid}) is not allowed to use ResourceClaim ${name} (${metadata.uid})`,
     );
   if (!status.allocation) throw failure(`ResourceClaim ${name}: not allocated`);
   return [...new Set((status.allocation.devices?.results ?? []).map(({ driver }) => driver))];
+}
+
+const schedulingGroup = "scheduling.k8s.io";
+
+function isPodGroup(
+  controller: { apiVersion?: string; kind?: string; name?: string } | undefined,
+  group: string | undefined,
+): boolean {
+  return (
+    group !== undefined &&
+    controller?.name === group &&
+    controller.kind === "PodGroup" &&
+    controller.apiVersion?.startsWith(`${schedulingGroup}/`) === true
+  );
 }
 
 /** The claims that a container uses, with the requests of each; "" stands for all requests. */
