@@ -286,13 +286,12 @@ const unusedUpstream = {
   fields: new Set(["hairpinMode", "iptablesDropBit", "iptablesMasqueradeBit"]),
 };
 
-/** Gates that change a kubelet v1.36 on Linux and have no effect here. Gates that only other components have are not listed. */
+/** Gates that change how kubelet v1.36 works on Linux and have no effect here (ADR 52). Gates that only other components read are not listed. */
 export const gatesWithoutEffect: ReadonlySet<FeatureName> = new Set([
   "AtomicFIFO",
   "ClientsAllowCBOR",
   "ClientsPreferCBOR",
   "InOrderInformersBatchProcess",
-  "InformerResourceVersion",
   "UnlockWhileProcessingFIFO",
 ]);
 
