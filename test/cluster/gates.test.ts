@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { FeatureGates } from "../../src/lib/config/feature-gates.ts";
 import type { PodSpec } from "../../src/lib/model/pod.ts";
 import { waitFor } from "../e2e/wait-for.ts";
+import { fakeImages } from "../fake-runtime/fake-runtime.ts";
 import { container, TestCluster } from "./cluster-node.ts";
 
 // parity: gate PreventStaticPodAPIReferences=true, gate PreventStaticPodAPIReferences=false
@@ -37,17 +38,18 @@ for (const [setting, opened] of [
     await waitFor(() => assert.equal(cluster.runtime.eventReaders, opened));
   });
 
-// parity: gate PodReadyToStartContainersCondition=false
-test("without PodReadyToStartContainersCondition no status has the condition", async (t) => {
-  const gates = new FeatureGates({ PodReadyToStartContainersCondition: false });
-  const cluster = await TestCluster.start(t, { gates });
-  await cluster.startAgent();
-  cluster.addPod("web");
-  const { status } = await cluster.runs("web");
-  const types = (status?.conditions ?? []).map(({ type }) => type);
-  assert.ok(types.includes("Initialized"));
-  assert.ok(!types.includes("PodReadyToStartContainers"));
-});
+// parity: gate PodReadyToStartContainersCondition=true, gate PodReadyToStartContainersCondition=false
+for (const enabled of [true, false])
+  test(`PodReadyToStartContainersCondition: ${enabled}: the status of a pod ${enabled ? "has" : "does not have"} the condition`, async (t) => {
+    const gates = new FeatureGates({ PodReadyToStartContainersCondition: enabled });
+    const cluster = await TestCluster.start(t, { gates });
+    await cluster.startAgent();
+    cluster.addPod("web");
+    const { status } = await cluster.runs("web");
+    const types = (status?.conditions ?? []).map(({ type }) => type);
+    assert.ok(types.includes("Initialized"));
+    assert.equal(types.includes("PodReadyToStartContainers"), enabled);
+  });
 
 // parity: gate ChangeContainerStatusOnKubeletRestart=true, gate ChangeContainerStatusOnKubeletRestart=false
 for (const changes of [true, false])
@@ -139,4 +141,27 @@ for (const shared of [true, false])
     await waitFor(() =>
       assert.match(cluster.events("worker", "FailedPrepareDynamicResources").join("\n"), expected),
     );
+  });
+
+// parity: gate RuntimeClassInImageCriApi=true, gate RuntimeClassInImageCriApi=false
+for (const passed of [true, false])
+  test(`RuntimeClassInImageCriApi: ${passed}: the runtime handler of a pod is ${passed ? "" : "not "}part of the names of its images`, async (t) => {
+    const gates = new FeatureGates({ RuntimeClassInImageCriApi: passed });
+    const cluster = await TestCluster.start(t, { gates });
+    cluster.api.put("runtimeclasses", { metadata: { name: "fast" }, handler: "runc" } as never);
+    await cluster.startAgent();
+    const { metadata } = cluster.addPod("web", {
+      runtimeClassName: "fast",
+      volumes: [{ name: "v", image: { reference: fakeImages.busybox, pullPolicy: "Never" } }],
+      containers: [container({ volumeMounts: [{ name: "v", mountPath: "/v" }] })],
+    } as Partial<PodSpec>);
+    await cluster.runs("web");
+    const handler = passed ? "runc" : "";
+    const statuses = cluster.runtime
+      .callsOf("ImageStatus")
+      .map(({ request }) => (request as { image?: { runtimeHandler?: string } }).image?.runtimeHandler ?? "");
+    assert.ok(statuses.length > 0 && statuses.every((each) => each === handler), `${statuses}`);
+    const mounts = cluster.runningOf(metadata.uid).flatMap(({ config }) => config.mounts);
+    const [image] = mounts.flatMap((mount) => mount.image ?? []);
+    assert.equal(image?.runtimeHandler, handler);
   });

@@ -4,6 +4,7 @@ import type { Logger } from "../../lib/base/logger.ts";
 import type { Metrics } from "../../lib/base/metrics.ts";
 import type { Tracer } from "../../lib/base/tracing/tracer.ts";
 import type { CriClient } from "../../lib/clients/cri/cri.ts";
+import type { FeatureName } from "../../lib/config/feature-gate-table.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
 import type { NodeEvents } from "../../lib/model/pod-events.ts";
@@ -16,6 +17,7 @@ import type { ObservedPods } from "../state/observed-pods.ts";
 
 export interface GarbageCollectionOptions {
   config: KubeletConfiguration;
+  gates: { enabled(gate: FeatureName): boolean };
   deadContainers?: ContainerGcPolicy;
   cri: CriClient;
   observed: ObservedPods;
@@ -77,6 +79,7 @@ export function garbageCollectors(parts: GarbageCollectionOptions): GarbageColle
       minAgeMs: config.imageMinimumGCAge,
       maxAgeMs: config.imageMaximumGCAge,
     },
+    byRuntimeHandler: parts.gates.enabled("RuntimeClassInImageCriApi"),
     clock,
     logger,
     events,

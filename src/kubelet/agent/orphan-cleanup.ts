@@ -62,6 +62,7 @@ export function orphanCleanup(
     metrics: createOrphanMetrics(metrics),
   });
   const { components, containers, images } = garbageCollectors({
+    gates: core.options.gates,
     config,
     deadContainers: o.deadContainers,
     cri,

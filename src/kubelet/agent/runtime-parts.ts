@@ -85,7 +85,7 @@ export function podRuntime(
       return {
         image: ref,
         userSpecifiedImage: reference,
-        runtimeHandler: requests.runtimeHandler(pod),
+        runtimeHandler: o.gates.enabled("RuntimeClassInImageCriApi") ? requests.runtimeHandler(pod) : "",
         annotations: pod.metadata.annotations ?? {},
       };
     },

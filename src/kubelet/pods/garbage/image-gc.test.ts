@@ -18,13 +18,13 @@ import type { ImageGcPolicy } from "./image-plan.ts";
 const minute = 60_000;
 
 /** A disk of 1000 bytes; the images use 10 each, other files the rest. */
-function setUp(policy: Partial<ImageGcPolicy> = {}) {
+function setUp(policy: Partial<ImageGcPolicy> = {}, byRuntimeHandler = false) {
   const clock = new FakeClock();
   const metrics = createMetrics();
   const host = {
     images: new Set(["a", "b", "c", "d"]),
     pinned: new Set<string>(),
-    containers: [] as { id: string; image: string; mounts?: string[] }[],
+    containers: [] as { id: string; image: string; handler?: string; mounts?: string[] }[],
     sandboxImage: "",
     otherBytes: 0,
     capacity: 1000,
@@ -37,22 +37,29 @@ function setUp(policy: Partial<ImageGcPolicy> = {}) {
     images: {
       listImages: async () => {
         if (host.runtimeDown) throw new Error("connection refused");
-        return [...host.images].map((id) =>
-          create(ImageSchema, { id, size: 10n, repoDigests: [`r@${id}`], pinned: host.pinned.has(id) }),
-        );
+        return [...host.images].map((name) => {
+          const [id = "", runtimeHandler = ""] = name.split("/");
+          const pinned = host.pinned.has(id);
+          return create(ImageSchema, {
+            ...{ id, size: 10n, repoDigests: [`r@${id}`], pinned, spec: { runtimeHandler } },
+          });
+        });
       },
       imageStatus: async ({ image = "" }) => create(ImageSchema, { id: image.replace(":1", "") }),
-      removeImage: async ({ image = "" }) => {
-        if (host.stuck.has(image)) throw new Error("image is stuck");
-        removed.push(image);
-        host.images.delete(image);
+      removeImage: async ({ image = "", runtimeHandler }) => {
+        const name = runtimeHandler ? `${image}/${runtimeHandler}` : image;
+        if (host.stuck.has(name)) throw new Error("image is stuck");
+        removed.push(name);
+        host.images.delete(name);
       },
       imageFsInfo: async () =>
         create(ImageFsInfoResponseSchema, { imageFilesystems: [{ fsId: { mountpoint: "/images" } }] }),
     },
     runtime: {
       listContainers: async () =>
-        host.containers.map(({ id, image }) => create(ContainerSchema, { id, imageRef: image })),
+        host.containers.map(({ id, image, handler = "" }) =>
+          create(ContainerSchema, { id, imageRef: image, image: { runtimeHandler: handler } }),
+        ),
       containerStatus: async (id) => {
         const mounts = host.containers.find((c) => c.id === id)?.mounts;
         if (!mounts) throw new CriError("NOT_FOUND", "ContainerStatus", "gone");
@@ -66,6 +73,7 @@ function setUp(policy: Partial<ImageGcPolicy> = {}) {
         }),
     },
     policy: { highPercent: 90, lowPercent: 80, minAgeMs: 2 * minute, maxAgeMs: 0, ...policy },
+    byRuntimeHandler,
     clock,
     logger: silentLogger,
     events: { warning: (reason, message) => events.push(`${reason}: ${message}`) },
@@ -132,6 +140,28 @@ for (const [rule, protection] of protectedTable)
     await clock.advance(5 * minute);
     await gc.deleteUnused();
     assert.deepEqual(removed, ["a", "c", "d"]);
+  });
+
+// parity: gate RuntimeClassInImageCriApi=true as byRuntimeHandler, gate RuntimeClassInImageCriApi=false as byRuntimeHandler
+for (const [byRuntimeHandler, expected] of [
+  [true, ["a/kata", "b/runc", "c"]],
+  [false, ["c"]],
+] as const)
+  test(`images of other runtime handlers than those of their containers are ${byRuntimeHandler ? "removed" : "kept without the gate"}`, async () => {
+    const { gc, clock, host, removed } = setUp({}, byRuntimeHandler);
+    host.images = new Set(["a/runc", "a/kata", "b/runc", "b/kata", "c", "d", "e/kata"]);
+    host.containers = [
+      { id: "1", image: "a", handler: "runc", mounts: [] },
+      { id: "2", image: "b", handler: "kata", mounts: [] },
+      // The runtime does not store this one by handler.
+      { id: "3", image: "d", handler: "kata", mounts: [] },
+      // The runtime does not say which handler it is.
+      { id: "4", image: "e", mounts: [] },
+    ];
+    await gc.collect();
+    await clock.advance(5 * minute);
+    await gc.deleteUnused();
+    assert.deepEqual(removed, expected);
   });
 
 // parity: field imageMinimumGCAge as minAgeMs

@@ -20,13 +20,15 @@ import {
   shortageOf,
   unusedTooLong,
 } from "./image-plan.ts";
-import { type ImageRecord, updateRecords } from "./image-records.ts";
+import { type ImageRecord, recordKey, updateRecords } from "./image-records.ts";
 import { findUsedImages, type ImageUsageSource } from "./image-usage.ts";
 
 export interface ImageGcOptions {
   images: Pick<ImageService, "listImages" | "removeImage" | "imageFsInfo" | "imageStatus">;
   runtime: ImageUsageSource["runtime"];
   policy: ImageGcPolicy;
+  /** RuntimeClassInImageCriApi: the image of one runtime handler is used and removed without those of others. */
+  byRuntimeHandler?: boolean;
   clock: Clock;
   logger: Logger;
   events: Pick<NodeEvents, "warning">;
@@ -115,7 +117,7 @@ export class ImageGc implements Component {
     // Images first: one that comes into use in between is then considered used.
     const list = await images.listImages({ signal });
     const isUsed = await findUsedImages(this.#o, signal);
-    this.#records = updateRecords(this.#records, list, isUsed, clock.monotonic());
+    this.#records = updateRecords(this.#records, list, isUsed, clock.monotonic(), this.#o.byRuntimeHandler);
     return this.#records.values();
   }
 
@@ -188,18 +190,19 @@ export class ImageGc implements Component {
     const { images, logger } = this.#o;
     const failures: string[] = [];
     let freed = 0;
-    for (const { id, size } of candidates) {
+    for (const image of candidates) {
+      const { id, size, runtimeHandler } = image;
       if (freed >= bytesToFree) break;
       signal?.throwIfAborted();
       try {
-        await images.removeImage({ image: id }, { signal });
+        await images.removeImage({ image: id, runtimeHandler }, { signal });
       } catch (error) {
         if (isAbort(error)) throw error;
         failures.push(`${id}: ${messageOf(error)}`);
         continue;
       }
-      logger.info("Removed image", { image: id, size, reason });
-      this.#records.delete(id);
+      logger.info("Removed image", { image: id, size, reason, runtimeHandler });
+      this.#records.delete(recordKey(image));
       this.#removed.inc({ reason });
       freed += size;
     }
