@@ -165,3 +165,29 @@ for (const passed of [true, false])
     const [image] = mounts.flatMap((mount) => mount.image ?? []);
     assert.equal(image?.runtimeHandler, handler);
   });
+
+// parity: gate NodeDeclaredFeatures=true, gate NodeDeclaredFeatures=false
+for (const enabled of [true, false])
+  test(`NodeDeclaredFeatures: ${enabled}: features of the node are ${enabled ? "" : "not "}declared, and updates ${enabled ? "" : "not "}checked for others`, async (t) => {
+    const gates = new FeatureGates({
+      NodeDeclaredFeatures: enabled,
+      InPlacePodLevelResourcesVerticalScaling: false,
+      ...(!enabled && { InPlacePodVerticalScalingInitContainers: false }),
+    });
+    const cluster = await TestCluster.start(t, { gates });
+    await cluster.startAgent();
+    const resources = (cpu: string) => ({ limits: { cpu }, requests: { cpu } });
+    cluster.addPod("web", { resources: resources("1") });
+    const pod = structuredClone(await cluster.runs("web"));
+    cluster.api.put("pods", { ...pod, spec: { ...pod.spec, resources: resources("2") } } as never);
+    // Later updates are handled, and their events sent, after this one.
+    cluster.addPod("later");
+    await cluster.runs("later");
+    await waitFor(() => assert.equal(cluster.events("later", "Started").length, 1));
+    const missing =
+      "Pod requires node features that are not available: InPlacePodLevelResourcesVerticalScaling";
+    const events = () => cluster.events("web", "FailedNodeDeclaredFeaturesCheck");
+    await waitFor(() => assert.deepEqual(events(), enabled ? [missing] : []));
+    const { status } = cluster.api.all("nodes")[0] as unknown as { status: { declaredFeatures?: unknown } };
+    assert.equal(status.declaredFeatures !== undefined, enabled);
+  });
