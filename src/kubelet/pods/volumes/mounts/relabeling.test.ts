@@ -7,6 +7,7 @@ import type { Volume } from "../../../../lib/model/pod.ts";
 import { contentPlugins } from "../content/content-plugins.ts";
 import { csiPlugin } from "../csi/csi-plugin.ts";
 import { emptyDirPlugin } from "../empty-dir/empty-dir.ts";
+import { fcPlugin } from "../fc/fc-plugin.ts";
 import { hostPathPlugin } from "../host-path/host-path.ts";
 import { iscsiPlugin } from "../iscsi/iscsi-plugin.ts";
 import { localPlugin } from "../local/local.ts";
@@ -44,6 +45,7 @@ function pluginsOf(table: readonly MountPoint[]): VolumePlugin[] {
     localPlugin(options),
     nfsPlugin(options),
     iscsiPlugin(options),
+    fcPlugin(options),
     csiPlugin(options),
     ...contentPlugins(options),
   ];
@@ -81,6 +83,7 @@ async function isRelabeled(spec: VolumeSpec, table: readonly MountPoint[], selin
 describe("on a node with SELinux the runtime relabels the files of", () => {
   const csi = { csi: { driver: "d", volumeHandle: "h" } };
   const iscsi = { iscsi: { targetPortal: "10.0.0.1:3260", iqn: "iqn.2001-04.com.example:a", lun: 0 } };
+  const fc = { fc: { targetWWNs: ["50060e801049cfd1"], lun: 0 } };
   const nfs = { nfs: { server: "s", path: "/" } };
   const labeled = volumeMount("ext4", "rw,seclabel");
   const rows: [what: string, spec: VolumeSpec, mount: string | undefined, expected: boolean][] = [
@@ -93,6 +96,7 @@ describe("on a node with SELinux the runtime relabels the files of", () => {
     ["an iSCSI volume", inline(iscsi as never), labeled, true],
     ["an iSCSI PersistentVolume", persistent(iscsi), labeled, true],
     ["no iSCSI volume that is read-only", persistent(iscsi, true), labeled, false],
+    ["a Fibre Channel PersistentVolume", persistent(fc), labeled, true],
     ["no NFS volume", inline(nfs), volumeMount("nfs4", "rw,seclabel"), false],
     ["no NFS PersistentVolume", persistent(nfs), volumeMount("nfs4", "rw,seclabel"), false],
     ["a CSI PersistentVolume that stores labels", persistent(csi), labeled, true],
@@ -115,7 +119,7 @@ describe("on a node with SELinux the runtime relabels the files of", () => {
 
   it("nothing that is mounted with a label, even if a driver ignored it", async () => {
     const table = tableOf(root, labeled);
-    for (const spec of [persistent(csi), persistent(iscsi)])
+    for (const spec of [persistent(csi), persistent(iscsi), persistent(fc)])
       assert.equal(await isRelabeled(spec, table, true, "u:object_r:t:s0:c1,c2"), false);
   });
 
