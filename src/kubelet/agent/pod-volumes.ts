@@ -32,6 +32,7 @@ import { kubeVolumeApi } from "../pods/volumes/persistent/volume-api.ts";
 import { VolumeExpander } from "../pods/volumes/persistent/volume-expander.ts";
 import { needsDriver, waitsForAttachment } from "../pods/volumes/retried-volumes.ts";
 import { hostDeviceDirs } from "../pods/volumes/tools/block-devices.ts";
+import type { VolumeSpec } from "../pods/volumes/volume-plugin.ts";
 import {
   createVolumes,
   type PluginParts,
@@ -91,10 +92,10 @@ export function podVolumes(
   objects?.onChange((ref) => post({ kind: "volume-content-changed", ref }));
   bundles?.onChange(() => post({ kind: "volume-content-changed", ref: { kind: "ClusterTrustBundle" } }));
 
-  const plugins = ({ mounts, commands, applyFsGroup, guard }: PluginParts) => {
+  const plugins = ({ mounts, commands, applyFsGroup, groupSet, guard }: PluginParts) => {
     const ownership = {
-      apply: (dir: string, { pod, fsGroup, fsGroupChangePolicy: policy, signal }: Ownership) =>
-        applyFsGroup({ pod, dir, fsGroup, policy, readOnly: false, signal }),
+      apply: (dir: string, { pod, spec, fsGroup, fsGroupChangePolicy: policy, signal }: Ownership) =>
+        applyFsGroup({ pod, spec, dir, fsGroup, policy, readOnly: false, signal }),
     };
     if (api && expander)
       csi = csiVolumes({
@@ -118,6 +119,7 @@ export function podVolumes(
         ...common,
         allocatable: () => node.info.allocatable,
         podLevelResources: node.settings.gates.podLevelResources,
+        groupSet,
         objects: objects ?? noObjects,
         tokens,
         trustBundles: bundles,
@@ -237,6 +239,7 @@ function affinityConflictOf(affinity: unknown, node: Parameters<typeof matchesTe
 
 interface Ownership {
   readonly pod: Pod;
+  readonly spec: VolumeSpec;
   readonly fsGroup: number | undefined;
   readonly fsGroupChangePolicy: "Always" | "OnRootMismatch" | undefined;
   readonly signal: AbortSignal;

@@ -20,6 +20,7 @@ import { afterEach, beforeEach, describe, test } from "node:test";
 import { StorageApi } from "../../../../test/csi/storage-api.ts";
 import { systemClock } from "../../../lib/base/clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
+import { createMetrics } from "../../../lib/base/metrics.ts";
 import { attachLoopDevice, detachLoopDevice, loopDeviceOf } from "../../../lib/host/loop-devices.ts";
 import { hostMounts } from "../../../lib/host/mounts.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
@@ -533,6 +534,38 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       await volumes.manager.release(uid, signal());
       for (const path of [link, global]) assert.equal(await exists(path), false, path);
     });
+  });
+
+  test("each time that the group of files is set is in the metrics, by the type of the volume", async () => {
+    const metrics = createMetrics();
+    const objects = new FakeObjects();
+    objects.secret("s", { password: "one" });
+    await volumes.stop();
+    volumes = await startVolumes(rootDir, {
+      metrics,
+      plugins: ({ mounts, groupSet }) =>
+        contentPlugins({
+          ...{ mounts, groupSet, clock: systemClock, logger: silentLogger, allocatable: () => ({}) },
+          ...{ objects: objects.source, tokens: new FakeTokens() },
+        }),
+    });
+    const counted = async () => {
+      const text = await metrics.registry.metrics();
+      const lines = text.matchAll(/^storage_operation_duration_seconds_count\{(.*)\} (\d+)$/gm);
+      return [...lines]
+        .filter(([, labels]) => labels!.includes('operation_name="volume_apply_access_control"'))
+        .map(([, labels, count]) => `${/volume_plugin="(.*?)"/.exec(labels!)?.[1]} ${count}`)
+        .toSorted();
+    };
+    const list: Volume[] = [
+      { name: "data", emptyDir: {} },
+      { name: "secret", secret: { secretName: "s" } },
+    ];
+    await volumes.manager.waitFor(podWith(list), signal());
+    assert.deepEqual(await counted(), [], "no group");
+    await volumes.manager.release(uid, signal());
+    await volumes.manager.waitFor(podWith(list, { securityContext: { fsGroup: 4321 } }), signal());
+    assert.deepEqual(await counted(), ["kubernetes.io/empty-dir 1", "kubernetes.io/secret 1"]);
   });
 
   describe("content volumes", () => {

@@ -13,9 +13,10 @@ import { hostPathPlugin } from "./host-path/host-path.ts";
 import { imagePlugin } from "./image/image.ts";
 import { localPlugin } from "./local/local.ts";
 import { BlockMaps } from "./manager/block-maps.ts";
+import { pluginOfDir } from "./manager/layout.ts";
 import { type OperationsOptions, VolumeOperations } from "./manager/operations.ts";
 import { VolumeManager, type VolumeManagerOptions } from "./manager/volume-manager.ts";
-import { measurementMetric } from "./manager/volume-metrics.ts";
+import { measurementMetric, ownershipMetric } from "./manager/volume-metrics.ts";
 import { type VolumeStat, VolumeStats, type VolumeStatsOptions } from "./manager/volume-stats.ts";
 import {
   type ContainerMountsOptions,
@@ -61,6 +62,8 @@ export interface PluginParts {
   readonly mounts: Mounts;
   readonly commands: Commands;
   readonly applyFsGroup: (request: OwnershipRequest) => Promise<void>;
+  /** Measures that a plugin has set the group of files itself. */
+  readonly groupSet: (plugin: string, ok: boolean, seconds: number) => void;
   /** For calls on filesystems that may hang. */
   readonly guard: Pick<HangGuard, "run">;
 }
@@ -85,7 +88,12 @@ export function createVolumes(o: VolumesOptions): Volumes {
   const guard = new HangGuard(clock);
   const commands = systemCommands(clock);
   const subPaths = new SubPaths({ rootDir, mounts });
-  const setOwnership = (request: OwnershipRequest) => applyFsGroup(request, { clock, events, logger });
+  const ownershipSet = ownershipMetric(metrics);
+  const setOwnership = (request: OwnershipRequest) => {
+    const plugin = pluginOfDir(rootDir, request.dir);
+    const measured = (ok: boolean, seconds: number) => ownershipSet(plugin, request.spec, ok, seconds);
+    return applyFsGroup(request, { clock, events, logger, measured });
+  };
   const manager = new VolumeManager({
     ...o,
     plugins: [
@@ -103,7 +111,13 @@ export function createVolumes(o: VolumesOptions): Volumes {
         expander: o.expander,
       }),
       imagePlugin(),
-      ...o.plugins({ mounts, commands, applyFsGroup: setOwnership, guard }),
+      ...o.plugins({
+        mounts,
+        commands,
+        applyFsGroup: setOwnership,
+        groupSet: (plugin, ok, seconds) => ownershipSet(plugin, undefined, ok, seconds),
+        guard,
+      }),
     ],
     operations: new VolumeOperations({
       events,

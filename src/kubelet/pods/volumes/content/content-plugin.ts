@@ -1,4 +1,4 @@
-import type { Clock } from "../../../../lib/base/clock.ts";
+import { type Clock, msSince } from "../../../../lib/base/clock.ts";
 import { messageOf } from "../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import type { TmpfsOptions } from "../../../../lib/host/mounts.ts";
@@ -27,6 +27,8 @@ export interface ContentHost {
   readonly allocatable: () => Readonly<Record<string, string>>;
   /** The PodLevelResources gate. */
   readonly podLevelResources?: boolean;
+  /** Called when files were written with the group of the pod: there is no walk through them that could be measured apart. */
+  readonly groupSet?: (plugin: string, ok: boolean, seconds: number) => void;
   /** For tests. */
   readonly files?: FileCalls;
 }
@@ -72,7 +74,10 @@ async function writeVolume(
     if (isNew) await createContentDir(mounts, dir, type.medium, () => tmpfsOf(pod, host));
     await createMountPoints(dir, nestedMountPoints(pod, spec.name));
     const calls = host.files ?? ((found ?? type.medium) === "memory" ? memoryFiles : undefined);
-    await writeAtomically(dir, files, { clock, fsGroup, ...(calls && { files: calls }) });
+    const startedAt = clock.monotonic();
+    const isChanged = await writeAtomically(dir, files, { clock, fsGroup, ...(calls && { files: calls }) });
+    if (isChanged && fsGroup !== undefined)
+      host.groupSet?.(type.name, true, msSince(clock, startedAt) / 1000);
   } catch (error) {
     // The volume of a running pod is not changed.
     if (isNew) await removeContentDir(mounts, dir).catch((e: unknown) => notRemoved(logger, dir, e));

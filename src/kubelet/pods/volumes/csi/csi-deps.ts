@@ -31,7 +31,7 @@ export interface PodTokens {
 export interface Ownership {
   apply(
     path: string,
-    request: Pick<SetUpRequest, "pod" | "fsGroup" | "fsGroupChangePolicy" | "signal"> & {
+    request: Pick<SetUpRequest, "pod" | "spec" | "fsGroup" | "fsGroupChangePolicy" | "signal"> & {
       readonly fsGroup: number;
     },
   ): Promise<void>;

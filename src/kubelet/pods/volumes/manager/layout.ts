@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { pathElement } from "../../../../lib/host/path-element.ts";
 import type { PodUid } from "../../../../lib/model/pod.ts";
 
@@ -14,6 +14,12 @@ function escapePlugin(plugin: string): string {
 
 export function unescapePlugin(dir: string): string {
   return dir.replaceAll("~", "/");
+}
+
+/** The plugin to which this directory in a pod's directory belongs; the volume's directory or one below it. */
+export function pluginOfDir(rootDir: string, dir: string): string {
+  const [, , , escaped = ""] = relative(rootDir, dir).split("/");
+  return unescapePlugin(escaped);
 }
 
 function podDirOf(rootDir: string, uid: PodUid): string {

@@ -10,7 +10,7 @@ import { type FoundVolume, findVolumes } from "./found-volumes.ts";
 import { volumeDir } from "./layout.ts";
 import type { DeviceChanges, VolumeOperations } from "./operations.ts";
 import { eventMessage, onlineExpansionStep, StepError } from "./step-error.ts";
-import { driverOf, type VolumeMetrics, volumeMetrics } from "./volume-metrics.ts";
+import { metricName, type VolumeMetrics, volumeMetrics } from "./volume-metrics.ts";
 import { planVolumes } from "./volume-plan.ts";
 import {
   type DeviceRecord,
@@ -186,7 +186,11 @@ export class Reconciler {
           record.actual = "mounted";
           record.setUpGeneration = generation;
           record.failure = undefined;
-          if (first) this.#metrics.mounted(metricName(record), msSince(this.#o.clock, desired.since) / 1000);
+          if (first)
+            this.#metrics.mounted(
+              metricName(record.plugin.name, record.spec),
+              msSince(this.#o.clock, desired.since) / 1000,
+            );
         } else {
           if (first) record.actual = "uncertain";
           if (record.desired && !signal.aborted) this.#mountFailed(record, desired.pod, error);
@@ -240,7 +244,10 @@ export class Reconciler {
   #measure(what: VolumeRecord | DeviceRecord, name: string, startedAt: MonotonicTime, error: unknown): void {
     const migrated = what.spec?.migrated ?? false;
     const seconds = msSince(this.#o.clock, startedAt) / 1000;
-    this.#metrics.operation({ plugin: metricName(what), migrated, name, ok: !error }, seconds);
+    this.#metrics.operation(
+      { plugin: metricName(what.plugin.name, what.spec), migrated, name, ok: !error },
+      seconds,
+    );
   }
 
   readonly #changes: DeviceChanges = {
@@ -365,17 +372,11 @@ export class Reconciler {
 
   *#counts(): Generator<{ plugin: string; state: "desired_state_of_world" | "actual_state_of_world" }> {
     for (const record of this.records.values()) {
-      const plugin = metricName(record);
+      const plugin = metricName(record.plugin.name, record.spec);
       if (record.desired) yield { plugin, state: "desired_state_of_world" };
       if (record.actual === "mounted") yield { plugin, state: "actual_state_of_world" };
     }
   }
-}
-
-/** CSI volumes are counted by their driver. */
-function metricName({ plugin, spec }: Pick<VolumeRecord, "plugin" | "spec">): string {
-  const driver = driverOf(spec);
-  return driver && plugin.name === "kubernetes.io/csi" ? `${plugin.name}:${driver}` : plugin.name;
 }
 
 async function caught(work: Promise<void>): Promise<StepError | undefined> {

@@ -17,12 +17,7 @@ export interface VolumeMetrics {
 }
 
 export function volumeMetrics(metrics: Metrics, counts: () => VolumeCounts): VolumeMetrics {
-  const operations = metrics.histogram({
-    name: "storage_operation_duration_seconds",
-    help: "Storage operation duration",
-    labels: ["migrated", "operation_name", "status", "volume_plugin"],
-    buckets,
-  });
+  const operation = operationMetric(metrics);
   const totals = metrics.histogram({
     name: "volume_operation_total_seconds",
     help: "Storage operation end to end duration in seconds",
@@ -55,11 +50,7 @@ export function volumeMetrics(metrics: Metrics, counts: () => VolumeCounts): Vol
     help: "The number of volumes that failed force cleanup after their reconstruction failed during kubelet startup.",
   });
   return {
-    operation({ plugin, migrated, name, ok }, seconds) {
-      const status = ok ? "success" : "fail-unknown";
-      const labels = { migrated: String(migrated), operation_name: name, status, volume_plugin: plugin };
-      operations.observe(labels, seconds);
-    },
+    operation,
     mounted: (plugin, seconds) =>
       totals.observe({ operation_name: "overall_volume_mount", plugin_name: plugin }, seconds),
     reconstructed(ok) {
@@ -71,6 +62,38 @@ export function volumeMetrics(metrics: Metrics, counts: () => VolumeCounts): Vol
       if (!ok) cleaningErrors.inc();
     },
   };
+}
+
+function operationMetric(metrics: Metrics): VolumeMetrics["operation"] {
+  const operations = metrics.histogram({
+    name: "storage_operation_duration_seconds",
+    help: "Storage operation duration",
+    labels: ["migrated", "operation_name", "status", "volume_plugin"],
+    buckets,
+  });
+  return ({ plugin, migrated, name, ok }, seconds) => {
+    const status = ok ? "success" : "fail-unknown";
+    const labels = { migrated: String(migrated), operation_name: name, status, volume_plugin: plugin };
+    operations.observe(labels, seconds);
+  };
+}
+
+/** The duration of setting the group of a volume's files. */
+export function ownershipMetric(
+  metrics: Metrics,
+): (plugin: string, spec: VolumeSpec | undefined, ok: boolean, seconds: number) => void {
+  const operation = operationMetric(metrics);
+  return (plugin, spec, ok, seconds) =>
+    operation(
+      { plugin: metricName(plugin, spec), migrated: false, name: "volume_apply_access_control", ok },
+      seconds,
+    );
+}
+
+/** CSI volumes are counted by their driver. */
+export function metricName(plugin: string, spec: VolumeSpec | undefined): string {
+  const driver = driverOf(spec);
+  return driver && plugin === "kubernetes.io/csi" ? `${plugin}:${driver}` : plugin;
 }
 
 /** The duration of measuring volume usage. */

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { chmod, chown, lchown, open, stat } from "node:fs/promises";
 import { allDone } from "../../../../lib/base/all-done.ts";
-import type { Clock } from "../../../../lib/base/clock.ts";
+import { type Clock, msSince } from "../../../../lib/base/clock.ts";
 import { abortError, messageOf } from "../../../../lib/base/errors.ts";
 import { linux } from "../../../../lib/base/linux.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
@@ -9,6 +9,7 @@ import type { RawPath } from "../../../../lib/host/entries.ts";
 import { isReplaced, OpenDir, visitDirs } from "../../../../lib/host/open-dir.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../../lib/model/pod-events.ts";
+import type { VolumeSpec } from "../volume-plugin.ts";
 
 export interface OwnershipRequest {
   readonly pod: Pod;
@@ -17,12 +18,16 @@ export interface OwnershipRequest {
   readonly policy: "Always" | "OnRootMismatch" | undefined;
   readonly readOnly: boolean;
   readonly signal: AbortSignal;
+  /** For metrics: that of a CSI volume names its driver. */
+  readonly spec?: VolumeSpec;
 }
 
 export interface OwnershipOptions {
   readonly clock: Clock;
   readonly events: PodEvents;
   readonly logger: Logger;
+  /** Called after the files were checked, not if they need not be. */
+  readonly measured?: (ok: boolean, seconds: number) => void;
 }
 
 const setGid = 0o2000;
@@ -58,6 +63,8 @@ export async function applyFsGroup(request: OwnershipRequest, o: OwnershipOption
     const root = await stat(dir).catch(() => undefined);
     if (root && rootMatches(root, fsGroup, readOnly)) return;
   }
+  const startedAt = o.clock.monotonic();
+  const measured = (ok: boolean) => o.measured?.(ok, msSince(o.clock, startedAt) / 1000);
   const walk: Walk = { fsGroup, readOnly, signal, files: 0, logger: o.logger };
   const stop = reportWhileSlow(request, walk, o);
   try {
@@ -70,6 +77,10 @@ export async function applyFsGroup(request: OwnershipRequest, o: OwnershipOption
     } finally {
       root.close();
     }
+    measured(true);
+  } catch (error) {
+    measured(false);
+    throw error;
   } finally {
     stop();
   }

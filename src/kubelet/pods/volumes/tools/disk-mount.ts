@@ -10,7 +10,9 @@ export interface DiskMountOptions {
   readonly ownership: {
     apply(
       path: string,
-      request: Pick<SetUpRequest, "pod" | "fsGroupChangePolicy" | "signal"> & { readonly fsGroup: number },
+      request: Pick<SetUpRequest, "pod" | "spec" | "fsGroupChangePolicy" | "signal"> & {
+        readonly fsGroup: number;
+      },
     ): Promise<void>;
   };
   readonly logger: Logger;
