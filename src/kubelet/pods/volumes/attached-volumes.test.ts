@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
+import { msBetween } from "../../../lib/base/time.ts";
 import { AttachedVolumes, type NodeAttachments } from "./attached-volumes.ts";
 
 const never = new AbortController().signal;
@@ -53,6 +54,23 @@ describe("a volume that a controller attaches", () => {
     assert.equal(result.text, "waits");
     await clock.advance(1);
     assert.equal(result.text, "Volume not attached according to node status");
+  });
+
+  it("is verified with requests that are timed without the wait for the controller", async () => {
+    const { clock, state, volumes } = setUp();
+    const from = clock.monotonic();
+    const started: number[] = [];
+    const timed = <T>(request: () => Promise<T>): Promise<T> => {
+      started.push(msBetween(from, clock.monotonic()));
+      return request();
+    };
+    const verified = volumes.verify(volume, never, timed);
+    await clock.advance(5_000);
+    assert.deepEqual(started, []);
+    state.observed = state.real = nodeWith(volume);
+    volumes.reported([volume]);
+    await verified;
+    assert.deepEqual(started, [5_000]);
   });
 
   it("cannot be used before it is reported in use", async () => {

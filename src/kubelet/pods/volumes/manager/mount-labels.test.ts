@@ -303,6 +303,20 @@ describe("a volume that is mounted with another label", () => {
     assert.deepEqual(host.violations, []);
   });
 
+  it("is not mounted for another pod while it cannot be unmounted", async () => {
+    const { clock, host, manager, mounted } = await started({ accessModes: ["ReadWriteMany"], gate: true });
+    await mounted(podWith("a", level(one)));
+    host.calls.length = 0;
+    host.behaviour.set("fake/shared/pv-c", { failures: 4 });
+    const released = manager.release("a" as PodUid, never);
+    await assert.rejects(manager.waitFor(podWith("b", level(two)), never));
+    await clock.advance(10_000);
+    await released;
+    await manager.waitFor(podWith("b", level(two)), never);
+    const calls = host.calls.map((call) => call.split(" ")[0]);
+    assert.deepEqual(calls, [...Array(5).fill("tearDown"), "unmountDevice", "mountDevice", "setUp"]);
+  });
+
   it("keeps its device if the next pod has the same label", async () => {
     const { clock, host, manager, mounted } = await started();
     await mounted(podWith("a", level(one)));
