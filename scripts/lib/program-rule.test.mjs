@@ -8,8 +8,9 @@ import { fileURLToPath } from "node:url";
 import { checkPrograms, exceptions, unusedExceptions } from "./program-rule.mjs";
 
 const plugin = "src/kubelet/pods/volumes/nfs/nfs-plugin.ts";
-const found = (text, file = plugin, allowed = []) =>
-  [...new Set(checkPrograms(file, text, allowed).map(({ line }) => line))];
+const found = (text, file = plugin, allowed = []) => [
+  ...new Set(checkPrograms(file, text, allowed).map(({ line }) => line)),
+];
 
 for (const [what, text, line = 1] of [
   ["an import", 'import { spawn } from "node:child_process";'],

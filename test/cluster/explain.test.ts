@@ -144,6 +144,7 @@ test("explain shows the runtime's error for a failed sandbox, and the next retry
   assert.match(pod.lastError?.text ?? "", /no addresses left/);
 });
 
+// parity: event NetworkNotReady
 test("explain names a network that is not ready, a running init container, a startup probe and a hook", async (t) => {
   const { cluster, waits } = await start(t);
   const startupProbe = { httpGet: { port: 1, host: "127.0.0.1" }, periodSeconds: 1, failureThreshold: 100 };
@@ -163,6 +164,9 @@ test("explain names a network that is not ready, a running init container, a sta
   }, 15_000);
   const late = cluster.agent.overview.rows().find(({ blockedOn }) => /^network is not ready/.test(blockedOn));
   await waits(late!.name, "network", /^network is not ready/);
+  await waitFor(() =>
+    assert.match(cluster.events(late!.name, "NetworkNotReady")[0] ?? "", /^network is not ready: /),
+  );
 });
 
 test("explain names a slow preStop hook, and an API server that does not accept the last status", async (t) => {

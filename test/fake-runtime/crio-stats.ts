@@ -1,9 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { epochMs } from "../../src/lib/base/time.ts";
 import {
+  ContainerState,
   type ContainerStats,
   ContainerStatsSchema,
-  ContainerState,
   ImageFsInfoResponseSchema,
   ListContainerStatsResponseSchema,
   ListMetricDescriptorsResponseSchema,

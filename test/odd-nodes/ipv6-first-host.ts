@@ -1,7 +1,7 @@
 // Runs on an isolated host: a node with an IPv6 and an IPv4 address, IPv6 first.
 import { freePort, get } from "../e2e/agent-process.ts";
-import { addAddresses, type NodeObject, OddNode, pkiFlag } from "./odd-node.ts";
 import { waitFor } from "../e2e/wait-for.ts";
+import { addAddresses, type NodeObject, OddNode, pkiFlag } from "./odd-node.ts";
 
 export const addresses = { ipv6: "fd00:1::10", ipv4: "192.0.2.10" } as const;
 

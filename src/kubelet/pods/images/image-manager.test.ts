@@ -307,6 +307,7 @@ test("events for the image of a volume name no container", async () => {
   assert.ok(events.length > 0 && events.every((line) => line.includes("(undefined)")), events.join("\n"));
 });
 
+// parity: event InspectFailed
 test("an invalid name is reported as InvalidImageName, without a call to the runtime", async () => {
   const { ensure, events } = setUp();
   await assert.rejects(ensure("No Name"), code("InvalidImageName"));

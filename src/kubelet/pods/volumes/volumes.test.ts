@@ -373,6 +373,42 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       assert.equal(await readFile(join(path, "file"), "utf8"), "x");
     });
 
+    // parity: event AlreadyMountedVolume
+    test("a directory that another pod uses keeps its group; another fsGroup is an event", async () => {
+      const path = join(rootDir, "disk");
+      await mkdir(path);
+      await volumes.stop();
+      volumes = await startVolumes(rootDir, { resolveClaim: resolve(path) });
+      const group = (fsGroup: number) => ({ securityContext: { fsGroup } });
+      await volumes.manager.waitFor(podWith([claim], group(4321)), signal());
+      assert.deepEqual(volumes.events, []);
+      const other = podWith([claim], group(5432));
+      const otherUid = "22222222-2222-2222-2222-222222222222" as PodUid;
+      other.metadata = { ...other.metadata, uid: otherUid };
+      await volumes.manager.waitFor(other, signal());
+      assert.deepEqual(volumes.events, [
+        "AlreadyMountedVolume: The requested fsGroup is 5432, but the volume pv1 has GID 4321. The volume may not be shareable.",
+      ]);
+      assert.equal((await stat(path)).gid, 4321);
+      await volumes.manager.release(otherUid, signal());
+      await volumes.manager.release(uid, signal());
+    });
+
+    // parity: event FailedMapVolume
+    test("a block volume whose device does not exist is reported by an event", async () => {
+      const path = join(rootDir, "no-device");
+      await volumes.stop();
+      volumes = await startVolumes(rootDir, { resolveClaim: resolve(path, {}, false, "Block") });
+      const pod = podWith([claim]);
+      pod.spec.containers = [{ name: "c0", volumeDevices: [{ name: "data", devicePath: "/dev/data" }] }];
+      const stop = new AbortController();
+      const wait = volumes.manager.waitFor(pod, stop.signal).catch(() => {});
+      await new Promise<void>((done) => volumes.manager.onChange(() => done()));
+      assert.match(volumes.events[0] ?? "", /^FailedMapVolume: .* for volume "pv1" /);
+      stop.abort();
+      await wait;
+    });
+
     test("a read-only PVC is mounted read-only", async () => {
       const path = join(rootDir, "disk");
       await mkdir(path);
@@ -511,6 +547,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       await volumes.manager.release(uid, signal());
     });
 
+    // parity: event SuccessfulMountVolume
     test("a block volume is a symlink for the pod, a bind mount and a lock; all are removed with the pod", async () => {
       const resolveClaim = async (_pod: Pod, volume: Volume) => ({ spec: spec(volume, "Block") });
       volumes = await startVolumes(rootDir, { resolveClaim });

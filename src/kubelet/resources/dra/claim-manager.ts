@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { allDone } from "../../../lib/base/all-done.ts";
 import type { Clock } from "../../../lib/base/clock.ts";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import { KeyedLocks } from "../../../lib/base/keyed-locks.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import type { ResourceClaim } from "../../../lib/gen/kubernetes/resource.d.ts";
@@ -22,7 +23,6 @@ import {
   type PreparedDevice,
 } from "./claim-state.ts";
 import { type DraMetrics, draMetrics } from "./dra-metrics.ts";
-import { KeyedLocks } from "../../../lib/base/keyed-locks.ts";
 
 /** A DRA driver. Both calls are idempotent. */
 export interface ClaimDriver {

@@ -184,6 +184,7 @@ describe("the expansion of a volume", () => {
     assert.deepEqual(s.status(), { capacity: { storage: "1Gi" } });
   });
 
+  // parity: event FileSystemResizeFailed
   it("is skipped for a read-only volume", async () => {
     const s = setUp(claim(pending("NodeResizePending")));
     await s.run(undefined, spec("2Gi", "1Gi", true));
