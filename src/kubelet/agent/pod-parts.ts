@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { messageOf } from "../../lib/base/errors.ts";
+import { isStatic } from "../../lib/model/pod.ts";
 import { createPodCounts } from "../pipeline/pod-workers/pod-counts.ts";
 import { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
 import { createWorkerMetrics } from "../pipeline/pod-workers/worker-metrics.ts";
@@ -48,6 +49,11 @@ export function podParts(
   });
   const evictedPods = new EvictedPods({
     ...{ rootDir: o.rootDir, logger },
+    bootId: node.identity.bootId,
+    isStatic: (uid) => {
+      const pod = desired.get(uid);
+      return pod !== undefined && isStatic(pod);
+    },
     onEvicted: (uid, eviction) => post({ kind: "pod-evicted", uid, ...eviction }),
   });
   const allocatedPods = () => desired.all().map((pod) => allocation.allocatedPod(pod));

@@ -24,8 +24,12 @@ function setUp(t: TestContext, more: Partial<EvictedPodsOptions> = {}) {
   t.after(() => rmSync(rootDir, { recursive: true }));
   const path = join(rootDir, "evicted-pods.json");
   const evicted: PodUid[] = [];
-  const create = () =>
-    new EvictedPods({ rootDir, logger: silentLogger, onEvicted: (id) => evicted.push(id), ...more });
+  const create = (changed: Partial<EvictedPodsOptions> = {}) =>
+    new EvictedPods({
+      ...{ rootDir, logger: silentLogger, onEvicted: (id) => evicted.push(id) },
+      ...more,
+      ...changed,
+    });
   return { path, evicted, create, onDisk: () => [...decodeRecord(readFileSync(path, "utf8")).keys()] };
 }
 
@@ -52,6 +56,24 @@ test("a pod is evicted once: the first reason is kept", async (t) => {
   assert.equal(pods.get(uid("a"))?.failure.reason, "Evicted");
 });
 
+test("a static pod may run again after a reboot, others and those of this boot may not", async (t) => {
+  const isStatic = (id: string) => id === "static";
+  const { create, onDisk } = setUp(t, { bootId: "boot-1", isStatic });
+  const pods = create();
+  for (const id of ["static", "api"]) await pods.evict(uid(id), low);
+  const sameBoot = create();
+  await sameBoot.start();
+  assert.deepEqual(sameBoot.all(), ["static", "api"]);
+  const afterReboot = create({ bootId: "boot-2" });
+  await afterReboot.start();
+  assert.deepEqual(afterReboot.all(), ["api"]);
+  await afterReboot.flushed();
+  assert.deepEqual(onDisk(), ["api"]);
+  const unknownBoot = create({ bootId: "" });
+  await unknownBoot.start();
+  assert.deepEqual(unknownBoot.all(), ["api"]);
+});
+
 test("the record of a pod is removed when the pod is gone, or unknown at housekeeping", async (t) => {
   const { create, onDisk } = setUp(t);
   const pods = create();
@@ -76,6 +98,10 @@ const broken: [content: string, problem: RegExp][] = [
   ['{"version":2,"pods":[]}', /version 2 is not 1/],
   ['{"version":1}', /pods: not a list/],
   ['{"version":1,"pods":[{}]}', /pods\[0\]\.uid: not a UID/],
+  [
+    '{"version":1,"pods":[{"uid":"a","failure":{"reason":"r","message":"m"},"bootId":7}]}',
+    /pods\[0\]\.bootId: not a string/,
+  ],
   ['{"version":1,"pods":[{"uid":"a","failure":{}}]}', /pods\[0\]\.failure: has no reason/],
 ];
 for (const [content, problem] of broken)

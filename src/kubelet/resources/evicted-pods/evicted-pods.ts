@@ -9,6 +9,10 @@ import { decodeRecord, type Eviction, encodeRecord } from "./record.ts";
 export interface EvictedPodsOptions {
   readonly rootDir: string;
   readonly logger: Logger;
+  /** The ID of the current boot; "" if it is unknown. */
+  readonly bootId?: string;
+  /** A static pod may run again after a reboot: nothing replaces it on another node. */
+  readonly isStatic?: (uid: PodUid) => boolean;
   /** The pod has to be terminated. */
   readonly onEvicted: (uid: PodUid, eviction: Eviction) => void;
   /** Replaces the file; for tests. */
@@ -38,6 +42,7 @@ export class EvictedPods {
       const text = await readFile(this.#path, "utf8");
       this.#evictions = decodeRecord(text);
       this.#written = text;
+      this.#dropBeforeReboot();
     } catch (error) {
       if (errnoOf(error) === "ENOENT") return;
       this.#o.logger.error("Failed to read evicted pods, starting without them", {
@@ -45,6 +50,12 @@ export class EvictedPods {
         err: messageOf(error),
       });
     }
+  }
+
+  #dropBeforeReboot(): void {
+    const { bootId: current } = this.#o;
+    for (const [uid, { bootId }] of [...this.#evictions])
+      if (current && bootId !== undefined && bootId !== current) this.forget(uid);
   }
 
   get(uid: PodUid): Eviction | undefined {
@@ -61,7 +72,9 @@ export class EvictedPods {
    */
   async evict(uid: PodUid, eviction: Eviction): Promise<void> {
     if (this.#evictions.has(uid)) return;
-    this.#evictions.set(uid, eviction);
+    const { bootId, isStatic } = this.#o;
+    const endsWithBoot = bootId && isStatic?.(uid);
+    this.#evictions.set(uid, endsWithBoot ? { ...eviction, bootId } : eviction);
     await this.#save();
     this.#o.onEvicted(uid, eviction);
   }
