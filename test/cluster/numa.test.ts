@@ -218,3 +218,31 @@ test("a pod with pod-level resources has CPUs and memory of one NUMA node with P
   assert.equal((await cluster.runs("with", withinMs)).metadata.uid, pod.metadata.uid);
   assert.deepEqual(ids(), before, "the pod keeps what it has");
 });
+
+test("memory beyond the node is rejected by the memory manager, which counts it; pods of other classes by the node", async (t) => {
+  const { cluster, start } = await startCluster(t);
+  await start();
+  const isRejected = (reason: string) => (pod: Pod) => assert.equal(pod.status?.reason, reason);
+  cluster.addPod("burstable", {
+    containers: [container({ resources: { requests: { memory: "1000Gi" } } })],
+  });
+  await cluster.waitForPod("burstable", isRejected("OutOfmemory"), withinMs);
+  const counted = async () => {
+    const text = await cluster.agent.metrics.registry.metrics();
+    return text.match(/^kubelet_memory_manager_pinning_\w+ \d+$/gm)?.sort();
+  };
+  assert.deepEqual(await counted(), [
+    "kubelet_memory_manager_pinning_errors_total 0",
+    "kubelet_memory_manager_pinning_requests_total 0",
+  ]);
+  cluster.addPod("guaranteed", withMemory("1000Gi"));
+  await cluster.waitForPod("guaranteed", isRejected("UnexpectedAdmissionError"), withinMs);
+  assert.deepEqual(await counted(), [
+    "kubelet_memory_manager_pinning_errors_total 1",
+    "kubelet_memory_manager_pinning_requests_total 1",
+  ]);
+  cluster.addPod("many-cpus", withMemory("100Mi", "1000"));
+  await cluster.waitForPod("many-cpus", isRejected("OutOfcpu"), withinMs);
+  cluster.addPod("fits", withMemory("300Mi"));
+  await cluster.runs("fits", withinMs);
+});

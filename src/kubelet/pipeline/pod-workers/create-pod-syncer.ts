@@ -86,8 +86,17 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
       return allocate(pod, o.admit(pod), report, signal);
     });
   };
-  const allocate = (pod: Pod, admission: Admission, report: SyncReport, signal: AbortSignal) =>
-    (admission.kind === "admitted" && o.allocate?.(pod, report, signal)) || admission;
+  /**
+   * As in the reference, the managers of exclusive resources decide before the resources of the node do: theirs is the reason of a pod that
+   * fits for neither, and they count it. What they allocate to a pod that is rejected is released when its worker has terminated it.
+   */
+  const allocate = (pod: Pod, admission: Admission, report: SyncReport, signal: AbortSignal) => {
+    const isTooLarge = admission.kind === "rejected" && /^OutOf(cpu|memory)$/.test(admission.failure.reason);
+    const allocated =
+      admission.kind === "admitted" || isTooLarge ? o.allocate?.(pod, report, signal) : undefined;
+    if (!isTooLarge) return allocated ?? admission;
+    return allocated?.then((result) => (result.kind === "rejected" ? result : admission)) ?? admission;
+  };
   const admitted = (pod: Pod, admission: Admission) => {
     if (admission.kind === "admitted") o.admitted(pod);
     if (admission.kind === "rejected") {
