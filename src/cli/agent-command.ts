@@ -3,10 +3,12 @@ import { checkManifestsHandler } from "../kubelet/agent/applied-manifests.ts";
 import { clusterAccessAsNode } from "../kubelet/agent/cluster-credentials.ts";
 import { conflictingObjectSources } from "../kubelet/agent/local-objects.ts";
 import { configuredTracing } from "../kubelet/agent/tracing.ts";
+import { watchdog } from "../kubelet/agent/watchdog.ts";
 import { loadProviders } from "../kubelet/pods/images/providers/load-providers.ts";
 import { systemClock } from "../lib/base/clock.ts";
 import { messageOf } from "../lib/base/errors.ts";
 import { createLogger, type LogWriterOptions } from "../lib/base/log-writer.ts";
+import type { Logger } from "../lib/base/logger.ts";
 import { createMetrics } from "../lib/base/metrics.ts";
 import type { FeatureGates } from "../lib/config/feature-gates.ts";
 import { flagValues } from "../lib/config/flags/flag-values.ts";
@@ -14,7 +16,7 @@ import type { KubeletFlags } from "../lib/config/flags/kubelet-flags.ts";
 import { loadConfiguration } from "../lib/config/load.ts";
 import { nodeName as nodeNameOf } from "../lib/host/node-info.ts";
 import { setOpenFileLimit } from "../lib/host/open-file-limit.ts";
-import { serviceManager } from "../lib/host/sd-notify.ts";
+import { type ServiceManager, serviceManager } from "../lib/host/sd-notify.ts";
 import { logFaults } from "./faults.ts";
 import { lockedBy } from "./lock-contention.ts";
 import { logStreams } from "./log-streams.ts";
@@ -25,7 +27,8 @@ import { version } from "./version.ts";
 
 /** The agent itself, with the flags of a kubelet. */
 export async function agentCommand(args: readonly string[]): Promise<number> {
-  const { config, flags, gates, warnings } = await loadConfiguration({ args });
+  const loaded = await loadConfiguration({ args });
+  const { config } = loaded;
   const streams = logStreams({
     logging: config.logging,
     info: (text) => process.stdout.write(text),
@@ -43,6 +46,34 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
   };
   const logger = createLogger(logging);
   logFaults(logger);
+  const manager = serviceManager(process.env, process.pid, logger);
+  // The lock, or the approval of a certificate, may take longer than the service manager waits for a sign of life.
+  const stopWatchdog = watchdog(manager, { clock: systemClock, logger, checks: [] });
+  try {
+    return await runAgent({ args, ...loaded, logging, logger, manager, onStarted: stopWatchdog });
+  } finally {
+    stopWatchdog();
+  }
+}
+
+async function runAgent({
+  args,
+  config,
+  flags,
+  gates,
+  warnings,
+  logging,
+  logger,
+  manager,
+  onStarted,
+}: Awaited<ReturnType<typeof loadConfiguration>> & {
+  readonly args: readonly string[];
+  readonly logging: LogWriterOptions;
+  readonly logger: Logger;
+  readonly manager: ServiceManager;
+  /** Called when the agent checks its own health. */
+  readonly onStarted: () => void;
+}): Promise<number> {
   for (const warning of warnings) logger.warn(warning);
   if (flags.localObjects !== "" && flags.kubeconfig !== "") throw conflictingObjectSources();
   if (flags.enableManifestsHandler) checkManifestsHandler(config);
@@ -118,7 +149,7 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
       logging.verbosity = level;
     },
     keepsApiPods: !cluster && flags.bootstrapKubeconfig !== "",
-    serviceManager: serviceManager(process.env, process.pid, logger),
+    serviceManager: manager,
     stopping: stopping.signal,
   }).catch((error: unknown) => {
     if (!stopping.signal.aborted) throw error;
@@ -129,6 +160,7 @@ export async function agentCommand(args: readonly string[]): Promise<number> {
     logger.info("Stopped before startup completed", { signal: await signalled });
     return 0;
   }
+  onStarted();
   const stopTidying = tidyMemory(systemClock, logger);
   const reason = await Promise.race([
     signalled.then(() => undefined),

@@ -33,13 +33,17 @@ export class JoiningNode {
   }
 
   agent(...flags: string[]): AgentProcess {
-    return new AgentProcess(this.cluster, [
+    return this.agentWith({}, ...flags);
+  }
+
+  agentWith(env: NodeJS.ProcessEnv, ...flags: string[]): AgentProcess {
+    const own = [
       `--kubeconfig=${this.kubeconfig}`,
       "--enable-server=false",
       `--bootstrap-kubeconfig=${this.bootstrap}`,
       `--cert-dir=${this.certDir}`,
-      ...flags,
-    ]);
+    ];
+    return new AgentProcess(this.cluster, [...own, ...flags], { ...process.env, ...env });
   }
 
   async certificate(kind: "client" | "server" = "client"): Promise<X509Certificate> {

@@ -4,6 +4,7 @@ import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
+import { NotifySocket } from "../e2e/notify-socket.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { kubeletProgram } from "../kubelet-program.ts";
 import { startApiProcess } from "./api-process.ts";
@@ -117,4 +118,19 @@ test("an agent without rotation waits for its certificate at startup, and exits 
   assert.match(await readFile(node.kubeconfig, "utf8"), new RegExp(`client-certificate: ${link}\n`));
   assert.equal((await readdir(node.certDir)).filter((name) => name.endsWith(".tmp")).length, 0);
   await approved.stop();
+});
+
+test("the watchdog is notified while an agent waits for its certificate, and READY=1 is sent later", async (t) => {
+  const api = await startManualApprovalApi(t);
+  const node = await JoiningNode.prepare(t, api);
+  await api.allowJoining(node.bootstrap);
+  const socket = new NotifySocket(join(node.cluster.dir, "notify"));
+  t.after(() => socket.close());
+  const agent = node.agentWith({ NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: "1001000" });
+  const request = await api.pendingRequest();
+  await waitFor(() => assert.ok(socket.received().length >= 3, agent.log));
+  assert.deepEqual(new Set(socket.received()), new Set(["WATCHDOG=1"]));
+  await api.decide(request, "Approved", "known node");
+  await agent.until(() => waitFor(() => assert.ok(socket.received().includes("READY=1"))));
+  await agent.stop();
 });
