@@ -127,3 +127,32 @@ test("a directory that cannot be created is an event of the node before the kube
   assert.match(message ?? "", /plugins/);
   assert.deepEqual(others, []);
 });
+
+// parity: field podCIDR, flag pod-cidr
+test("the podCIDR of the configuration is passed to the runtime, and again after a failure; then that of the node", async (t) => {
+  const cluster = await TestCluster.start(t);
+  const { runtime } = cluster;
+  runtime.faults.add({ method: "UpdateRuntimeConfig", effect: { kind: "fail", code: "UNKNOWN" }, times: 1 });
+  const passed = () =>
+    runtime
+      .callsOf("UpdateRuntimeConfig")
+      .map(({ request, result }) => [
+        (request as { runtimeConfig: { networkConfig: { podCidr: string } } }).runtimeConfig.networkConfig
+          .podCidr,
+        result,
+      ]);
+  await cluster.startAgent({ config: { ...cluster.config(), podCIDR: "10.7.0.0/24" } });
+  await waitFor(() => assert.deepEqual(passed(), [["10.7.0.0/24", "UNKNOWN"]]));
+  await runtime.stop();
+  await runtime.start();
+  await waitFor(() => assert.deepEqual(passed()[1], ["10.7.0.0/24", "OK"]));
+  const node = await waitFor(() => {
+    const found = cluster.api.get("nodes", "", nodeName);
+    assert.ok(found);
+    return found;
+  });
+  const spec = { ...(node.spec as object), podCIDR: "10.1.0.0/24", podCIDRs: ["10.1.0.0/24"] };
+  cluster.api.put("nodes", { ...node, spec });
+  await waitFor(() => assert.deepEqual(passed()[2], ["10.1.0.0/24", "OK"]));
+  assert.equal(passed().length, 3);
+});

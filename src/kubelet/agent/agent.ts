@@ -7,6 +7,7 @@ import { type AgentCore, agentCore } from "./agent-core.ts";
 import type { Agent, AgentOptions } from "./agent-options.ts";
 import { withCgroupDriverOfRuntime } from "./cgroup-driver.ts";
 import { type Cluster, joinCluster } from "./cluster.ts";
+import { podCidrHandlers } from "./configured-pod-cidr.ts";
 import { agentEndpoints } from "./endpoints.ts";
 import { type AgentHandlers, podHandlers } from "./event-handlers.ts";
 import { evictionManager } from "./eviction.ts";
@@ -89,6 +90,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     ...nodePods.handlers,
     ...cluster.handlers,
     ...servingHandlers(serving),
+    ...podCidrHandlers(core),
     ...endpoints.handlers,
   };
   loop.subscribe(handlers);

@@ -20,6 +20,7 @@ type Optional =
   | "nodeStatus"
   | "attachedVolumes"
   | "servingCertificate"
+  | "podCidr"
   | "podsApi"
   | "console";
 

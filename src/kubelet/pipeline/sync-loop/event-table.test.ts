@@ -14,7 +14,7 @@ const expected: Record<EventKind, string> = {
   "source-synced": "housekeeping resizes",
   "runtime-observed": "oomWatcher logFollowers probes status overview console workers",
   "runtime-synced": "initialSync probeCheckpoint status volumes housekeeping workers resizes",
-  "runtime-state": "initialSync nodeStatus console pleg workers",
+  "runtime-state": "initialSync podCidr nodeStatus console pleg workers",
   "orphan-found": "workers",
   "container-started": "allocation exclusiveResources",
   "post-start-done": "probes status overview console",

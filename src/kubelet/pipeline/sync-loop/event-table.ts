@@ -21,7 +21,7 @@ export const eventTable = {
     "workers",
     "resizes",
   ],
-  "runtime-state": ["initialSync", "nodeStatus", "console", "pleg", "workers"],
+  "runtime-state": ["initialSync", "podCidr", "nodeStatus", "console", "pleg", "workers"],
   "orphan-found": ["workers"],
   "container-started": ["allocation", "exclusiveResources"],
   "post-start-done": ["probes", "status", "overview", "console"],
