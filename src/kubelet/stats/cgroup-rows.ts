@@ -147,6 +147,12 @@ async function networkPid(
   return undefined;
 }
 
+/** Kills in a container do not count for the cgroups around it, as in cAdvisor. */
+function withOwnOomKills(usage: CgroupUsage): CgroupUsage {
+  const { memory } = usage;
+  return memory ? { ...usage, memory: { ...memory, oomKills: memory.ownOomKills } } : usage;
+}
+
 async function rowOf(
   o: StatsOptions,
   host: StatsHost,
@@ -156,7 +162,11 @@ async function rowOf(
   const { kind, startedAt, sharedBy = [], ...labels } = owner;
   const counted = await o.cgroups.read(id, "all");
   if (!counted) return undefined;
-  const usage = o.psi ? counted : { ...counted, pressure: {} };
+  const isGroup = kind !== "container" && kind !== "sandbox";
+  const usage = {
+    ...(isGroup ? withOwnOomKills(counted) : counted),
+    ...(!o.psi && { pressure: {} }),
+  };
   const time = o.clock.wall();
   const row = { id, ...labels, time, startedAt: startedAt ?? (await o.cgroups.createdAt(id)) ?? time, usage };
   const pids = await o.cgroups.pids(id);

@@ -53,6 +53,7 @@ export function fakeUsage(usageNs: number, memory: number, limit?: number): Cgro
     memory: {
       ...{ usage: memory + 1024, maxUsage: memory + 2048, workingSet: memory, rss: memory / 2, cache: 512 },
       ...{ mappedFile: 1, activeFile: 2, inactiveFile: 1024, kernel: 3, swap: 0, failures: 0, oomKills: 0 },
+      ownOomKills: 0,
       ...{ pageFaults: 10, majorPageFaults: 1, reservation: 0 },
       ...(limit !== undefined && { limit }),
     },

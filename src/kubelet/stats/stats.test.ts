@@ -424,6 +424,22 @@ describe("summary", () => {
 });
 
 describe("cgroup rows", () => {
+  it("processes that were OOM-killed count for their container, and not for the cgroups around it", async () => {
+    const { stats, cgroups } = setUp({ containers: [runtimeStats] });
+    // As v2 counts: each cgroup with all below.
+    for (const path of ["/", "/kubepods", podPath, `${podPath}/c-id`]) {
+      const usage = fakeUsage(1, 1);
+      const ownOomKills = path.endsWith("/c-id") ? 1 : 0;
+      cgroups.all.set(path, { ...usage, memory: { ...usage.memory!, oomKills: 3, ownOomKills } });
+    }
+    const rows = new Map((await stats.containers()).map(({ id, usage }) => [id, usage.memory?.oomKills]));
+    assert.deepEqual(
+      ["/", "/kubepods", podPath, `${podPath}/c-id`].map((path) => rows.get(path)),
+      // Those in cgroups that the container has created are its own, too.
+      [0, 0, 0, 3],
+    );
+  });
+
   it("machine, QoS cgroups, pods, sandboxes and containers", async () => {
     const sandboxStatus = { info: { info: JSON.stringify({ pid: 10, image: "example.com/pause:3" }) } };
     const { stats, cgroups } = setUp({ containers: [runtimeStats], sandboxStatus });

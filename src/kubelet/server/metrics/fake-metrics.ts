@@ -35,6 +35,7 @@ const usage: CgroupUsage = {
       swap: 3,
       failures: 9,
       oomKills: 12,
+      ownOomKills: 12,
       pageFaults: 13,
       majorPageFaults: 14,
     },

@@ -111,7 +111,7 @@ async function memoryOf(files: InterfaceFiles, parts: UsageParts): Promise<Memor
   if (usage === undefined) return undefined;
   const more = parts === "all" ? files : undefined;
   const swapFiles = parts === "memory" ? undefined : files;
-  const [stat, peak, max, swap, swapMax, min, events] = await Promise.all([
+  const [stat, peak, max, swap, swapMax, min, events, local] = await Promise.all([
     files.flatKeyed("memory.stat"),
     more?.number("memory.peak"),
     files.text("memory.max"),
@@ -119,14 +119,18 @@ async function memoryOf(files: InterfaceFiles, parts: UsageParts): Promise<Memor
     swapFiles ? swapFiles.text("memory.swap.max") : "max",
     more?.text("memory.min"),
     more?.flatKeyed("memory.events"),
+    more?.flatKeyed("memory.events.local"),
   ]);
+  const oomKills = events?.get("oom_kill") ?? 0;
   const limit = limitOf(max);
   // A kernel without swap has no such file: 0, as in the reference kubelet.
   const swapLimit = limitOf(swapMax ?? "0");
   return {
     ...countsOf(stat ?? new Map(), { usage, swap: swap ?? 0 }),
     maxUsage: peak ?? 0,
-    oomKills: events?.get("oom_kill") ?? 0,
+    oomKills,
+    // Kernels before 5.2 do not count them.
+    ownOomKills: local?.get("oom_kill") ?? oomKills,
     reservation: limitOf(min) ?? 0,
     ...(limit !== undefined && { limit }),
     ...(swapLimit !== undefined && { swapLimit }),
@@ -147,6 +151,7 @@ function countsOf(stat: ReadonlyMap<string, number>, total: { usage: number; swa
     kernel: 0,
     failures: 0,
     oomKills: 0,
+    ownOomKills: 0,
     pageFaults: count("pgfault"),
     majorPageFaults: count("pgmajfault"),
     reservation: 0,

@@ -57,6 +57,7 @@ const v2Files = {
   "kubepods/a/memory.low": "2097152\n",
   "kubepods/a/memory.min": "1048576\n",
   "kubepods/a/memory.events": "low 0\nhigh 0\nmax 3\noom 2\noom_kill 2\n",
+  "kubepods/a/memory.events.local": "low 0\nhigh 0\nmax 1\noom 1\noom_kill 1\n",
   "kubepods/a/memory.stat":
     "anon 200\nfile 100\nkernel 4096\nfile_mapped 50\ninactive_file 4000000\nactive_file 300\npgfault 500\npgmajfault 60\n",
   "kubepods/a/pids.current": "7\n",
@@ -96,6 +97,7 @@ const common = {
     swap: 8192,
     failures: 3,
     oomKills: 2,
+    ownOomKills: 2,
     pageFaults: 500,
     majorPageFaults: 60,
     limit: 33_554_432,
@@ -157,7 +159,7 @@ describe("cgroup usage", () => {
     const usage = await v2.read("/kubepods/a", "all");
     assert.deepEqual(usage, {
       cpu: { ...common.cpu, shares: 500 },
-      memory: { ...common.memory, kernel: 0, failures: 0, reservation: 1_048_576 },
+      memory: { ...common.memory, kernel: 0, failures: 0, ownOomKills: 1, reservation: 1_048_576 },
       pids: { current: 7, max: 100 },
       io: common.io,
       pressure: {

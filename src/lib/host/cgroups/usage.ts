@@ -41,7 +41,10 @@ export interface MemoryCounters {
   readonly swap: number;
   /** How often the limit was hit. */
   readonly failures: number;
+  /** Killed processes in the cgroup and, on v2, in all below. */
   readonly oomKills: number;
+  /** Without those of cgroups below. */
+  readonly ownOomKills: number;
   readonly pageFaults: number;
   readonly majorPageFaults: number;
   /** Absent: no limit. */
