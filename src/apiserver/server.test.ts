@@ -8,7 +8,7 @@ import {
 } from "node:http2";
 import { request as httpsRequest } from "node:https";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { type TestContext, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { eventually } from "../../test/contracts/eventually.ts";
 import { FakeClock } from "../lib/base/fake-clock.ts";
@@ -417,6 +417,64 @@ test("connections of pods do not use up those of this machine, even if each has 
   const session = connectHttp2(`https://127.0.0.1:${server.port}`, { ca: pair.cert, ...client });
   t.after(() => session.destroy());
   assert.equal((await overHttp2(session, mapsPath, configMap("a"))).status, 201);
+});
+
+describe("responses that are not read", () => {
+  /** Requests of one connection; the client extends no window, so that no response with a body ends. */
+  async function unread(
+    t: TestContext,
+    { server, pair, client }: Awaited<ReturnType<typeof secureApi>>,
+    o: { path: string; count: number; hasCredentials?: boolean },
+  ) {
+    const options = { ca: pair.cert, settings: { initialWindowSize: 0 }, ...(o.hasCredentials && client) };
+    const session = connectHttp2(`https://127.0.0.1:${server.port}`, options).on("error", () => {});
+    t.after(() => session.destroy());
+    const streams = Array.from({ length: o.count }, () =>
+      session.request({ ":path": o.path }).on("error", () => {}),
+    );
+    const responses = await Promise.all(streams.map((stream) => once(stream, "response")));
+    return { streams, statuses: responses.map(([headers]) => Number(headers[":status"])) };
+  }
+  const authenticator: ApiServerOptions["authenticator"] = {
+    async authenticate(request) {
+      const isKnown = (request.socket as TLSSocket).authorized;
+      return isKnown
+        ? { name: "someone", groups: ["system:authenticated"] }
+        : { name: "system:anonymous", groups: ["system:unauthenticated"] };
+    },
+  };
+  const authorizer: ApiServerOptions["authorizer"] = {
+    allows: async ({ name }, { path }) => ({ allowed: name === "someone" || path === "/version" }),
+  };
+
+  for (const [what, path, status] of [
+    ["clients without credentials", "/version", 200],
+    ["clients that are rejected", mapsPath, 403],
+  ] as const)
+    test(`of ${what} do not keep others from connecting`, async (t) => {
+      const api = await secureApi(t, { authenticator, authorizer, limits: { connections: 10 } });
+      for (let i = 0; i < 10; i++)
+        assert.deepEqual((await unread(t, api, { path, count: 1 })).statuses, [status]);
+      const { pair, client, server } = api;
+      const session = connectHttp2(`https://127.0.0.1:${server.port}`, { ca: pair.cert, ...client });
+      t.after(() => session.destroy());
+      assert.equal((await overHttp2(session, mapsPath)).status, 200);
+    });
+
+  test("of clients without credentials are limited, and the oldest are dropped", async (t) => {
+    const api = await secureApi(t, { authenticator, authorizer, limits: { unreadResponses: 20 } });
+    const first = await unread(t, api, { path: "/version", count: 15 });
+    const second = await unread(t, api, { path: "/version", count: 15 });
+    await eventually(() => first.streams.filter(({ destroyed }) => destroyed).length === 10 || undefined);
+    assert.ok(second.streams.every(({ destroyed }) => !destroyed));
+  });
+
+  test("count towards the limits of their user, whatever was requested", async (t) => {
+    const limits = { connections: 10, requests: 5, watches: 5, bodyBytes: 1000 };
+    const api = await secureApi(t, { authenticator, authorizer, limitsOf: () => limits });
+    const { statuses } = await unread(t, api, { path: "/version", count: 8, hasCredentials: true });
+    assert.deepEqual(statuses.sort(), [...Array(5).fill(200), ...Array(3).fill(429)]);
+  });
 });
 
 async function freePort(host: string): Promise<number> {

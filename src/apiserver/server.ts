@@ -8,6 +8,7 @@ import { Http2Sessions } from "../lib/base/http2-sessions.ts";
 import { type Logger, silentLogger } from "../lib/base/logger.ts";
 import { bufferPipelinedData } from "../lib/base/pipelined-data.ts";
 import { whenAborted } from "../lib/base/when-aborted.ts";
+import { UnreadResponses } from "../lib/base/unread-responses.ts";
 import type { Admission, Authenticator, Authorizer, CallerLimits } from "./access.ts";
 import type { Caller, Objects, ResourceDefinition } from "./definition.ts";
 import { Discovery, type OpenApi } from "./discovery/discovery.ts";
@@ -66,6 +67,8 @@ export interface ConnectionLimits {
   readonly connections: number;
   /** How long a connection is kept for a next request. */
   readonly idleMs: number;
+  /** Maximum responses that clients without credentials, or that were rejected, have not read. */
+  readonly unreadResponses: number;
 }
 
 const megabyte = 1024 * 1024;
@@ -78,7 +81,7 @@ const closeTimeoutMs = 500;
 const headersTimeoutMs = 32_000;
 /** One connection in four is for clients on this machine, and for callers without limits. */
 const reservedShare = 4;
-const defaultLimits: ConnectionLimits = { connections: 4096, idleMs: 180_000 };
+const defaultLimits: ConnectionLimits = { connections: 4096, idleMs: 180_000, unreadResponses: 1000 };
 
 const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8);
@@ -98,6 +101,7 @@ export class ApiServer implements Component {
   readonly #limits: ConnectionLimits;
   readonly #connections: Connections;
   readonly #sessions: Http2Sessions;
+  readonly #unread: UnreadResponses;
   readonly #ending = new AbortController();
   readonly #done = Promise.withResolvers<void>();
   #stopped: Promise<void> | undefined;
@@ -111,6 +115,7 @@ export class ApiServer implements Component {
     const reserved = Math.ceil(this.#limits.connections / reservedShare);
     this.#connections = new Connections(this.#limits.connections, reserved);
     this.#sessions = new Http2Sessions(this.#connections, this.#limits.idleMs);
+    this.#unread = new UnreadResponses(this.#limits.unreadResponses);
     const catalog = new Catalog(definitions);
     const dependencies: WriteDependencies = {
       ...{ store, catalog, clock, admission: options.admission, propagation: options.propagation ?? [] },
@@ -232,12 +237,19 @@ export class ApiServer implements Component {
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
     const { socket, inSession, end } = this.#sessions.begin(request);
+    let isClosed = false;
     response.on("close", () => {
+      isClosed = true;
       end();
       // Otherwise the connection would be kept for a next request, and the server for it.
       if (!inSession && this.#stopped && request.httpVersionMajor < 2) socket.destroySoon();
     });
-    void this.#handler.serve(request, response);
+    void this.#handler.serve(request, response).then((isCounted) => {
+      if (isCounted || isClosed) return;
+      // The connection may be closed for another client, whether or not the response is read.
+      end();
+      this.#unread.add(response);
+    });
   }
 
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {

@@ -34,6 +34,13 @@ export interface RestHandlerOptions extends RestParts {
 }
 
 const requestTimeoutMs = 60_000;
+const unauthenticated = "system:unauthenticated";
+
+interface Seen {
+  caller: Caller | undefined;
+  verb: string;
+  isCounted: boolean;
+}
 
 /** Handles all requests. */
 export class RestHandler {
@@ -47,12 +54,16 @@ export class RestHandler {
     this.#inProgress = new RequestsInProgress(options.limitsOf, options.limitedRequests);
   }
 
-  /** Serves a request; never throws. */
-  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /**
+   * Serves a request; never throws. False if its caller has no credentials or was rejected: anyone can be that, and nothing limits how many
+   * responses they leave unread.
+   */
+  async serve(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
     const { path, query, text } = splitUrl(request.url ?? "/");
     const writer = new ResponseWriter(request, response, query);
     response.on("error", () => {}); // a client that disconnected is not our error
-    const seen = { caller: undefined as Caller | undefined, verb: (request.method ?? "").toLowerCase() };
+    const verb = (request.method ?? "").toLowerCase();
+    const seen: Seen = { caller: undefined, verb, isCounted: false };
     const controller = this.#begin();
     const onClose = () => controller.abort();
     response.on("close", onClose);
@@ -64,14 +75,15 @@ export class RestHandler {
     } finally {
       response.off("close", onClose);
       this.#open.delete(controller);
-      this.#log({ ...seen, path, query: text, status: response.statusCode });
+      this.#log(seen, { path, query: text, status: response.statusCode });
     }
+    return seen.isCounted;
   }
 
   /** Serves a request to upgrade the connection. */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const { path, query, text } = splitUrl(request.url ?? "/");
-    const seen = { caller: undefined as Caller | undefined, verb: "" };
+    const seen: Seen = { caller: undefined, verb: "", isCounted: false };
     const controller = this.#begin();
     const onClose = () => controller.abort();
     socket.on("error", () => {}).on("close", onClose);
@@ -85,7 +97,7 @@ export class RestHandler {
       status = errorStatus.code;
       if (!socket.destroyed) socket.end(rawResponse(errorStatus));
     } finally {
-      this.#log({ ...seen, path, query: text, status });
+      this.#log(seen, { path, query: text, status });
       if (socket.destroyed) this.#open.delete(controller);
       else socket.on("close", () => this.#open.delete(controller));
     }
@@ -110,7 +122,7 @@ export class RestHandler {
     o: {
       readonly writer: ResponseWriter;
       readonly controller: AbortController;
-      readonly seen: { caller: Caller | undefined; verb: string };
+      readonly seen: Seen;
       /** Emits "close" when the request no longer uses the connection. */
       readonly closes: EventEmitter;
       readonly connect?: ConnectRequest;
@@ -129,12 +141,14 @@ export class RestHandler {
     seen.verb = verb;
     await mustBeAllowed(authorizer, caller, attributesOf(method, target, verb, query));
     const isLongRunning = this.#isLongRunning(target, verb);
+    const hasCredentials = !caller.groups.includes(unauthenticated);
     // Health is checked by callers without credentials, who are all one user.
-    if (target.kind === "resource") {
+    if (hasCredentials || target.kind === "resource") {
       const end = this.#inProgress.begin(caller, connectionOf(request), isLongRunning);
       o.closes.once("close", end);
       // The client disconnected in the meantime: the event is over.
       if (controller.signal.aborted) end();
+      seen.isCounted = hasCredentials;
     }
     if (target.kind === "other") {
       if (upgrade) throw noSuchResource();
@@ -192,10 +206,10 @@ export class RestHandler {
     return { name, group, object: target.name, resource: group ? `${name}.${group}` : name };
   }
 
-  #log(seen: ServedRequest): void {
-    const { caller, verb, path, status } = seen;
+  #log({ caller, verb }: Seen, served: Pick<ServedRequest, "path" | "query" | "status">): void {
+    const { path, status } = served;
     this.#o.logger.debug(3, "Request", { verb, path, status, user: caller?.name });
-    this.#o.onRequest?.(seen);
+    this.#o.onRequest?.({ caller, verb, ...served });
   }
 }
 
