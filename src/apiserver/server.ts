@@ -113,7 +113,7 @@ export class ApiServer implements Component {
     this.#clock = clock;
     this.#limits = { ...defaultLimits, ...options.limits };
     const reserved = Math.ceil(this.#limits.connections / reservedShare);
-    this.#connections = new Connections(this.#limits.connections, reserved);
+    this.#connections = new Connections(this.#limits.connections, { reserved });
     this.#sessions = new Http2Sessions(this.#connections, this.#limits.idleMs);
     this.#unread = new UnreadResponses(this.#limits.unreadResponses);
     const catalog = new Catalog(definitions);

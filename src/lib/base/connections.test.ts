@@ -33,6 +33,21 @@ describe("connection limit", () => {
     assert.ok(a.destroyed);
   });
 
+  test("if busy connections may be closed, the longest of those that are not exempt is", () => {
+    const connections = new Connections(2, { closesBusy: true });
+    const [exempt, first, second, third] = [new Socket(), new Socket(), new Socket(), new Socket()] as const;
+    for (const socket of [exempt, first, second]) {
+      connections.add(socket);
+      connections.busy(socket);
+      if (socket === exempt) connections.exempt(socket);
+    }
+    assert.equal(connections.add(third), true);
+    assert.deepEqual(
+      [exempt, first, second, third].map((socket) => socket.destroyed),
+      [false, true, false, false],
+    );
+  });
+
   test("a busy connection that is exempt does not count until its last stream has ended", () => {
     const connections = new Connections(1);
     const [stream, other, third] = [new Socket(), new Socket(), new Socket()] as const;
@@ -53,7 +68,7 @@ describe("connection limit", () => {
   });
 
   test("connections of others neither use the reserved part nor close a preferred one", () => {
-    const connections = new Connections(4, 2);
+    const connections = new Connections(4, { reserved: 2 });
     const [kept, ...others] = Array.from({ length: 6 }, () => new Socket()) as [Socket, ...Socket[]];
     connections.add(kept);
     for (const [i, socket] of others.entries()) {

@@ -20,9 +20,13 @@ export class Connections {
   /** Busy connections that do not count, with the number of their requests. */
   readonly #exempt = new Map<Socket, number>();
 
-  constructor(limit: number, reserved = 0) {
+  /** Whether a busy connection that is not exempt may be closed for a new one, if none is idle. */
+  readonly #closesBusy: boolean;
+
+  constructor(limit: number, { reserved = 0, closesBusy = false } = {}) {
     this.#limit = limit;
     this.#reserved = reserved;
+    this.#closesBusy = closesBusy;
   }
 
   get size(): number {
@@ -37,7 +41,7 @@ export class Connections {
   add(socket: Socket, isPreferred = true): boolean {
     const othersAreFull = !isPreferred && this.#others.size >= this.#limit - this.#reserved;
     if (othersAreFull || this.size - this.#exempt.size >= this.#limit) {
-      const longest = this.#longestIdle(isPreferred);
+      const longest = this.#longestIdle(isPreferred) ?? this.#longestBusy();
       if (!longest) {
         socket.destroy();
         return false;
@@ -74,6 +78,12 @@ export class Connections {
     for (const socket of this.#idle) if (this.#others.has(socket)) return socket;
     const [longest] = this.#idle;
     return mayBePreferred ? longest : undefined;
+  }
+
+  #longestBusy(): Socket | undefined {
+    if (!this.#closesBusy) return undefined;
+    for (const socket of this.#busy.keys()) if (!this.#exempt.has(socket)) return socket;
+    return undefined;
   }
 
   /**

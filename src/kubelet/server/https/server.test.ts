@@ -302,11 +302,19 @@ test("a client that does not read its response is disconnected, one that waits f
   stalls.destroy();
 });
 
-describe("clients without credentials that do not read their responses", () => {
+describe("clients without credentials", () => {
   const access: AccessFilter = { authorize: () => Promise.reject(new HttpError(401, "Unauthorized")) };
+  const routes = [
+    route("/a", async () => {}),
+    // As the login of the console.
+    {
+      ...route("/login", async ({ request }) => void (await readBody(request, 10)), "POST"),
+      checksAccess: true as const,
+    },
+  ];
 
   async function guarded(t: TestContext, limits: Partial<Limits>) {
-    const own = await startServer({ access, routes: [route("/a", async () => {})], limits });
+    const own = await startServer({ access, routes, limits });
     const sessions: ClientHttp2Session[] = [];
     t.after(() => {
       for (const session of sessions) session.destroy();
@@ -326,14 +334,29 @@ describe("clients without credentials that do not read their responses", () => {
     return { own, unread };
   }
 
-  test("do not keep others from connecting", async (t) => {
+  test("that do not read their responses do not keep others from connecting", async (t) => {
     const { own, unread } = await guarded(t, { connections: 10 });
     for (let i = 0; i < 10; i++) await unread(1);
     assert.equal(own.server.connections, 10);
     assert.equal((await send(own.port, "/a")).status, 401);
   });
 
-  test("have a limited number of them, of which the oldest are dropped", async (t) => {
+  test("that do not send the body of a login do not keep others from connecting", async (t) => {
+    const { own } = await guarded(t, { connections: 10 });
+    const head = "POST /login HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nx";
+    for (let i = 0; i < 10; i++) {
+      const socket = connect({ host: "127.0.0.1", port: own.port, rejectUnauthorized: false });
+      t.after(() => socket.destroy());
+      await once(
+        socket.on("error", () => {}),
+        "secureConnect",
+      );
+      await new Promise<void>((resolve) => socket.write(head, () => resolve()));
+    }
+    assert.equal((await send(own.port, "/a")).status, 401);
+  });
+
+  test("have a limited number of unread responses, of which the oldest are dropped", async (t) => {
     const { unread } = await guarded(t, { unreadResponses: 20 });
     const first = await unread(15);
     const second = await unread(15);
