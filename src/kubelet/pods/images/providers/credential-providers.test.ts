@@ -353,3 +353,12 @@ test("a token is rejected as password, unless responses are cached by token; it 
   await users("r.io/app", robot);
   assert.match(lines[0]!, /rejected \[token\]/);
 });
+
+test("responses are cached for a limited number of images, which authors of pods choose", async () => {
+  const { runs, users } = setUp([config()]);
+  for (let i = 0; i < 1001; i++) await users(`r.io/app-${i}`);
+  await users("r.io/app-1000");
+  assert.equal(runs.length, 1001);
+  await users("r.io/app-0");
+  assert.equal(runs.length, 1002);
+});

@@ -9,6 +9,8 @@ interface CacheEntry {
 }
 
 const purgeMs = 15 * 60_000;
+/** Authors of pods choose the names of images. */
+const maxEntries = 1000;
 
 /** Responses of a plugin until they expire: for one image, for a registry, or for all. */
 export class ProviderCache {
@@ -37,7 +39,11 @@ export class ProviderCache {
   }
 
   set(type: CacheKeyType, image: string, account: string, auth: DockerConfig, forMs: number): void {
-    this.#entries.set(keyOf(type, image, account), { auth, until: msFromNow(this.#clock, forMs) });
+    const key = keyOf(type, image, account);
+    this.#entries.delete(key);
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size >= maxEntries && oldest !== undefined) this.#entries.delete(oldest);
+    this.#entries.set(key, { auth, until: msFromNow(this.#clock, forMs) });
   }
 
   #purge(now: MonotonicTime): void {
