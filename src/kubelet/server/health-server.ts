@@ -52,7 +52,8 @@ export class HealthServer implements Component {
     if (this.#o.port < 0) return this.#done.resolve();
     const server = createServer((request, response) => this.#handle(request, response));
     server.requestTimeout = 10_000;
-    limitConnections(server, maxConnections);
+    // A client that reads no responses must not fail the checks of others: monitors would restart the kubelet.
+    limitConnections(server, maxConnections, { closesBusy: true });
     if (!(await this.#listens(server))) this.#retry(server, signal).catch(() => server.close());
     whenAborted(signal, () => {
       if (!server.listening) return this.#done.resolve();

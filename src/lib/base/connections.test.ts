@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { Socket } from "node:net";
+import { once } from "node:events";
+import { createServer, get } from "node:http";
+import { type AddressInfo, Socket } from "node:net";
+import { text } from "node:stream/consumers";
 import { describe, test } from "node:test";
-import { Connections } from "./connections.ts";
+import { Connections, limitConnections } from "./connections.ts";
 
 describe("connection limit", () => {
   test("at the limit the longest-idle connection is closed for a new one", () => {
@@ -97,4 +100,24 @@ describe("connection limit", () => {
     connections.remove(tcpSocket);
     assert.deepEqual(connections.all(), [tlsSocket]);
   });
+});
+
+test("requests that never end keep no others from a server that closes busy connections", async (t) => {
+  const server = createServer((request, response) => {
+    if (request.url === "/") response.end("ok");
+  });
+  limitConnections(server, 2, { closesBusy: true });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  for (let i = 0; i < 2; i++) {
+    get({ port, path: "/wait", agent: false }).on("error", () => {});
+    await once(server, "request");
+  }
+  const [response] = await once(get({ port, agent: false }), "response");
+  assert.equal(await text(response), "ok");
 });

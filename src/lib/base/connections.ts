@@ -126,9 +126,9 @@ export class Connections {
   }
 }
 
-/** For a plain HTTP/1.1 server that does not manage its connections otherwise. */
-export function limitConnections(server: Server, limit: number): void {
-  const connections = new Connections(limit);
+/** For a plain HTTP/1.1 server that does not manage its connections otherwise. `closesBusy`: its clients wait for nothing but their reading. */
+export function limitConnections(server: Server, limit: number, { closesBusy = false } = {}): void {
+  const connections = new Connections(limit, { closesBusy });
   server.on("connection", (socket: Socket) => {
     if (connections.add(socket)) socket.on("error", () => {});
   });
