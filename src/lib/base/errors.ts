@@ -65,10 +65,13 @@ export async function orNotFound<T>(requested: Promise<T>): Promise<T | undefine
   }
 }
 
-/** The Retry-After of the response, if it had one. */
+/** A server, or a proxy before it, must not stop the writes of a node for longer. */
+const maxRetryAfterMs = 60_000;
+
+/** The Retry-After of the response, if it had one; at most a minute. */
 export function retryAfterOf(error: unknown): number | undefined {
   const ms = (error as { retryAfterMs?: unknown } | undefined)?.retryAfterMs;
-  return typeof ms === "number" ? ms : undefined;
+  return typeof ms === "number" && ms >= 0 ? Math.min(ms, maxRetryAfterMs) : undefined;
 }
 
 /** True if the error only reports that the work was aborted. */

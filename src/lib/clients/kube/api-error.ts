@@ -1,5 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { KubeletError } from "../../base/errors.ts";
+import { isObject } from "../../base/json-value.ts";
 import { msBetween, type WallTime, wallTime } from "../../base/time.ts";
 
 /** The details of a Status object about the requested object. */
@@ -79,7 +80,7 @@ export function apiError(response: {
   const { status } = response;
   const statusBody = statusObject(response.body);
   const detail = statusBody ? text(statusBody.message) : response.body.trim().slice(0, maxMessage);
-  const details = statusBody?.details as StatusDetails | undefined;
+  const details = statusDetails(statusBody?.details);
   const fromBody = details?.retryAfterSeconds;
   return new KubeApiError({
     status,
@@ -89,8 +90,30 @@ export function apiError(response: {
     details,
     retryAfterMs:
       retryAfterMs(response.retryAfter, response.now) ??
-      (typeof fromBody === "number" && fromBody > 0 ? fromBody * 1000 : undefined),
+      (fromBody !== undefined && fromBody > 0 ? fromBody * 1000 : undefined),
   });
+}
+
+/** The fields that have their type: a proxy may respond with anything. */
+export function statusDetails(value: unknown): StatusDetails | undefined {
+  if (!isObject(value)) return undefined;
+  const { retryAfterSeconds: seconds, causes } = value;
+  return {
+    ...textsOf(value, ["name", "group", "kind", "uid"]),
+    ...(typeof seconds === "number" && { retryAfterSeconds: seconds }),
+    ...(Array.isArray(causes) && {
+      causes: causes.filter(isObject).map((cause) => textsOf(cause, ["reason", "message", "field"])),
+    }),
+  };
+}
+
+function textsOf<K extends string>(
+  value: Readonly<Record<string, unknown>>,
+  names: readonly K[],
+): Partial<Record<K, string>> {
+  const texts: Partial<Record<K, string>> = {};
+  for (const name of names) if (typeof value[name] === "string") texts[name] = value[name];
+  return texts;
 }
 
 /** Retry-After is a number of seconds or a date. */

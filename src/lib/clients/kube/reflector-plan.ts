@@ -57,8 +57,7 @@ export function failureOf(error: unknown): Failure {
   const { status, reason, details, message } = error;
   if (status === 410 || reason === "Expired" || reason === "Gone") return "expired";
   // The version is newer than the server's newest: the server was reinstalled or restored from a backup.
-  const causes = Array.isArray(details?.causes) ? details.causes : [];
-  if (causes.some((cause) => cause.reason === "ResourceVersionTooLarge")) return "expired";
+  if (details?.causes?.some((cause) => cause.reason === "ResourceVersionTooLarge")) return "expired";
   if (/too large resource version/i.test(message)) return "expired";
   const mayChange = status >= 500 || [401, 403, 408, 429].includes(status);
   return mayChange ? "unavailable" : "rejected";

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
+import { retryAfterOf } from "../../base/errors.ts";
 import { usedMemory } from "../../base/fixtures.ts";
 import { wallTime } from "../../base/time.ts";
 import { apiError, KubeApiError, retryAfterMs, TransportError } from "./api-error.ts";
@@ -9,6 +10,7 @@ import { readText } from "./body.ts";
 import { maxTries, retryAfter } from "./retry.ts";
 import { ConnectionLost } from "./server-connection.ts";
 import { warningTexts } from "./warnings.ts";
+import { parseWatchEvent } from "./watch-stream.ts";
 
 const now = Date.UTC(2026, 0, 1);
 
@@ -93,6 +95,48 @@ describe("retryAfterMs", () => {
   ];
   for (const [header, ms] of cases)
     it(`${header} is ${ms}`, () => assert.equal(retryAfterMs(header, wallTime(now)), ms));
+});
+
+describe("the details of a Status", () => {
+  const detailsOf = (details: unknown) =>
+    apiError({
+      ...{ method: "GET", url: "https://api/x", status: 403, now: wallTime(now) },
+      body: JSON.stringify({ kind: "Status", details }),
+    }).details;
+  const cases: [string, unknown, unknown][] = [
+    ["no object", "later", undefined],
+    ["a list", [1], undefined],
+    [
+      "all fields",
+      { name: "a", kind: "pods", uid: "1", retryAfterSeconds: 2, causes: [{ reason: "r", field: "f" }] },
+      { name: "a", kind: "pods", uid: "1", retryAfterSeconds: 2, causes: [{ reason: "r", field: "f" }] },
+    ],
+    ["fields of other types", { name: 1, retryAfterSeconds: "2", causes: 5 }, {}],
+    [
+      "causes that are none",
+      { causes: [null, 5, "x", { reason: 1, message: "m" }] },
+      { causes: [{ message: "m" }] },
+    ],
+  ];
+  for (const [what, details, expected] of cases)
+    it(`are read from ${what}`, () => assert.deepEqual(detailsOf(details), expected));
+
+  it("of an event of a watch are read in the same way", () => {
+    const object = { kind: "Status", code: 410, details: { causes: [null], retryAfterSeconds: "x" } };
+    const event = parseWatchEvent(JSON.stringify({ type: "ERROR", object }));
+    assert.ok(event?.type === "ERROR");
+    assert.deepEqual([event.error.details, event.error.retryAfterMs], [{ causes: [] }, undefined]);
+  });
+
+  it("Retry-After is at most a minute for those that write", () => {
+    const error = (body: object) =>
+      apiError({
+        ...{ method: "GET", url: "https://api/x", status: 429, now: wallTime(now) },
+        body: JSON.stringify({ kind: "Status", ...body }),
+      });
+    assert.equal(retryAfterOf(error({ details: { retryAfterSeconds: 31_536_000 } })), 60_000);
+    assert.equal(retryAfterOf(error({ details: { retryAfterSeconds: 3 } })), 3000);
+  });
 });
 
 describe("retryAfter", () => {

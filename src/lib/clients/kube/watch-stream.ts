@@ -1,6 +1,6 @@
 import { KubeletError } from "../../base/errors.ts";
 import { GrowingBuffer } from "../../base/growing-buffer.ts";
-import { KubeApiError, type StatusDetails } from "./api-error.ts";
+import { KubeApiError, statusDetails } from "./api-error.ts";
 
 /** No object is that large; such a line is not from a watch. */
 const maxLineBytes = 16 * 1024 * 1024;
@@ -104,14 +104,14 @@ function endOfWatch(status: {
   message?: unknown;
   details?: unknown;
 }): KubeApiError {
-  const details = (status.details ?? undefined) as StatusDetails | undefined;
+  const details = statusDetails(status.details);
   const seconds = details?.retryAfterSeconds;
   return new KubeApiError({
     status: Number.isInteger(status.code) ? (status.code as number) : 500,
     reason: typeof status.reason === "string" ? status.reason : "",
     message: typeof status.message === "string" ? status.message : "the server ended the watch",
     details,
-    retryAfterMs: typeof seconds === "number" ? seconds * 1000 : undefined,
+    retryAfterMs: seconds === undefined ? undefined : seconds * 1000,
   });
 }
 
