@@ -127,6 +127,32 @@ describe("registration", () => {
     assert.ok(lines.join("").length < 10_000, `${lines.join("").length} characters`);
   });
 
+  it("conflicts within the response of a plugin are logged in few lines", async () => {
+    const lines: string[] = [];
+    const logger = createLogger({
+      ...{ format: "text", verbosity: 0, now: () => new Date(0), pid: 1 },
+      write: (line) => void lines.push(line),
+    });
+    const { manager } = start(dir, plugins, { logger });
+    const plugin = new FakeDevicePlugin(["a"]);
+    plugin.onAllocate = async () => [
+      {
+        mounts: Array.from({ length: 5000 }, (_, i) => ({
+          containerPath: `/x${"y".repeat(1000)}`,
+          hostPath: `/${i}`,
+        })),
+      },
+    ];
+    await register(manager, plugin);
+    lines.length = 0;
+    const pod = gpuPod("p", 1);
+    await admit(manager, pod);
+    await manager.devicesFor(pod, pod.spec.containers[0]!, never);
+    const conflicts = lines.filter((line) => line.includes("conflicts=4999"));
+    assert.equal(conflicts.length, 10);
+    assert.ok(lines.join("").length < 10_000, `${lines.join("").length} characters`);
+  });
+
   const invalid: [rule: string, version: string, resource: string, message: RegExp][] = [
     ["an unknown version", "v1alpha", gpu, /requested API version "v1alpha" is not supported by kubelet/],
     ["an invalid resource name", "v1beta1", "cpu", /the ResourceName "cpu" is invalid/],

@@ -4,6 +4,7 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
+import { shortened } from "../../../lib/clients/plugin-rpc/shortened.ts";
 import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import { AllocatedDevices } from "./allocated-devices.ts";
 import { CheckpointFile } from "./checkpoint-file.ts";
@@ -16,6 +17,8 @@ import type { OpenDevicePlugin } from "./device-plugin.ts";
 import { containerRequests } from "./device-requests.ts";
 import { PluginConnections } from "./plugin-connections.ts";
 
+const maxLoggedConflicts = 10;
+const maxLoggedText = 256;
 const checkpointName = "kubelet_internal_checkpoint";
 
 export interface DeviceManagerOptions {
@@ -155,9 +158,13 @@ export class DeviceManager {
     const allocated = this.#allocated.ofContainer(uid, container.name);
     const responses = new Map([...allocated].map(([resource, { response }]) => [resource, response]));
     const { devices, conflicts } = combineResponses(responses);
-    for (const conflict of conflicts)
+    // A plugin decides how many there are, and how long.
+    for (const { kind, key, used, ignored } of conflicts.slice(0, maxLoggedConflicts))
       logger.warn("Device plugins have conflicting settings for a container", {
-        ...{ pod: podRef(pod), podUID: uid, container: container.name, ...conflict },
+        ...{ pod: podRef(pod), podUID: uid, container: container.name, conflicts: conflicts.length, kind },
+        key: shortened(key, maxLoggedText),
+        used: shortened(used, maxLoggedText),
+        ignored: shortened(ignored, maxLoggedText),
       });
     return devices;
   }
