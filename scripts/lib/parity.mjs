@@ -70,7 +70,8 @@ export function metricExceptions(text) {
 
 const claim = /^[ \t]*\/\/ parity: (.+)$/gm;
 /** The title is a text or a variable. */
-const title = /\b(?:test|it|describe\w*|long)\(\s*(?:(?:long|named)\(\s*)?(?:(["'`])((?:(?!\1).)+)\1|(\w+),)/;
+const title =
+  /\b(?:test|it|describe\w*|long)\(\s*(?:(?:long|named)\(\s*)?(?:(["'`])((?:(?!\1).)+)\1|(\w+)\s*[,?])/;
 
 /**
  * The claims in a test file: the items that a test shows. `*` as a name is every item of its kind, for tests that read the reference
@@ -111,6 +112,7 @@ const pathInCode = (name) => name.replace(/^.* /, "").replace(/\{.*|\?.*/, "");
  */
 function isMentioned(item, option, code, flagFields) {
   const has = (name) => code.includes(name);
+  if (option !== undefined && item.kind === "event") return has(option);
   if (option !== undefined) return new RegExp(`\\b${option}\\b`).test(code);
   const path = (name) => fieldPath(name).split(".");
   if (item.kind === "field") {
@@ -185,7 +187,7 @@ export function compare({
             problems.push(`${at}: the file shows ${one.text} but never mentions ${one.option ?? needed}`);
         }
         const sources = sourcesFor(item, file);
-        if (isLocked(item)) {
+        if (isLocked(item) || (item.kind === "event" && one.option !== undefined)) {
           if (one.option !== undefined && !sources.includes(one.option))
             problems.push(`${at}: no source mentions ${one.option}`);
         } else if (one.option !== undefined && !isPassedAs(item, one.option, sources)) {

@@ -87,3 +87,12 @@ test("a gate is shown by the option that it is passed as, a locked gate by what 
   assert.match(problemsOf("gate Locked=true as other", "other")[0], /no source mentions other/);
   assert.match(problemsOf("gate Locked=true", "swap")[0], /never mentions Locked/);
 });
+
+test("an event whose reason is computed is shown by the part that a source has", () => {
+  const events = [{ kind: "event", name: "NodeHasDiskPressure", note: "" }];
+  const problemsOf = (text) =>
+    claim(text, '"NodeHasDiskPressure"', { reference: events, sources: '"HasDiskPressure"' }).problems;
+  assert.deepEqual(problemsOf("event NodeHasDiskPressure as HasDiskPressure"), []);
+  assert.match(problemsOf("event NodeHasDiskPressure")[0], /no source mentions NodeHasDiskPressure/);
+  assert.match(problemsOf("event NodeHasDiskPressure as HasOther")[0], /never mentions HasOther/);
+});

@@ -10,7 +10,7 @@ const driver = "health.example.com";
 const skip = available === true ? false : available;
 
 describe("health of CSI volumes", { skip }, () => {
-  // parity: event VolumeConditionAbnormal
+  // parity: gate CSIVolumeHealth=true, gate CSIVolumeHealth=false, event VolumeConditionAbnormal
   for (const on of [true, false])
     test(
       on

@@ -182,12 +182,14 @@ for (const [rule, pod, reported] of missing)
     assert.deepEqual(events, reported ? ["MissingClusterDNS"] : []);
   });
 
+// parity: event MissingClusterDNS
 test("a node of a cluster reports missing cluster DNS for each pod with that policy", async (t) => {
   const { requests, events } = await setUp(t, undefined, { clusterDns: [] });
   await requests.sandbox(ofApi({}), 0);
   assert.deepEqual(events, ["MissingClusterDNS"]);
 });
 
+// parity: event DNSConfigForming
 test("a problem with resolv.conf is reported once per pod", async (t) => {
   const servers = [1, 2, 3, 4].map((n) => `nameserver 192.0.2.${n}\n`).join("");
   const { requests, events } = await setUp(t, servers);
@@ -251,6 +253,7 @@ test("an FQDN that is too long is an error only for a pod that has it as host na
   assert.equal((await requests.sandbox(aPod({ ...long, hostNetwork: true }), 0)).hostname, "");
 });
 
+// parity: gate HostnameOverride=true as hostnameOverrides, gate HostnameOverride=false as hostnameOverrides
 test("hostnameOverride is used unless its feature gate is off", async (t) => {
   const pod = aPod({ hostnameOverride: "other.example.test", dnsPolicy: "Default" });
   const on = await setUp(t);

@@ -27,7 +27,7 @@ const start = plan([], {}, then);
 const byType = (conditions: NodeCondition[], type: string) => conditions.find((c) => c.type === type)!;
 
 describe("conditions of a node", () => {
-  // parity: event NodeHasSufficientMemory, event NodeHasNoDiskPressure, event NodeHasSufficientPID
+  // parity: event NodeHasSufficientMemory as HasSufficientMemory, event NodeHasNoDiskPressure as HasNoDiskPressure, event NodeHasSufficientPID as HasSufficientPID
   it("start with four, Ready last, and events for all but Ready", () => {
     assert.deepEqual(
       start.conditions.map(({ type, status }) => `${type}=${status}`),
@@ -67,7 +67,7 @@ describe("conditions of a node", () => {
     ],
     [{ notReady: ["network"] }, "Ready", "False", "KubeletNotReady", "NodeNotReady"],
   ];
-  // parity: event NodeNotReady, event NodeHasInsufficientMemory, event NodeHasDiskPressure, event NodeHasInsufficientPID
+  // parity: event NodeNotReady, event NodeHasInsufficientMemory as HasInsufficientMemory, event NodeHasDiskPressure as HasDiskPressure, event NodeHasInsufficientPID as HasInsufficientPID
   for (const [change, type, status, reason, event] of changes)
     it(`${event} is sent with ${type}=${status}, and for the reverse`, () => {
       const changed = plan(start.conditions, change);

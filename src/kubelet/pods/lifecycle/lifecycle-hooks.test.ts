@@ -334,6 +334,7 @@ test("httpGet: HTTPS to a server that speaks neither is a failure", async (t) =>
   assert.equal(await s.count("kubelet_lifecycle_handler_http_fallbacks_total"), 0);
 });
 
+// parity: gate PodLifecycleSleepAction=true as sleep
 test("sleep: lasts as long as specified", async () => {
   const s = setUp();
   let done = false;
@@ -345,6 +346,15 @@ test("sleep: lasts as long as specified", async () => {
   await s.clock.advance(1);
   await slept;
   assert.equal(await s.count("kubelet_sleep_action_terminated_early_total"), 0);
+});
+
+// parity: gate PodLifecycleSleepActionAllowZero=true as sleep
+test("sleep: may be of 0 seconds", async () => {
+  const s = setUp();
+  const slept = s.run({ sleep: { seconds: 0 } });
+  await s.clock.advance(0);
+  await slept;
+  assert.equal(s.clock.pending, 0);
 });
 
 test("sleep: ends when it is aborted", async () => {

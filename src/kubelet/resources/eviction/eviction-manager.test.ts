@@ -54,7 +54,7 @@ test("nothing is evicted while nothing is low", async () => {
   assert.deepEqual([node.evictions, node.events], [[], []]);
 });
 
-// parity: field evictionHard, event Evicted, event EvictionThresholdMet
+// parity: field evictionHard, event EvictionThresholdMet, event Evicted
 test("the node gets its condition, one pod is evicted, and the next only after a new measurement", async () => {
   const pods = [
     podOf("small", { memory: 100 }),

@@ -83,6 +83,7 @@ async function setUp(t: TestContext) {
 }
 
 describe("pod certificates", () => {
+  // parity: gate PodCertificateRequest=true
   it("are requested when a volume needs them first, for the pod, its service account and its node", async (t) => {
     const { get, created, api } = await setUp(t);
     assert.deepEqual(api.selectors, []);
