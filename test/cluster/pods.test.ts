@@ -192,16 +192,6 @@ test("a pod with an unknown RuntimeClass waits for it, with a reason", async (t)
   );
 });
 
-// parity: event DeadlineExceeded
-test("a pod that is active longer than its deadline fails, with one event", async (t) => {
-  const cluster = await TestCluster.start(t);
-  await cluster.startAgent();
-  cluster.addPod("slow", { activeDeadlineSeconds: 1 });
-  await cluster.waitForPod("slow", ({ status }) => assert.equal(status?.reason, "DeadlineExceeded"));
-  const message = "Pod was active on the node longer than the specified deadline";
-  await waitFor(() => assert.deepEqual(cluster.events("slow", "DeadlineExceeded"), [message]));
-});
-
 test("a status that another client changed is corrected", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();

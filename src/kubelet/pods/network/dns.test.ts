@@ -87,7 +87,6 @@ describe("podDns", () => {
     });
   }
 
-  // parity: event MissingClusterDNS
   it("ClusterFirst without a cluster DNS falls back to the DNS of the node, with events for node and pod", () => {
     const { config, events } = of({ dnsPolicy: "ClusterFirst" }, { clusterDns: [] });
     assert.deepEqual(config, host);
@@ -115,7 +114,6 @@ describe("podDns", () => {
       searches.slice(0, 32),
     );
   });
-  // parity: event DNSConfigForming
   it("a search domain that is too long is dropped", () => {
     const { config, events } = of({
       dnsPolicy: "None",
