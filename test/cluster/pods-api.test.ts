@@ -36,6 +36,7 @@ async function droppedOf(cluster: TestCluster): Promise<number> {
   return Object.values(values)[0] ?? 0;
 }
 
+// parity: gate PodsAPI=false
 test("the Pods API is not served without its feature gate", async (t) => {
   const cluster = await TestCluster.start(t);
   await cluster.startAgent();
@@ -43,7 +44,7 @@ test("the Pods API is not served without its feature gate", async (t) => {
   assert.ok(!existsSync(join(cluster.dir, "root/pods-api")));
 });
 
-// parity: endpoint socket pods-api/pods-api.sock v1alpha1.Pods
+// parity: endpoint socket pods-api/pods-api.sock v1alpha1.Pods, gate PodsAPI=true
 test("List and Get return pods by UID, with the current status of the agent", async (t) => {
   const { cluster, client } = await startWithPodsApi(t);
   const resources = { limits: { cpu: "250m", memory: "64Mi" } };

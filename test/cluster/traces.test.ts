@@ -24,7 +24,7 @@ function tracingTo(endpoint: string, samplingRatePerMillion?: number) {
   return { tracing: { endpoint, ...(samplingRatePerMillion !== undefined && { samplingRatePerMillion }) } };
 }
 
-// parity: field tracing.endpoint, field tracing.samplingRatePerMillion
+// parity: field tracing.endpoint, field tracing.samplingRatePerMillion, gate KubeletTracing=true as configuredTracing
 test("syncs of a pod and their calls to the runtime and the API are spans with the right parents", async (t) => {
   const collector = await collectorOf(t);
   const tracing = configuredTracing({

@@ -97,6 +97,7 @@ describeLifecycle("classes of published vulnerabilities", importImage, (suite) =
       assert.match(output, /\n\.\.\d[\d_.]+\n\.\.data\nname\n$/);
     });
 
+  // parity: gate GitRepoVolumeDriver=false as gitRepo, volume gitRepo
   test("a pod with a gitRepo volume does not start, and nothing is fetched", async () => {
     const row = await suite.pods.waitForPod("repository", (row) =>
       assert.match(row.blockedOn, /no volume plugin matched/),

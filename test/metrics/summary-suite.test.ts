@@ -37,7 +37,6 @@ for (const { name, available } of containerdVersions()) {
       assert.ok(runtimeCgroup.length > 0, "the runtime remains where it was started");
     });
 
-    // parity: flag runtime-cgroups
     it("the summary has what the node e2e suite expects, within its bounds", async () => {
       assert.deepEqual((await run()).differences, []);
     });

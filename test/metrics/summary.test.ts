@@ -164,6 +164,7 @@ describeOnContainerd("/stats/summary of a running agent", (version) => {
     assert.ok((pod.process_stats?.process_count ?? 0) >= 1);
   });
 
+  // parity: flag runtime-cgroups
   it("the system containers are the agent, the runtime and all pods together", async () => {
     const { node: whole } = await node.json<Summary>("/stats/summary");
     assert.deepEqual(

@@ -57,6 +57,7 @@ async function until(condition: () => boolean, what: string): Promise<void> {
   assert.fail(`it is not so in time: ${what}`);
 }
 
+// parity: gate ReloadKubeletServerCertificateFile=true as reload
 test("certificate and key of the server are read again when they change", async () => {
   const [first, second] = [newPair(), newPair()];
   await put("tls.crt", first.cert);
@@ -85,6 +86,7 @@ test("certificate and key of the server are read again when they change", async 
   await files.done;
 });
 
+// parity: gate ReloadKubeletServerCertificateFile=false as reload
 test("files are read once if reloading is disabled", async () => {
   const [first, second] = [newPair(), newPair()];
   await put("ca.crt", first.cert);

@@ -65,6 +65,7 @@ for (const [what, template, expected] of [
   });
 }
 
+// parity: gate AllowDNSOnlyNodeCSR=true as allowDnsOnly, gate AllowDNSOnlyNodeCSR=false as allowDnsOnly
 for (const [what, given, allowDnsOnly, expected] of [
   ["no addresses", [], false, undefined],
   ["a name only", [{ type: "Hostname", address: "n1" }], false, undefined],

@@ -154,6 +154,7 @@ describe("registration", () => {
     await env.end();
   });
 
+  // parity: gate KubeletRegistrationGetOnExistsOnly=true as getOnExistsOnly, gate KubeletRegistrationGetOnExistsOnly=false as getOnExistsOnly
   for (const getOnExistsOnly of [false, true])
     it(`where creating is forbidden, an existing node is ${getOnExistsOnly ? "not requested" : "adopted"}`, async () => {
       const env = setUp({ getOnExistsOnly });

@@ -156,7 +156,7 @@ describe("parts of a status", () => {
     assert.deepEqual(nodeImages([image("b"), image("a")], 50), nodeImages([image("a"), image("b")], 50));
   });
 
-  // parity: gate UserNamespacesHostNetworkSupport=true, gate UserNamespacesHostNetworkSupport=false, gate NodeDeclaredFeatures=false
+  // parity: gate UserNamespacesHostNetworkSupport=true, gate UserNamespacesHostNetworkSupport=false, gate NodeDeclaredFeatures=false, gate NodeDeclaredFeatures=true
   it("features are declared if their gate is on and the runtime supports them", () => {
     const declared = (settings: Record<string, boolean>, userNamespacesHostNetwork = true) => {
       const gates = new FeatureGates(settings);

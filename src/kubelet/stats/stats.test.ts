@@ -239,6 +239,7 @@ describe("summary", () => {
     assert.match(text, /"psi"/);
   });
 
+  // parity: gate KubeletPSI=true as psi
   it("rows of cgroups have their PSI only with the gate", async () => {
     const line = { avg10: 1, avg60: 2, avg300: 3, total: 4 };
     for (const psi of [true, false]) {

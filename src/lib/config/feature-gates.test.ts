@@ -19,9 +19,10 @@ const enabled: [settings: Record<string, boolean>, name: FeatureName, want: bool
   [{ AllBeta: false }, "NodeSwap", true],
   [{ AllBeta: false }, "AllAlpha", false],
   [{ AllAlpha: false }, "MemoryQoS", false],
-  [{ AllBeta: true }, "NodeDeclaredFeatures", true],
+  [{ AllBeta: true }, "PodCertificateRequest", true],
   [{ AllBeta: true }, "MemoryQoS", false],
 ];
+// parity: gate AllAlpha=true, gate AllAlpha=false, gate AllBeta=true, gate AllBeta=false
 for (const [settings, name, want] of enabled) {
   test(`with ${JSON.stringify(settings)}, ${name} is ${want}`, () => {
     assert.equal(new FeatureGates(settings).enabled(name), want);

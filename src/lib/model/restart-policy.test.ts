@@ -147,6 +147,7 @@ const table: [
   ["an ephemeral container is never restarted", "ephemeral", "Always", {}, 1, "no"],
 ];
 
+// parity: gate ContainerRestartRules=true as containerRules, gate ContainerRestartRules=false as containerRules, gate RestartAllContainersOnContainerExits=true as restartAll, gate RestartAllContainersOnContainerExits=false as restartAll
 for (const [name, containerType, restartPolicy, container, exitCode, expected, gates] of table)
   test(`restart policy: ${name}`, () =>
     assert.equal(

@@ -205,6 +205,7 @@ const table: [
     { gates: { ...defaultStatusGates, readyToStart: false } },
   ],
 ];
+// parity: gate PodReadyToStartContainersCondition=true as readyToStart
 for (const [rule, pod, observed, expected, more] of table)
   test(`conditions: ${rule}`, () => {
     const found = conditionsOf(statusOf(pod, observed, more));

@@ -376,6 +376,7 @@ test("an ephemeral container has a status, and is neither ready nor started", ()
   assert.equal(status.conditions?.find((c) => c.type === "Ready")?.status, "True");
 });
 
+// parity: gate ResourceHealthStatus=true as resourceHealth, gate ResourceHealthStatus=false as resourceHealth
 test("a container has the health of its devices; after the pod has terminated, the last one", () => {
   const health = (state: "Healthy" | "Unhealthy") => [
     { name: "v.example/gpu", resources: [{ resourceID: "a", health: state }] },
@@ -536,6 +537,7 @@ test("the user of a container is reported if the runtime reports it", () => {
   });
 });
 
+// parity: gate ContainerStopSignals=true, gate ContainerStopSignals=false
 test("the stop signal is reported only with the gate ContainerStopSignals", () => {
   const observed = anObservedPod([run({ stopSignal: "SIGUSR1" })]);
   assert.equal(statusOf(aPod(), observed).containerStatuses?.[0]?.stopSignal, undefined);
@@ -572,6 +574,7 @@ const mountTable: [rule: string, mount: object, runtimeCan: boolean, expected: o
     { readOnly: true, recursiveReadOnly: "Disabled" },
   ],
 ];
+// parity: gate RecursiveReadOnlyMounts=true as recursiveReadOnly
 for (const [rule, mount, recursiveReadOnly, expected] of mountTable)
   for (const [when, containers] of [
     ["before it is created", []],

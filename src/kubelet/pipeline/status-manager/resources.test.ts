@@ -232,6 +232,7 @@ test("resources of a pod: a static pod has those of the spec", () => {
   assert.deepEqual([status.phase, status.resources?.limits?.memory], ["Running", "64Mi"]);
 });
 
+// parity: gate InPlacePodLevelResourcesVerticalScaling=false
 test("resources of a pod are not reported without the gate InPlacePodLevelResourcesVerticalScaling", () => {
   const status = statusOf(simple, undefined, { gates: { ...defaultStatusGates, podLevelStatus: false } });
   assert.equal("resources" in status || "allocatedResources" in status, false);

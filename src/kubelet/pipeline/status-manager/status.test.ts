@@ -217,6 +217,7 @@ test("the status of a rejected pod has only the failure", () => {
   });
 });
 
+// parity: gate PodObservedGenerationTracking=true as observedGeneration
 test("the observed generation never decreases", () => {
   const generation = (now: number | undefined, was: number | undefined) =>
     statusOf(aPod({}, now ? { generation: now } : {}), undefined, {

@@ -151,6 +151,7 @@ describe("admitPod", () => {
       { spec: { securityContext: { supplementalGroupsPolicy: "Merge" } } },
       { supplementalGroupsPolicy: false },
     ],
+    // parity: gate PodLevelResources=false
     [
       "pod-level resources with the gate disabled",
       ["PodLevelResourcesNotSupported", "PodLevelResources feature gate is disabled"],

@@ -209,7 +209,7 @@ test("an event is recorded and nothing is removed if the disk has capacity 0", a
   assert.deepEqual(removed, []);
 });
 
-// parity: field imageMaximumGCAge as maxAgeMs
+// parity: field imageMaximumGCAge as maxAgeMs, gate ImageMaximumGCAge=true as maxAgeMs
 test("images that were unused for the maximum age since the agent started are removed", async () => {
   const { gc, clock, host, removed, metrics, stop } = setUp({ maxAgeMs: 30 * minute });
   host.containers = [{ id: "1", image: "a", mounts: [] }];

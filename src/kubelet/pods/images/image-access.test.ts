@@ -125,6 +125,7 @@ test("the event of a pod that may use an image reports so", async () => {
   ]);
 });
 
+// parity: gate KubeletEnsureSecretPulledImages=true as records
 test("the credential that the registry accepted is recorded", async () => {
   const { calls, ensure, registry } = setUp({ present: false });
   registry.pull = async (user) => {

@@ -170,6 +170,7 @@ for (const [error, reason, message] of failureTable)
     });
   });
 
+// parity: gate RuntimeClassInImageCriApi=true as runtimeHandler, gate RuntimeClassInImageCriApi=false as runtimeHandler
 test("the runtime gets the pod's annotations, and the handler if it stores images by handler", async () => {
   for (const [runtimeHandler, expected] of [
     [undefined, undefined],
@@ -242,13 +243,14 @@ for (const [rule, users, right, outcome, tried] of credentialTable)
     assert.deepEqual(lookups, ["p x:1"]);
   });
 
+// parity: gate KubeletEnsureSecretPulledImages=false as records
 test("credentials are not looked up for an image that is present, nor during the back-off", async () => {
   let lookups = 0;
   const credentials = async () => {
     lookups++;
     return [];
   };
-  const { ensure, registry } = setUp({ credentials }, ["x:1"]);
+  const { ensure, registry } = setUp({ credentials, records: undefined }, ["x:1"]);
   await ensure("x:1");
   assert.equal(lookups, 0);
   registry.pull = fails;

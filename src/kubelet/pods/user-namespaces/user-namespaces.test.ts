@@ -218,6 +218,7 @@ describe("UserNamespaces", () => {
     const create = () => new UserNamespaces({ podsDir, maxPods: 110, users: noUser, ...over });
     return { podsDir, create };
   }
+  // parity: gate UserNamespacesSupport=true as UserNamespaces
   it("records assigned IDs, and loads them after a restart", async (t) => {
     const { podsDir, create } = await setUp(t);
     const first = create();

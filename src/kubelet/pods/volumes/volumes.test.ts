@@ -321,6 +321,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
         );
       });
 
+    // parity: gate ImageVolume=true as imageSource
     test("an image volume is mounted by the runtime, from the pulled image", async () => {
       await volumes.stop();
       volumes = await startVolumes(rootDir, {

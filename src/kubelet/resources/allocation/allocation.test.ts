@@ -133,6 +133,18 @@ describe("the allocation of pods", () => {
     assert.deepEqual(allocation.actuated(uid, "c"), large);
   });
 
+  // parity: gate InPlacePodVerticalScalingInitContainers=true as initContainers
+  it("has the resources of init containers if they can be resized", async () => {
+    const allocation = await start({ podLevel: false, initContainers: true });
+    const initContainers = [{ name: "i" }, { name: "s", restartPolicy: "Always" as const }];
+    const pod = fakePod({ spec: { initContainers, containers: [{ name: "c" }] } });
+    allocation.admitted(pod);
+    await allocation.flushed();
+    const { containers } = entryOf("allocated_pods_state", pod)!;
+    assert.deepEqual(new Set(containers.keys()), new Set(["i", "s", "c"]));
+  });
+
+  // parity: gate InPlacePodVerticalScalingInitContainers=false as initContainers
   it("omits resources that cannot be resized, and unknown pods", async () => {
     const allocation = await start({ podLevel: false, initContainers: false });
     const initContainers = [{ name: "i" }, { name: "s", restartPolicy: "Always" as const }];

@@ -96,6 +96,7 @@ const rows: [rule: string, from: Pod, to: Pod, settings: Partial<ResizeLimits>, 
     podLevelOff,
   ],
 ];
+// parity: gate InPlacePodVerticalScalingExclusiveCPUs=true as exclusiveCpus, gate InPlacePodVerticalScalingExclusiveCPUs=false as exclusiveCpus, gate InPlacePodVerticalScalingExclusiveMemory=true as exclusiveMemory, gate InPlacePodVerticalScalingExclusiveMemory=false as exclusiveMemory, gate InPlacePodVerticalScaling=true as infeasibleResize, gate InPlacePodLevelResourcesVerticalScaling=true as podLevel, gate InPlacePodLevelResourcesVerticalScaling=false as podLevel
 for (const [rule, from, to, settings, message] of rows)
   test(`${message ? "infeasible" : "feasible"}: ${rule}`, () => {
     assert.equal(infeasibleResize(to, from, { ...limits, ...settings })?.message, message);

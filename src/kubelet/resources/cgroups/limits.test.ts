@@ -118,6 +118,7 @@ describe("podCgroupLimits", () => {
       },
     },
   ];
+  // parity: gate PodLevelResources=true as podLevelResources
   for (const { rule, pod, want, over } of rows) {
     it(rule, () => {
       const { hugepages, ...rest } = podCgroupLimits(pod, { ...settings, ...over });

@@ -8,6 +8,7 @@ const alpha = "CPUManagerPolicyAlphaOptions";
 const beta = "CPUManagerPolicyBetaOptions";
 const allGates = gates(alpha, beta);
 
+// parity: gate CPUManagerPolicyAlphaOptions=true, gate CPUManagerPolicyAlphaOptions=false, gate CPUManagerPolicyBetaOptions=true, gate CPUManagerPolicyBetaOptions=false, gate CPUManagerPolicyOptions=true as staticPolicyOptions
 test("an option needs the gate of its level", () => {
   const rows: [string, string | undefined][] = [
     ["full-pcpus-only", undefined],

@@ -212,7 +212,7 @@ describe("the claims of a container", () => {
   });
 });
 
-// parity: gate DRAExtendedResource=true as extendedResources, gate DRAExtendedResource=false as extendedResources
+// parity: gate DRAExtendedResource=true as extendedResources, gate DRAExtendedResource=false as extendedResources, gate DynamicResourceAllocation=true as claimReferences
 it("the claim of extended resources is used only with the gate DRAExtendedResource", () => {
   const status = {
     extendedResourceClaimStatus: {

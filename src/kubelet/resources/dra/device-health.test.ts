@@ -147,6 +147,7 @@ describe("the resource status of a container", () => {
       claimOf: (name) => (name === "a" ? claim : undefined),
       healthOf: (_, pool, device) => ({ health: "Healthy", message: `${pool} ${device}` }),
     });
+  // parity: gate ResourceHealthStatusMessage=true as withMessage, gate ResourceHealthStatusMessage=false as withMessage
   it("lists the devices of each claim and request once, by their first CDI ID or by name", () => {
     assert.deepEqual(statuses([{ name: "a" }], false), [
       {

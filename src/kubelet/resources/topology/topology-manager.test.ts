@@ -528,7 +528,7 @@ describe("configuration", () => {
       setUp({ policy: "none", ...options });
     });
 
-  // parity: field topologyManagerPolicyOptions as policyOptions
+  // parity: field topologyManagerPolicyOptions as policyOptions, gate TopologyManagerPolicyOptions=true as policyOptions
   test("a higher maximum allows more NUMA nodes", () => {
     setUp({
       policy: "restricted",

@@ -229,6 +229,7 @@ describe("the token of a request", () => {
   });
 });
 
+// parity: gate KubeletFineGrainedAuthz=true as subresources
 describe("the permissions that a request needs", () => {
   const permissions: [string, string, string, string[]][] = [
     ["GET", "/pods", "get", ["pods", "proxy"]],

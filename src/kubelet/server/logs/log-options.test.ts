@@ -12,6 +12,7 @@ const noSplit = (stream: string) => ({
   message: `unable to return the given log stream: "${stream}". Please enable PodLogsQuerySplitStreams feature gate in kubelet`,
 });
 
+// parity: gate PodLogsQuerySplitStreams=true, gate PodLogsQuerySplitStreams=false
 test("a query is parsed as PodLogOptions", () => {
   for (const [query, expected, splitStreams = true] of [
     ["", none],

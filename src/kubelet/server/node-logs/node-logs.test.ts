@@ -159,7 +159,7 @@ test("a link that is replaced while it is followed never leads out", async (t) =
   }
 });
 
-// parity: field enableSystemLogHandler, field enableSystemLogQuery
+// parity: field enableSystemLogHandler, field enableSystemLogQuery, gate NodeLogQuery=true as queries
 test("enableSystemLogHandler and enableSystemLogQuery disable files and queries", async (t) => {
   const off = await setUp(t, { enabled: false });
   for (const path of ["/logs/", "/logs/a.log"]) {

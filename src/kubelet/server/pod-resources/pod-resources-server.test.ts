@@ -92,6 +92,7 @@ describe("pod resources", () => {
     assert.deepEqual(podResources[0]?.containers[1]?.devices[0]?.topology?.nodes[0]?.ID, 0n);
   });
 
+  // parity: gate KubeletPodResourcesGet=true as podResources
   it("Get: one pod, or UNKNOWN if there is none", async () => {
     const found = await callUnary(channel, v1.get, { podName: "web", podNamespace: "default" }, limits);
     assert.equal(found.podResources?.containers.length, 2);

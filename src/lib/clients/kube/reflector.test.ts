@@ -134,6 +134,7 @@ const watchFrom = (version: number) => ({
   timeoutSeconds: 300,
 });
 
+// parity: gate InOrderInformers=true as Reflector
 test("lists from the server's cache, then watches from there, and reports both", async () => {
   const stream = new FakeStream();
   const { clock, transport, reported, reflector } = await started(

@@ -52,7 +52,7 @@ const valid: PartialConfiguration[] = [
   { serverTLSBootstrap: true, featureGates: { RotateKubeletServerCertificate: true } },
   { imageMaximumGCAge: 3_600_000, showHiddenMetricsForVersion: "1.35", address: "::" },
 ];
-// parity: field showHiddenMetricsForVersion
+// parity: field showHiddenMetricsForVersion, gate CustomCPUCFSQuotaPeriod=true, gate RotateKubeletServerCertificate=true
 for (const partial of valid) {
   test(`valid: ${JSON.stringify(partial)}`, () => assert.deepEqual(problemsOf(partial), []));
 }
@@ -352,7 +352,7 @@ const invalid: [partial: PartialConfiguration, ...shown: string[]][] = [
   ],
   [{ featureGates: { Nope: true } }, "featureGates.Nope: is not a known feature gate"],
 ];
-// parity: field showHiddenMetricsForVersion
+// parity: field showHiddenMetricsForVersion, gate CustomCPUCFSQuotaPeriod=false, gate RotateKubeletServerCertificate=false
 for (const [partial, ...shown] of invalid) {
   test(`invalid: ${shown.join("; ")}`, () => assert.deepEqual(problemsOf(partial), shown));
 }

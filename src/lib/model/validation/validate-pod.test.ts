@@ -23,6 +23,7 @@ function problemsOf(input: unknown): string[] {
 type Row = [rule: string, input: unknown, ...problems: string[]];
 
 function table(name: string, rows: Row[]): void {
+  // parity: gate RelaxedDNSSearchValidation=true as searches, gate RelaxedEnvironmentVariableValidation=true as env
   test(name, async (t) => {
     for (const [rule, input, ...expected] of rows) {
       await t.test(rule, () => {
@@ -425,6 +426,7 @@ table("probes and hooks", [
     pod({ container: { lifecycle: { preStop: {} } } }),
     "spec.containers[0].lifecycle.preStop: Required value",
   ],
+  ["a sleep of 0 seconds", pod({ container: { lifecycle: { preStop: { sleep: { seconds: 0 } } } } })],
   [
     "sleep within the grace period",
     pod({ container: { lifecycle: { preStop: { sleep: { seconds: 31 } } } } }),

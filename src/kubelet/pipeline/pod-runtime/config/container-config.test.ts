@@ -115,6 +115,7 @@ describe("buildContainerConfig", () => {
     });
   });
 
+  // parity: gate ContainerStopSignals=true as containerStopSignals, gate ContainerStopSignals=false as containerStopSignals
   describe("the stop signal", () => {
     const settings = { ...fakeSettings, gates: { ...fakeSettings.gates, containerStopSignals: true } };
     const signal = (stopSignal: string, on = true) =>

@@ -163,6 +163,7 @@ describe("fileKeyRef", () => {
   };
   const missing = 'environment variable key "KEY" not found in file "/pods/v/env"';
 
+  // parity: gate EnvFiles=true as envFiles
   it("is the value of a key in a file, and later variables can refer to it", () =>
     assert.deepEqual(get({}), { V: "1", AFTER: "<1>" }));
   for (const key of ["none", "empty"]) {
@@ -179,6 +180,7 @@ describe("fileKeyRef", () => {
     assert.throws(() => get({ volumeName: "w", optional: true }), { message });
     assert.throws(() => get({ volumeName: "w" }, { fileKey: undefined }), { message });
   });
+  // parity: gate EnvFiles=false as envFiles
   it("is empty with its gate off", () => {
     const { settings } = fakeContainerContext();
     const off = { ...settings, gates: { ...settings.gates, envFiles: false } };

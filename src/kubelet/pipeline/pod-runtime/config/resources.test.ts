@@ -235,6 +235,7 @@ describe("container resources", () => {
       ],
     },
   ];
+  // parity: gate DisableCPUQuotaWithExclusiveCPUs=true as noQuotaOnExclusiveCpus, gate DisableCPUQuotaWithExclusiveCPUs=false as noQuotaOnExclusiveCpus, gate MemoryQoS=true as memoryQos, gate MemoryQoS=false as memoryQos, gate NodeSwap=true as swapBehavior
   for (const { rule, given, key, want } of rows) it(rule, () => assert.deepEqual(build(given)[key], want));
 });
 

@@ -164,7 +164,7 @@ describe("the container's security context", () => {
       want: { addCapabilities: ["A"], dropCapabilities: [] },
     },
   ];
-  // parity: field seccompDefault
+  // parity: field seccompDefault, gate SupplementalGroupsPolicy=true, gate ProcMountType=true as procMount
   for (const { rule, given, key, want } of rows) it(rule, () => assert.deepEqual(build(given)[key], want));
 
   it("masks the additional paths of the host", () => {

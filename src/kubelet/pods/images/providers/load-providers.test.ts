@@ -55,6 +55,7 @@ for (const version of ["v1", "v1beta1", "v1alpha1"])
     ]);
   });
 
+// parity: gate KubeletServiceAccountTokenForCredentialProviders=true
 test("v1: tokenAttributes of a provider are read", async () => {
   const keys = {
     requiredServiceAccountAnnotationKeys: ["a.io/x"],
@@ -171,6 +172,7 @@ for (const [rule, text, messages] of broken)
     });
   });
 
+// parity: gate KubeletServiceAccountTokenForCredentialProviders=false
 test("tokenAttributes are rejected while the feature gate is disabled", async () => {
   await assert.rejects(
     load(config([{ ...good, tokenAttributes: tokens }]), false),

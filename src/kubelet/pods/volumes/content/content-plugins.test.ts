@@ -147,6 +147,7 @@ describe("content volumes", () => {
       "invalid path: must not contain '..': ../../etc/cron.d/x",
     ],
   ];
+  // parity: gate ClusterTrustBundleProjection=false as bundles, gate PodCertificateRequest=false
   for (const [what, volume, message] of missing)
     it(`setUp fails and creates nothing without ${what}`, async (t) => {
       const n = node(t);

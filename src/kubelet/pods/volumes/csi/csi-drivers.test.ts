@@ -69,6 +69,7 @@ describe("CSIDriver objects", () => {
   });
 });
 
+// parity: gate MutableCSINodeAllocatableCount=true as nodeAllocatableUpdatePeriodSeconds
 describe("the allocatable count of a driver", () => {
   it("is updated with the period of its object, while the driver is registered", async () => {
     const clock = new FakeClock();

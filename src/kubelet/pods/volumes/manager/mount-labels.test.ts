@@ -186,7 +186,7 @@ describe("on a node with SELinux a volume is mounted", () => {
     ],
     ["without a label on a node without SELinux", { selinux: false }, podWith("a", level(one)), "", []],
   ];
-  // parity: gate SELinuxMount=true, gate SELinuxMount=false, metric /metrics volume_manager_selinux_volumes_admitted_total, metric /metrics volume_manager_selinux_pod_context_mismatch_warnings_total
+  // parity: gate SELinuxMount=true, gate SELinuxMount=false, gate SELinuxMountReadWriteOncePod=true as ReadWriteOncePod, gate SELinuxChangePolicy=true as seLinuxChangePolicy, metric /metrics volume_manager_selinux_volumes_admitted_total, metric /metrics volume_manager_selinux_pod_context_mismatch_warnings_total
   for (const [what, setup, pod, label, expected] of rows)
     it(what, async () => {
       const { mounted, labels, values, manager } = await started(setup);

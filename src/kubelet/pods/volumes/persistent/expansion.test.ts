@@ -60,6 +60,7 @@ describe("a node expands a volume", () => {
     ],
     ["not before the claim has a capacity", claim({}), none],
   ];
+  // parity: gate RecoverVolumeExpansionFailure=true as recovers
   for (const [rule, given, expected] of cases)
     it(rule, () => assert.deepEqual(planExpansion(given, "2Gi"), expected));
 });

@@ -116,6 +116,7 @@ describe("cluster trust bundles", () => {
     await new Promise((resolve) => until.addEventListener("abort", resolve, { once: true }));
   }
 
+  // parity: gate ClusterTrustBundleProjection=true as bundles
   it("are found by name, or by signer and labels, and not requested before", async (t) => {
     const stop = new AbortController();
     t.after(() => stop.abort());
