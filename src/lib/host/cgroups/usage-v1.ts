@@ -15,6 +15,9 @@ import {
   type UsageParts,
 } from "./usage.ts";
 
+/** USER_HZ is 100 on all architectures of Node.js. */
+const tickNs = 10_000_000;
+
 /** Each controller has its own directory. */
 export class V1UsageReader implements CgroupUsageReader {
   readonly version = 1;
@@ -83,9 +86,8 @@ export class V1UsageReader implements CgroupUsageReader {
     const usageNs = await account?.number("cpuacct.usage");
     if (!account || usageNs === undefined) return undefined;
     const cpu = all ? this.#of("cpu", path) : undefined;
-    const [userNs, systemNs, stat, shares, quota, periodUs] = await Promise.all([
-      all ? account.number("cpuacct.usage_user") : 0,
-      all ? account.number("cpuacct.usage_sys") : 0,
+    const [modes, stat, shares, quota, periodUs] = await Promise.all([
+      all ? account.flatKeyed("cpuacct.stat") : undefined,
       cpu?.flatKeyed("cpu.stat"),
       cpu?.number("cpu.shares"),
       cpu?.number("cpu.cfs_quota_us"),
@@ -94,8 +96,9 @@ export class V1UsageReader implements CgroupUsageReader {
     const count = (key: string) => stat?.get(key) ?? 0;
     return {
       usageNs,
-      userNs: userNs ?? 0,
-      systemNs: systemNs ?? 0,
+      // Scaled by the kernel so that both together are the usage; cpuacct.usage_user and _sys are samples.
+      userNs: (modes?.get("user") ?? 0) * tickNs,
+      systemNs: (modes?.get("system") ?? 0) * tickNs,
       periods: count("nr_periods"),
       throttledPeriods: count("nr_throttled"),
       throttledNs: count("throttled_time"),
@@ -161,26 +164,22 @@ export class V1UsageReader implements CgroupUsageReader {
   async #io(path: string): Promise<readonly DeviceCounters[] | undefined> {
     const files = this.#of("blkio", path);
     if (!files) return undefined;
-    const recursive = "_recursive";
-    const [serviced, bytes] = await Promise.all([
-      first(files, [
-        `blkio.io_serviced${recursive}`,
-        `blkio.throttle.io_serviced${recursive}`,
-        "blkio.throttle.io_serviced",
-      ]),
-      first(files, [
-        `blkio.io_service_bytes${recursive}`,
-        `blkio.throttle.io_service_bytes${recursive}`,
-        "blkio.throttle.io_service_bytes",
-      ]),
-    ]);
-    return mergeDevices(parseBlkio(serviced), parseBlkio(bytes));
+    const [serviced, bytes] = await Promise.all(
+      ["io_serviced", "io_service_bytes"].map((what) =>
+        first(
+          files,
+          // BFQ and CFQ count what they schedule; without them the kernel counts all before any limit.
+          [`bfq.${what}_recursive`, `${what}_recursive`, `throttle.${what}_recursive`, `throttle.${what}`],
+        ),
+      ),
+    );
+    return mergeDevices(parseBlkio(serviced ?? ""), parseBlkio(bytes ?? ""));
   }
 }
 
 async function first(files: InterfaceFiles, names: readonly string[]): Promise<string> {
   for (const name of names) {
-    const text = await files.text(name);
+    const text = await files.text(`blkio.${name}`);
     if (text !== undefined && /\d+:\d+/.test(text)) return text;
   }
   return "";

@@ -11,8 +11,10 @@ import { V2UsageReader } from "./usage-v2.ts";
 
 const v1Files = {
   "cpuacct/kubepods/a/cpuacct.usage": "3000000000\n",
-  "cpuacct/kubepods/a/cpuacct.usage_user": "2000000000\n",
-  "cpuacct/kubepods/a/cpuacct.usage_sys": "1000000000\n",
+  "cpuacct/kubepods/a/cpuacct.stat": "user 200\nsystem 100\n",
+  // Not these, which are not scaled to the usage.
+  "cpuacct/kubepods/a/cpuacct.usage_user": "2100000000\n",
+  "cpuacct/kubepods/a/cpuacct.usage_sys": "800000000\n",
   "cpu/kubepods/a/cpu.stat":
     "nr_periods 10\nnr_throttled 4\nthrottled_time 5000000\nnr_bursts 1\nburst_time 7000\n",
   "cpu/kubepods/a/cpu.shares": "512\n",
@@ -181,6 +183,21 @@ describe("cgroup usage", () => {
       assert.equal(usage?.io, undefined);
       assert.equal(usage?.pids, undefined);
     }
+  });
+
+  it("v1: I/O is that of the scheduler BFQ if it has counted any", async () => {
+    const memory = { "memory/kubepods/bfq/memory.usage_in_bytes": "1\n" };
+    const counted = (of: string, reads: number) => ({
+      [`blkio/kubepods/bfq/blkio.${of}io_serviced_recursive`]: `8:0 Read ${reads}\nTotal ${reads}\n`,
+      [`blkio/kubepods/bfq/blkio.${of}io_service_bytes_recursive`]: `8:0 Read ${reads * 512}\n`,
+    });
+    const top = await tree("v1", { ...memory, ...counted("throttle.", 9), ...counted("bfq.", 7) });
+    const reads = async () =>
+      (await v1.read("/kubepods/bfq", "all"))?.io?.map((of) => [of.reads, of.readBytes]);
+    assert.deepEqual(await reads(), [[7, 3584]]);
+    for (const what of ["io_serviced", "io_service_bytes"])
+      await writeFile(join(top, `blkio/kubepods/bfq/blkio.bfq.${what}_recursive`), "Total 0\n");
+    assert.deepEqual(await reads(), [[9, 4608]]);
   });
 
   it("v2: the root's memory is that of processes and the page cache, without the kernel's own", async () => {
