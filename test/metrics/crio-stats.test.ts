@@ -27,6 +27,7 @@ const files = (memory: number, pids: readonly number[]) => ({
   "memory.max": "max\n",
   "memory.swap.current": "0\n",
   "memory.swap.max": "max\n",
+  "io.stat": "8:0 rbytes=4096 wbytes=8192 rios=5 wios=6 dbytes=0 dios=0\n",
   "pids.current": `${pids.length}\n`,
   "cgroup.procs": pids.map((pid) => `${pid}\n`).join(""),
   "cgroup.events": "populated 1\nfrozen 0\n",
@@ -156,6 +157,11 @@ describe("statistics of pods on CRI-O", () => {
         [`/crio-${container}.scope`, "main", `k8s_main_web_default_${uid}_0`, 25_000_000],
       ].sort(),
     );
+    for (const [name, value] of [
+      ["container_fs_reads_total", 5],
+      ["container_fs_writes_total", 6],
+    ] as const)
+      assert.equal(samples(name).find(({ labels }) => labels.container === "main")?.value, value);
     const [network, ...others] = samples("container_network_receive_bytes_total");
     assert.deepEqual([network?.labels.container, network?.value, others.length], ["POD", 7, 0]);
     assert.deepEqual(
