@@ -155,7 +155,7 @@ for (const [byRuntimeHandler, expected] of [
       { id: "2", image: "b", handler: "kata", mounts: [] },
       // The runtime does not store this one by handler.
       { id: "3", image: "d", handler: "kata", mounts: [] },
-      // The runtime does not say which handler it is.
+      // The runtime does not report which handler it is.
       { id: "4", image: "e", mounts: [] },
     ];
     await gc.collect();

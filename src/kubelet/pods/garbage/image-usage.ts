@@ -11,7 +11,7 @@ export interface ImageUsageSource {
 
 /**
  * Resolves with a check whether an image is used: by a container, running or not, as its image or as a volume, or by the
- * runtime for sandboxes. If either names no runtime handler, the runtime does not store its images by handler, or does not say which
+ * runtime for sandboxes. If either names no runtime handler, the runtime does not store its images by handler, or does not report which
  * one a container uses: they match.
  */
 export async function findUsedImages(
