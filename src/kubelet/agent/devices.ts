@@ -35,6 +35,7 @@ export function nodeDevices(
       return readySandbox(pod) !== undefined || runningContainers(pod).length > 0;
     },
     isTerminating: parts.isTerminating,
+    extendedResourcesByDra: core.options.gates.enabled("DRAExtendedResource"),
     nameOf: parts.nameOf,
     onChange: (pods) => post({ kind: "devices-changed", pods }),
   });

@@ -35,6 +35,7 @@ export function nodeAdmission(
     podsPerCore: config.podsPerCore,
     allowedUnsafeSysctls: config.allowedUnsafeSysctls ?? [],
     podLevelResources: node.settings.gates.podLevelResources,
+    extendedResourcesByDra: core.options.gates.enabled("DRAExtendedResource"),
     declaredFeatures: () => declaredFeatures((gate) => core.options.gates.enabled(gate), core.features),
     comparesTaints: core.options.gates.enabled("TaintTolerationComparisonOperators"),
     runtime: core.features,

@@ -30,6 +30,7 @@ export interface PodAdmissionOptions extends CriticalPodsOptions {
   podsPerCore: number;
   allowedUnsafeSysctls: readonly string[];
   podLevelResources: boolean;
+  extendedResourcesByDra?: boolean;
   /** Depends on what the runtime last reported. */
   declaredFeatures: () => AdmissionContext["declaredFeatures"];
   comparesTaints?: boolean;
@@ -97,6 +98,7 @@ export function podAdmission(o: PodAdmissionOptions): PodAdmission {
       },
       describe: (resource) => devices?.describe(resource),
       podLevelResources: o.podLevelResources,
+      extendedResourcesByDra: o.extendedResourcesByDra,
       declaredFeatures: o.declaredFeatures(),
       comparesTaints: o.comparesTaints,
       // A rejection is final: a runtime that has not reported its features yet is no reason for one.

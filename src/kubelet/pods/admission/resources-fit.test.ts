@@ -18,12 +18,8 @@ const missing = (pod: ReturnType<typeof fakePod>, over: Partial<FitContext> = {}
   );
 
 describe("insufficientResources", () => {
-  const rows: [
-    rule: string,
-    pod: ReturnType<typeof fakePod>,
-    expected: string[],
-    over?: Partial<FitContext>,
-  ][] = [
+  type Row = [rule: string, pod: ReturnType<typeof fakePod>, expected: string[], over?: Partial<FitContext>];
+  const rows: Row[] = [
     ["a pod without requests fits", requesting({}), []],
     ["a pod that requests all of the node fits", requesting({ cpu: "4", memory: "8Gi" }), []],
     ["CPU is counted in millicores", requesting({ cpu: "4001m" }), ["cpu 4001 0 4000"]],
@@ -49,21 +45,29 @@ describe("insufficientResources", () => {
       ["pods 1 3 3"],
       { others: [requesting({}), requesting({}), requesting({})] },
     ],
-    [
-      "an extended resource that DRA has allocated is not limited by the node",
-      fakePod({
-        spec: { containers: [{ name: "c", resources: { requests: { "example.com/gpu": "3" } } }] },
-        status: {
-          extendedResourceClaimStatus: {
-            resourceClaimName: "claim",
-            requestMappings: [
-              { containerName: "c", resourceName: "example.com/gpu", requestName: "container-0-request-0" },
-            ],
+    ...(
+      [
+        ["is not limited by the node", true, []],
+        ["is limited by the node without the gate DRAExtendedResource", false, ["example.com/gpu 3 0 2"]],
+      ] as const
+    ).map(
+      ([what, extendedResourcesByDra, expected]): Row => [
+        `an extended resource that DRA has allocated ${what}`,
+        fakePod({
+          spec: { containers: [{ name: "c", resources: { requests: { "example.com/gpu": "3" } } }] },
+          status: {
+            extendedResourceClaimStatus: {
+              resourceClaimName: "claim",
+              requestMappings: [
+                { containerName: "c", resourceName: "example.com/gpu", requestName: "container-0-request-0" },
+              ],
+            },
           },
-        },
-      }),
-      [],
-    ],
+        }),
+        [...expected],
+        { extendedResourcesByDra },
+      ],
+    ),
     [
       "an extended resource that the node does not name is not limited",
       requesting({ "example.com/other": "9" }),

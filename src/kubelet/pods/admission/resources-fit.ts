@@ -26,6 +26,8 @@ export interface FitContext {
   readonly others: readonly Pod[];
   /** False if pod-level resources are ignored. */
   readonly podLevelResources: boolean;
+  /** False if the gate DRAExtendedResource is off: no extended resource is allocated by DRA. */
+  readonly extendedResourcesByDra?: boolean | undefined;
 }
 
 const fixedOrder = ["cpu", "memory", "ephemeral-storage"];
@@ -33,7 +35,7 @@ const fixedOrder = ["cpu", "memory", "ephemeral-storage"];
 /** The resources that are missing for this pod to run alongside the others: the number of pods first. */
 export function insufficientResources(
   pod: Pod,
-  { allocatable, others, podLevelResources }: FitContext,
+  { allocatable, others, podLevelResources, extendedResourcesByDra = true }: FitContext,
 ): Insufficient[] {
   const missing: Insufficient[] = [];
   const capacities = amountsOf(allocatable);
@@ -42,7 +44,7 @@ export function insufficientResources(
     missing.push({ resource: "pods", requested: 1n, used: BigInt(others.length), capacity: maxPods });
 
   const options = { podLevel: podLevelResources };
-  const podRequest = podRequests(withoutClaimed(pod), options);
+  const podRequest = podRequests(extendedResourcesByDra ? withoutClaimed(pod) : pod, options);
   const otherRequests = others.map((other) => podRequests(other, options));
   const rest = [...podRequest.keys()]
     .filter((name) => !fixedOrder.includes(name))

@@ -35,6 +35,8 @@ export interface DeviceAllocatorOptions {
   readonly isTerminating: (uid: PodUid) => boolean;
   /** The name of a pod, for explanations. */
   readonly nameOf: (uid: PodUid) => string;
+  /** False if the gate DRAExtendedResource is off: devices that DRA could allocate are allocated here. */
+  readonly extendedResourcesByDra?: boolean | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: DeviceMetrics;
@@ -54,7 +56,7 @@ export class DeviceAllocator implements HintProvider {
   }
 
   appliesTo(pod: Pod): boolean {
-    return resourcesOf(pod).some((resource) => this.isKnown(resource));
+    return resourcesOf(pod, this.#o.extendedResourcesByDra).some((resource) => this.isKnown(resource));
   }
 
   /** A resource of a plugin. Others belong to the cluster: they are not allocated here. */
@@ -69,7 +71,7 @@ export class DeviceAllocator implements HintProvider {
 
   /** A pod also waits for its plugins after a restart of the agent, and for devices of pods that are being terminated. */
   async lock(pod: Pod, signal: AbortSignal): Promise<() => void> {
-    const all = resourcesOf(pod);
+    const all = resourcesOf(pod, this.#o.extendedResourcesByDra);
     for (;;) {
       const resources = all.filter((resource) => this.isKnown(resource));
       if (!this.#o.isLive(pod.metadata.uid)) await this.#decidable(pod, resources, signal);
@@ -82,7 +84,9 @@ export class DeviceAllocator implements HintProvider {
 
   /** In one line, what the pod needs before it is admitted. */
   waitsFor(pod: Pod): string | undefined {
-    const resources = resourcesOf(pod).filter((resource) => this.isKnown(resource));
+    const resources = resourcesOf(pod, this.#o.extendedResourcesByDra).filter((resource) =>
+      this.isKnown(resource),
+    );
     const awaited = resources.filter((resource) => this.isAwaited(resource));
     if (awaited.length > 0) return `waiting for device plugins to register: ${awaited.join(", ")}`;
     if (resources.length === 0) return undefined;
@@ -97,7 +101,7 @@ export class DeviceAllocator implements HintProvider {
 
   hints(pod: Pod, container: Container): TopologyHints {
     const { uid } = pod.metadata;
-    return this.#hints(containerRequests(pod, container), (resource) => ({
+    return this.#hints(containerRequests(pod, container, this.#o.extendedResourcesByDra), (resource) => ({
       owned: idsOf(this.#o.allocated.get(uid, container.name, resource)?.devices ?? new Map()),
       reusable: this.#o.allocated.reusable(pod, container, resource),
     }));
@@ -117,7 +121,7 @@ export class DeviceAllocator implements HintProvider {
     signal: AbortSignal,
   ): Promise<void> {
     let isNew = false;
-    for (const request of containerRequests(pod, container)) {
+    for (const request of containerRequests(pod, container, this.#o.extendedResourcesByDra)) {
       if (!this.isKnown(request.resource)) continue;
       if (await this.#allocateOne(pod, container, request, affinity, signal)) isNew = true;
     }
@@ -136,7 +140,9 @@ export class DeviceAllocator implements HintProvider {
   }
 
   explain(pod: Pod, container: Container): string | undefined {
-    const known = containerRequests(pod, container).filter(({ resource }) => this.isKnown(resource));
+    const known = containerRequests(pod, container, this.#o.extendedResourcesByDra).filter(({ resource }) =>
+      this.isKnown(resource),
+    );
     return known.length === 0 ? undefined : known.map(({ resource }) => this.describe(resource)).join("; ");
   }
 
@@ -150,7 +156,7 @@ export class DeviceAllocator implements HintProvider {
 
   /** For a container whose plugin registered only after its pod was admitted. */
   async allocateLate(pod: Pod, container: Container, signal: AbortSignal): Promise<void> {
-    const unlock = await this.#locks.acquire(resourcesOf(pod), signal);
+    const unlock = await this.#locks.acquire(resourcesOf(pod, this.#o.extendedResourcesByDra), signal);
     try {
       await this.allocate(pod, container, { numaNodes: undefined, preferred: false }, signal);
     } finally {

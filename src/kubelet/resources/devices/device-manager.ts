@@ -33,6 +33,8 @@ export interface DeviceManagerOptions {
   readonly isTerminating: (uid: PodUid) => boolean;
   /** The name of a pod, for explanations. */
   readonly nameOf: (uid: PodUid) => string;
+  /** False if the gate DRAExtendedResource is off: devices that DRA could allocate are allocated here. */
+  readonly extendedResourcesByDra?: boolean | undefined;
   /** Capacity or allocatable may have changed; `pods` have devices whose health has changed. */
   readonly onChange: (pods: readonly PodUid[]) => void;
   readonly clock: Clock;
@@ -78,6 +80,7 @@ export class DeviceManager {
       ),
     }));
     this.#allocator = new DeviceAllocator({
+      extendedResourcesByDra: options.extendedResourcesByDra,
       ...{ inventory, allocated, numaNodes, isLive, isTerminating, nameOf, clock, logger, metrics },
       save: () => this.#file.save(),
     });
@@ -148,7 +151,7 @@ export class DeviceManager {
   ): Promise<ContainerDevices | undefined> {
     const { logger } = this.#o;
     const { uid } = pod.metadata;
-    const resources = containerRequests(pod, container)
+    const resources = containerRequests(pod, container, this.#o.extendedResourcesByDra)
       .map(({ resource }) => resource)
       .filter((resource) => this.#allocator.isKnown(resource));
     if (resources.length === 0) return undefined;

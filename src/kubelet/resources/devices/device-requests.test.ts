@@ -27,6 +27,7 @@ describe("names of device resources", () => {
 
 describe("device requests", () => {
   const limits = (amounts: Record<string, string>) => ({ resources: { limits: amounts } });
+  // parity: gate DRAExtendedResource=true as extendedResourcesByDra, gate DRAExtendedResource=false as extendedResourcesByDra
   it("a container requests the extended resources of its limits, unless DRA allocates them", () => {
     const pod = fakePod({
       spec: {
@@ -52,6 +53,12 @@ describe("device requests", () => {
       { resource: "v.example/a", count: 1 },
       { resource: "v.example/b", count: 2 },
     ]);
+    const extendedResourcesByDra = false;
+    const all = containerRequests(pod, container, extendedResourcesByDra);
+    assert.deepEqual(
+      all.map(({ resource }) => resource),
+      ["v.example/a", "v.example/b", "v.example/d"],
+    );
   });
 
   it("a pod requests the maximum of its init containers, or the sum of containers and sidecars", () => {

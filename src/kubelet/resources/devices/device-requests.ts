@@ -13,9 +13,13 @@ interface ClaimStatus {
   };
 }
 
-/** The extended resources of a container, except those that DRA allocates. Their requests equal their limits. */
-export function containerRequests(pod: Pod, container: Container): DeviceRequest[] {
-  const mappings = (pod.status as ClaimStatus | undefined)?.extendedResourceClaimStatus?.requestMappings;
+/**
+ * The extended resources of a container, except those that DRA allocates, if it does (DRAExtendedResource). Their requests equal their
+ * limits.
+ */
+export function containerRequests(pod: Pod, container: Container, byDra = true): DeviceRequest[] {
+  const status = byDra ? (pod.status as ClaimStatus | undefined) : undefined;
+  const mappings = status?.extendedResourceClaimStatus?.requestMappings;
   const isClaimed = (resource: string) =>
     mappings?.some((m) => m.containerName === container.name && m.resourceName === resource) ?? false;
   return requestsIn(amountsOf(container.resources?.limits)).filter(({ resource }) => !isClaimed(resource));
@@ -27,9 +31,10 @@ export function podDeviceRequests(pod: Pod): DeviceRequest[] {
 }
 
 /** The names of all extended resources in the pod. */
-export function resourcesOf(pod: Pod): string[] {
+export function resourcesOf(pod: Pod, byDra = true): string[] {
   const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
-  return [...new Set(containers.flatMap((c) => containerRequests(pod, c).map(({ resource }) => resource)))];
+  const requests = containers.flatMap((container) => containerRequests(pod, container, byDra));
+  return [...new Set(requests.map(({ resource }) => resource))];
 }
 
 function requestsIn(amounts: ReadonlyMap<string, bigint>): DeviceRequest[] {
