@@ -118,6 +118,9 @@ describe("a volume whose fields are hostile", () => {
     }
     await mkdir(join(hostDir, "sys/class/scsi_host/host0"), { recursive: true });
     await writeFile(join(hostDir, "sys/class/scsi_host/host0/scan"), "");
+    await mkdir(join(hostDir, "sys/block/null"), { recursive: true });
+    await mkdir(join(hostDir, "sys/rport-0:0-0/0:0:0:0"), { recursive: true });
+    await symlink("../../rport-0:0-0/0:0:0:0", join(hostDir, "sys/block/null/device"));
   });
   after(async () => {
     await rm(base, { recursive: true, force: true });

@@ -82,12 +82,25 @@ async function findDisk(dirs: DeviceDirs, disk: FcDisk): Promise<Found | undefin
   let found: Found | undefined;
   for (const link of await linksOf(dirs, disk)) {
     const device = await realpath(link).catch(() => undefined);
-    if (device === undefined) continue;
+    if (device === undefined || (disk.kind === "wwid" && !(await isRemote(dirs, device)))) continue;
     const multipath = await multipathOf(dirs, device);
     if (multipath !== undefined) return { device: multipath, isMultipath: true };
     found ??= { device, isMultipath: false };
   }
   return found;
+}
+
+/**
+ * Whether the kernel reaches the disk, or all paths of the multipath device, through a port of a Fibre Channel target. All SCSI disks of the
+ * machine have names, also those with its own filesystems and with volumes of other pods.
+ */
+async function isRemote(dirs: DeviceDirs, device: string): Promise<boolean> {
+  const name = basename(device);
+  const disks = name.startsWith("dm-") ? await slavesOf(dirs, device) : [name];
+  const paths = await Promise.all(
+    disks.map((each) => realpath(join(dirs.sysDir, "block", each, "device")).catch(() => "")),
+  );
+  return paths.length > 0 && paths.every((path) => /\/rport-[^/]+\//.test(path));
 }
 
 /** udev's links to the disk, in the order of the ports or names of the disk. */

@@ -40,8 +40,13 @@ function volume(fc: object, mode: "Filesystem" | "Block" = "Filesystem"): Volume
 const onePath = [
   "sys/class/scsi_host/host5/scan",
   "sys/class/scsi_host/host6/scan",
-  "sys/block/sda/device/delete",
-  "sys/block/sdc/device/delete",
+  "sys/devices/ata1/host0/target0:0:0/0:0:0:0/delete",
+  "sys/devices/host5/rport-5:0-0/target5:0:0/5:0:0:0/delete",
+  "sys/block/sda/device -> ../../devices/ata1/host0/target0:0:0/0:0:0:0",
+  "sys/block/sdc/device -> ../../devices/host5/rport-5:0-0/target5:0:0/5:0:0:0",
+  "dev/disk/by-id/scsi-SATA_OWN_DISK -> ../../sda",
+  "dev/disk/by-id/scsi-SATA_OWN_DISK-part1 -> ../../sda1",
+  "dev/sda1",
   "dev/sda",
   "dev/sdc",
   "dev/disk/by-path/pci-0000:00:1f.2-ata-1 -> ../../sda",
@@ -53,7 +58,8 @@ const onePath = [
 ];
 const twoPaths = [
   ...onePath,
-  "sys/block/sdd/device/delete",
+  "sys/devices/host6/rport-6:0-0/target6:0:0/6:0:0:0/delete",
+  "sys/block/sdd/device -> ../../devices/host6/rport-6:0-0/target6:0:0/6:0:0:0",
   "sys/block/dm-0/slaves/sda",
   "sys/block/dm-2/slaves/sdc",
   "sys/block/dm-2/slaves/sdd",
@@ -236,6 +242,17 @@ describe("a Fibre Channel volume", () => {
     }
   });
 
+  it("is no disk of the machine itself, nor a part of one", async () => {
+    await create([...twoPaths, "dev/disk/by-id/scsi-OWN_MULTIPATH -> ../../dm-0"]);
+    const { commands, device } = setUp({ blkid: { output: "TYPE=ext4\n" } });
+    for (const name of ["SATA_OWN_DISK", "SATA_OWN_DISK-part1", "OWN_MULTIPATH"]) {
+      const spec = volume({ wwids: [name] });
+      await assert.rejects(device.waitForAttach(pod, spec, never), { message: "no fc disk found" });
+      await assert.rejects(device.mountDevice(pod, spec, device.deviceDir(spec), undefined, never));
+    }
+    assert.deepEqual([commands.lines, log], [[], []]);
+  });
+
   it("uses the path that exists if the disk has no other", async () => {
     await create(onePath);
     const { block } = setUp();
@@ -353,9 +370,12 @@ describe("a Fibre Channel volume on this host", { skip: !mayMount && "needs root
         const device = await attachLoopDevice(image);
         devices.push(device);
         await symlink(device, join(links, `scsi-${basename(image, ".img")}`));
-        const removal = join(rootDir, "sys/block", basename(device), "device/delete");
-        await mkdir(dirname(removal), { recursive: true });
-        await writeFile(removal, "");
+        const scsi = join(rootDir, `sys/devices/rport-0:0-${devices.length}/0:0:0:0`);
+        await mkdir(scsi, { recursive: true });
+        await writeFile(join(scsi, "delete"), "");
+        const block = join(rootDir, "sys/block", basename(device));
+        await mkdir(block, { recursive: true });
+        await symlink(scsi, join(block, "device"));
       }
       const isRemoved = (i: number) =>
         readFile(join(rootDir, "sys/block", basename(devices[i]!), "device/delete"), "utf8");
