@@ -47,6 +47,18 @@ const pods = {
   "profile-without-file": {
     containers: [{ name: "c", securityContext: { seccompProfile: { type: "Localhost" } } }],
   },
+  // Each variable is twice as long as the one before it.
+  "variables-that-double": {
+    containers: [
+      {
+        name: "c",
+        env: Array.from({ length: 40 }, (_, i) => ({
+          name: `V${i}`,
+          value: i === 0 ? "0123456789" : `$(V${i - 1})$(V${i - 1})`,
+        })),
+      },
+    ],
+  },
 };
 
 /** A shell that runs as user 1234, unless the pod sets another user. */
@@ -108,5 +120,15 @@ describeLifecycle("classes of published vulnerabilities", importImage, (suite) =
   test("a seccomp profile of type Localhost without a file is rejected, not unconfined", async () => {
     await waitFor(() => assert.match(suite.agent.log(), /profile-without-file.*localhostProfile/));
     assert.equal(await suite.pods.find("profile-without-file"), undefined);
+  });
+
+  test("variables that double do not start, and use no memory", async () => {
+    const row = await suite.pods.waitForPod("variables-that-double", (row) =>
+      assert.match(row.blockedOn, /environment variable "V18" expands to more than 2097152 bytes/),
+    );
+    assert.equal(row.phase, "Pending");
+    const status = readFileSync(`/proc/${suite.agent.pid}/status`, "utf8");
+    const peakKb = Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]);
+    assert.ok(peakKb < 1024 * 1024, `${peakKb} kB`);
   });
 });
