@@ -14,6 +14,31 @@ test("every regular expression of the sources takes linear time", () => {
   assert.deepEqual(problems, []);
 });
 
+test("every regular expression that modules build from strings takes linear time", async () => {
+  const files = globSync("src/**/*.ts", { cwd: root, exclude: ["src/lib/gen/**", "src/console/page/**"] })
+    .filter((file) => !/\.test\.ts$|fixtures\.ts$|\/fake-/.test(file))
+    .filter((file) => /^(?:export )?const [^;]*\bnew RegExp\(/m.test(read(file)));
+  const built = new Set();
+  const { RegExp: original } = globalThis;
+  globalThis.RegExp = new Proxy(original, {
+    construct(target, args) {
+      const made = Reflect.construct(target, args);
+      built.add(String(made));
+      return made;
+    },
+  });
+  try {
+    for (const file of files) await import(`${root}${file}`);
+  } finally {
+    globalThis.RegExp = original;
+  }
+  assert.ok(built.size >= 5, [...built].join("\n"));
+  assert.deepEqual(
+    [...built].filter((pattern) => slowRegExps(`const a = ${pattern};`).length > 0),
+    [],
+  );
+});
+
 test("an exception that is no longer needed is removed", () => assert.deepEqual(unusedExceptions(read), []));
 
 const rows = [
