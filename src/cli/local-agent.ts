@@ -41,6 +41,7 @@ export async function localNodeConfiguration(
   const config = structuredClone(base);
   config.staticPodPath = node.files.manifests;
   config.podLogsDir = node.files.podLogs;
+  config.volumePluginDir = join(node.files.kubelet, "volume-plugins");
   config.containerRuntimeEndpoint = node.endpoint;
   config.cgroupRoot = node.cgroupRoot;
   config.failCgroupV1 = false;

@@ -84,6 +84,7 @@ export class TestCluster {
       containerRuntimeEndpoint: this.runtime.endpoint,
       podLogsDir: join(this.dir, "logs"),
       staticPodPath: this.manifests,
+      volumePluginDir: join(this.dir, "volume-plugins"),
       cgroupsPerQOS: false,
       enforceNodeAllocatable: [],
       failCgroupV1: false,

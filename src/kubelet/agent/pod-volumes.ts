@@ -23,6 +23,8 @@ import { kubeSecrets } from "../pods/volumes/csi/kube-secrets.ts";
 import { DiskQuotas } from "../pods/volumes/empty-dir/disk-quotas.ts";
 import { ProjectReservations } from "../pods/volumes/empty-dir/project-reservations.ts";
 import { fcPlugin } from "../pods/volumes/fc/fc-plugin.ts";
+import { driverSecrets } from "../pods/volumes/flex/driver-secrets.ts";
+import { FlexDrivers } from "../pods/volumes/flex/flex-drivers.ts";
 import { iscsiPlugin } from "../pods/volumes/iscsi/iscsi-plugin.ts";
 import { scsiDevices } from "../pods/volumes/iscsi/scsi-devices.ts";
 import { mountLabelsOptions } from "../pods/volumes/manager/mount-labels.ts";
@@ -89,6 +91,7 @@ export function podVolumes(
   const claimEvents = view?.recorder.claims ?? { normal() {}, warning() {} };
   const expander = api && new VolumeExpander({ api: kubeVolumeApi(api), events, claimEvents, ...common });
   let csi: CsiVolumes | undefined;
+  let flex: FlexDrivers | undefined;
   objects?.onChange((ref) => post({ kind: "volume-content-changed", ref }));
   bundles?.onChange(() => post({ kind: "volume-content-changed", ref: { kind: "ClusterTrustBundle" } }));
 
@@ -97,6 +100,12 @@ export function podVolumes(
       apply: (dir: string, { pod, spec, fsGroup, fsGroupChangePolicy: policy, signal }: Ownership) =>
         applyFsGroup({ pod, spec, dir, fsGroup, policy, readOnly: false, signal }),
     };
+    flex = new FlexDrivers({
+      ...{ rootDir, nodeName: node.name, mounts, commands, guard, ownership, expander, ...common },
+      pluginDir: config.volumePluginDir,
+      secrets: api ? driverSecrets(api) : noSecrets,
+      onDriver: () => post({ kind: "volume-plugins-changed" }),
+    });
     if (api && expander)
       csi = csiVolumes({
         rootDir,
@@ -182,6 +191,7 @@ export function podVolumes(
         affinityConflictOf(affinity, { name: node.name, labels: view.labelsAndTaints().labels }),
     }),
     plugins,
+    dynamicPlugins: () => flex?.plugins() ?? [],
   });
   const handlers = { ...pluginHandlers, ...(csi && { CSIPlugin: csi.registration }) };
   const registry = new PluginManager({
@@ -198,6 +208,7 @@ export function podVolumes(
         // Mounts that failed because of it are retried immediately.
         "volumes-attached": () => volumes.manager.resync(waitsForAttachment),
         "csi-driver-changed": ({ driver }) => volumes.manager.resync((volume) => needsDriver(volume, driver)),
+        "volume-plugins-changed": () => volumes.manager.pluginsChanged(),
         "volume-content-changed": ({ ref }) => volumes.manager.changed(podsReferencing(desired.all(), ref)),
         "node-changed": () => {
           if (view?.node()) csi?.node.nodeExists();
@@ -219,6 +230,8 @@ export function podVolumes(
       ...(bundles ? [bundles] : []),
       ...(certificates ? [certificates] : []),
       ...(csi?.components ?? []),
+      // The volumes on disk need the plugins of their drivers.
+      ...(flex ? [flex] : []),
       volumes.manager,
       registry,
     ],
@@ -272,4 +285,4 @@ const noObjects = {
 };
 const noSecrets = {
   get: (namespace: string, name: string) => noApi(`Secret ${namespace}/${name}`),
-} as unknown as ReturnType<typeof kubeSecrets>;
+} as unknown as ReturnType<typeof kubeSecrets> & ReturnType<typeof driverSecrets>;

@@ -63,6 +63,7 @@ export const eventTable = {
   "volumes-attached": ["volumes"],
   "volume-content-changed": ["volumes"],
   "csi-driver-changed": ["volumes"],
+  "volume-plugins-changed": ["volumes"],
   "csi-node-ready": ["nodeStatus"],
   "dra-driver-connected": ["workers"],
   "device-health-changed": ["status"],

@@ -76,6 +76,8 @@ export type KubeletEvent =
   | { readonly kind: "volumes-attached" }
   | { readonly kind: "volume-content-changed"; readonly ref: ObjectRef }
   | { readonly kind: "csi-driver-changed"; readonly driver: string }
+  /** A volume plugin can be used from now on. */
+  | { readonly kind: "volume-plugins-changed" }
   | { readonly kind: "csi-node-ready" }
   /** A DRA driver accepts calls: pods may wait for it. */
   | { readonly kind: "dra-driver-connected"; readonly driver: string }

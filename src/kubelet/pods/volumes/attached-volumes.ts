@@ -3,7 +3,9 @@ import { abortError, KubeletError } from "../../../lib/base/errors.ts";
 
 /** The part of the Node object with the attached volumes. */
 export interface NodeAttachments {
-  readonly status: { readonly volumesAttached?: readonly { readonly name: string }[] };
+  readonly status: {
+    readonly volumesAttached?: readonly { readonly name: string; readonly devicePath?: string }[];
+  };
 }
 
 export interface AttachedVolumesOptions {
@@ -50,20 +52,22 @@ export class AttachedVolumes {
     for (const recheck of [...this.#waiting]) recheck();
   }
 
-  /** Resolves when the volume can be used; throws the reason after a timeout. `timed` runs each request that verifies it. */
+  /** Resolves with the path of its device, which may be empty, when the volume can be used; throws the reason after a timeout. `timed` runs each request that verifies it. */
   async verify(
     unique: string,
     signal: AbortSignal,
     timed: <T>(request: () => Promise<T>) => Promise<T> = (request) => request(),
-  ): Promise<void> {
+  ): Promise<string> {
     const { clock, observed, get } = this.#o;
     const deadline = msFromNow(clock, waitMs);
     for (;;) {
       let missing = this.#missing(unique, observed());
       // The observed object may be outdated.
-      if (missing === undefined)
-        missing = isAttached(unique, await timed(() => get(signal))) ? undefined : notAttached;
-      if (missing === undefined) return;
+      if (missing === undefined) {
+        const attached = attachmentOf(unique, await timed(() => get(signal)));
+        if (attached) return attached.devicePath ?? "";
+        missing = notAttached;
+      }
       if (clock.monotonic() >= deadline) throw new KubeletError("VolumeAttachment", missing);
       await this.#nextChange(msUntil(clock, deadline), signal);
     }
@@ -71,7 +75,7 @@ export class AttachedVolumes {
 
   #missing(unique: string, node: NodeAttachments | undefined): string | undefined {
     if (!this.#reported.has(unique)) return notReported;
-    return node && isAttached(unique, node) ? undefined : notAttached;
+    return node && attachmentOf(unique, node) ? undefined : notAttached;
   }
 
   #nextChange(withinMs: number, signal: AbortSignal): Promise<void> {
@@ -92,6 +96,6 @@ export class AttachedVolumes {
   }
 }
 
-function isAttached(unique: string, { status }: NodeAttachments): boolean {
-  return status.volumesAttached?.some(({ name }) => name === unique) ?? false;
+function attachmentOf(unique: string, { status }: NodeAttachments): { devicePath?: string } | undefined {
+  return status.volumesAttached?.find(({ name }) => name === unique);
 }

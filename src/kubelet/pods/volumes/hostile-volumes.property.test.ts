@@ -12,6 +12,7 @@ import type { MountPoint } from "../../../lib/host/mount-table.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import { globalMountDir } from "./csi/names.ts";
 import { fcPlugin } from "./fc/fc-plugin.ts";
+import { FlexDriver } from "./flex/flex-driver.ts";
 import { iscsiPlugin } from "./iscsi/iscsi-plugin.ts";
 import { localPlugin } from "./local/local.ts";
 import { volumeDir } from "./manager/layout.ts";
@@ -302,6 +303,58 @@ describe("a volume whose fields are hostile", () => {
         assert.deepEqual(operands, ["/dev/null"]);
       for (const { source } of kernel) assert.equal(source, "/dev/null");
       assert.deepEqual((await readdir(hostDir)).sort(), ["disk", "sys"]);
+    });
+  });
+
+  it("a flexVolume passes its fields to its driver as values of one JSON object only", async () => {
+    const volume = fc.record({
+      name: field("data"),
+      fsType: field("ext4"),
+      keys: fc.array(field("option"), { maxLength: 2 }),
+      value: field("value"),
+    });
+    await check(volume, async ({ name, fsType, keys, value }) => {
+      const options = Object.fromEntries(keys.map((key) => [key, value]));
+      const flexVolume = { driver: "example.com/flex", fsType, options };
+      const spec = { name, volume: { name, flexVolume }, readOnly: false } as unknown as VolumeSpec;
+      const commands = new FakeCommands({ "/exec/": { output: '{"status":"Success"}' } });
+      const driver = new FlexDriver(
+        {
+          ...{ rootDir: root, nodeName: "node-1", commands, logger: silentLogger },
+          mounts: {
+            mount: async () => assert.fail("mounted"),
+            bind: async () => {},
+            unmount: async () => {},
+            isMountPoint: async () => false,
+            list: () => [],
+          },
+          guard: { run: (_path, work) => work() },
+          ownership: { apply: async () => {} },
+          secrets: { get: async () => ({}) },
+        },
+        "/exec/example.com~flex",
+      );
+      await driver.init(signal);
+      started = [];
+      await mount(driver.plugin, spec, undefined);
+      const deviceDir = driver.plugin.device!.deviceDir(spec);
+      const mounts = `${root}/plugins/kubernetes.io/flexvolume/example.com/flex/mounts/`;
+      assert.ok(deviceDir.startsWith(mounts));
+      assert.doesNotMatch(deviceDir.slice(mounts.length), /\/|^\.{0,2}$/);
+      for (const [program, command, ...args] of commands.calls.slice(1)) {
+        assert.equal(program, "/exec/example.com~flex/flex");
+        if (command === "waitforattach") assert.equal(args.shift(), "");
+        else if (command === "mountdevice") assert.deepEqual(args.splice(0, 2), [deviceDir, ""]);
+        else assert.fail(command);
+        assert.equal(args.length, 1);
+        assert.doesNotMatch(args[0]!, /[\n\r\0]/);
+        assert.deepEqual(JSON.parse(args[0]!), {
+          ...options,
+          "kubernetes.io/fsType": fsType,
+          "kubernetes.io/readwrite": "rw",
+          "kubernetes.io/pvOrVolumeName": name,
+        });
+      }
     });
   });
 

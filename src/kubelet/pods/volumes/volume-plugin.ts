@@ -129,15 +129,23 @@ export interface DeviceMounter {
   /** The name by which the controller attaches the volume, and reports it in the node status; default: its unique name. */
   attachName?(spec: VolumeSpec): string;
   /**
-   * Resolves when the volume is attached to this node. If a controller attaches it, `verified` is awaited first: it resolves when the
-   * volume is reported in use, so that it is not detached, and is attached according to the node status.
+   * Resolves when the volume is attached to this node. `verified` is awaited first. If a controller attaches the volume, it resolves when the
+   * volume is reported in use, so that it is not detached, and is attached according to the node status; otherwise after attach(). The
+   * result is the path of the device, if it is known.
    */
   waitForAttach(
     pod: Pod,
     spec: VolumeSpec,
     signal: AbortSignal,
-    verified?: () => Promise<void>,
+    verified?: () => Promise<string | undefined>,
   ): Promise<void>;
+  /**
+   * Attaches the volume to this node, if the kubelet does this instead of a controller, and returns its device; default: there is nothing to
+   * do.
+   */
+  attach?(spec: VolumeSpec, signal: AbortSignal): Promise<string>;
+  /** Undoes attach(), after unmountDevice(). */
+  detach?(spec: VolumeSpec, signal: AbortSignal): Promise<void>;
   /** True if the volume cannot be attached because the node's limit for its driver is reached, according to the controller. */
   isExhausted?(spec: VolumeSpec, signal: AbortSignal): Promise<boolean>;
   /** The directory of the device mount. */

@@ -52,6 +52,7 @@ export interface VolumesOptions
   readonly onAbnormal?: VolumeStatsOptions["onAbnormal"];
   /** Types besides emptyDir, hostPath, local and image. */
   readonly plugins: (parts: PluginParts) => readonly VolumePlugin[];
+  readonly dynamicPlugins?: VolumeManagerOptions["dynamicPlugins"];
   readonly mounts?: Mounts;
   /** Undefined without a cluster: volumes are not expanded. */
   readonly expander?: VolumeExpander | undefined;

@@ -44,7 +44,7 @@ export class Attachments {
   }
 
   /** Resolves when the volume is attached; throws the reason after a few seconds. */
-  async wait(volume: Volume, signal: AbortSignal, verified?: () => Promise<void>): Promise<void> {
+  async wait(volume: Volume, signal: AbortSignal, verified?: () => Promise<unknown>): Promise<void> {
     if (!(await this.#isNeeded(volume.driver, signal))) return;
     await verified?.().catch((error: unknown) => this.#throwAttachError(volume, error, signal));
     for (const pauseMs of pollDelaysMs) {

@@ -94,6 +94,13 @@ export class DesiredPods {
     this.#pods.delete(uid);
   }
 
+  /** Ends the back-off of all volumes that could not be resolved. */
+  retryNow(): void {
+    for (const { uses } of this.#pods.values())
+      for (const use of uses.values())
+        if (use.failure) use.failure = { ...use.failure, retryAt: this.#o.clock.monotonic() };
+  }
+
   /** Resolves PVCs again whose back-off has expired; returns the end of the next back-off, if any. */
   retry(now: MonotonicTime): MonotonicTime {
     let next = endOfTime;

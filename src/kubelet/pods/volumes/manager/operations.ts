@@ -23,14 +23,14 @@ export interface OperationsOptions {
   readonly makeDir?: (dir: string) => Promise<void>;
   /** Removes a plugin's directory in a pod's directory after its last volume. */
   readonly removeIfEmpty?: (dir: string) => Promise<void>;
-  /** Resolves when the volume is attached to this node and reported in use, according to the node status; otherwise throws the reason. */
+  /** Resolves with its device when the volume is attached to this node and reported in use, according to the node status; otherwise throws the reason. */
   readonly verifyAttached?:
     | ((
         unique: string,
         signal: AbortSignal,
         /** Runs the request that verifies it. */
         timed: <T>(request: () => Promise<T>) => Promise<T>,
-      ) => Promise<void>)
+      ) => Promise<string>)
     | undefined;
   /** Why the nodeAffinity of a PersistentVolume excludes this node. */
   readonly affinityConflict?: ((nodeAffinity: unknown) => string | undefined) | undefined;
@@ -83,10 +83,11 @@ export class VolumeOperations {
       let isWaiting = false;
       const verified = async () => {
         // A volume that this agent has mounted is attached.
-        if (record.actual === "mounted") return;
+        if (record.actual === "mounted") return undefined;
         isWaiting = true;
-        await this.#o.verifyAttached?.(device.attachName?.(spec) ?? unique, signal, measured);
+        const path = await this.#o.verifyAttached?.(device.attachName?.(spec) ?? unique, signal, measured);
         isWaiting = false;
+        return path;
       };
       try {
         await device.waitForAttach(pod, spec, signal, verified);

@@ -24,6 +24,8 @@ import {
 export interface ReconcilerOptions {
   readonly rootDir: string;
   readonly plugins: readonly VolumePlugin[];
+  /** Plugins that come and go while the agent runs. */
+  readonly dynamicPlugins?: () => readonly VolumePlugin[];
   readonly operations: VolumeOperations;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -85,6 +87,10 @@ export class Reconciler {
     this.#o = options;
     this.#hooks = hooks;
     this.#metrics = volumeMetrics(options.metrics, () => this.#counts());
+  }
+
+  plugins(): VolumePlugin[] {
+    return [...this.#o.plugins, ...(this.#o.dynamicPlugins?.() ?? [])];
   }
 
   recordsOf(uid: PodUid): VolumeRecord[] {
@@ -273,7 +279,8 @@ export class Reconciler {
 
   /** Reconstructs the volumes on disk. They are left alone until their pod is known to be running or gone. */
   async reconstruct(): Promise<void> {
-    const { rootDir, logger, plugins, find = findVolumes } = this.#o;
+    const { rootDir, logger, find = findVolumes } = this.#o;
+    const plugins = this.plugins();
     const found = await find(rootDir).catch((error) => {
       logger.error("Failed to read volumes from disk", { rootDir, err: messageOf(error) });
       return [];

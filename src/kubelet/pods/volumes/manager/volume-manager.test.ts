@@ -442,14 +442,14 @@ describe("volumes that a controller attaches", () => {
         host.plugin("shared", {
           device: {
             ...host.plugin("shared").device!,
-            waitForAttach: async (_pod, _spec, _signal, verify) => verify?.(),
+            waitForAttach: async (_pod, _spec, _signal, verify) => void (await verify?.()),
           },
         }),
       ],
       operations: host.operations({
         verifyAttached: (unique) => {
           verified.push(`${unique} after ${reported.join()}`);
-          return attached.promise;
+          return attached.promise.then(() => "");
         },
       }),
     }));
@@ -491,6 +491,7 @@ describe("volumes that a controller attaches", () => {
         operations: host.operations({
           verifyAttached: async () => {
             if (attachFails) throw new Error("Volume not attached according to node status");
+            return "";
           },
         }),
       }));
@@ -685,6 +686,7 @@ describe("storage_operation_duration_seconds counts", () => {
         verifyAttached: async (unique, _signal, timed) => {
           if (!attached) throw new KubeletError("VolumeAttachment", "not attached");
           await timed(async () => requests.push(unique));
+          return "";
         },
       }),
       plugins: [
@@ -692,7 +694,7 @@ describe("storage_operation_duration_seconds counts", () => {
         host.plugin("shared", {
           device: {
             ...host.plugin("shared").device!,
-            waitForAttach: async (_pod, _spec, _signal, verified) => verified?.(),
+            waitForAttach: async (_pod, _spec, _signal, verified) => void (await verified?.()),
           },
         }),
       ],

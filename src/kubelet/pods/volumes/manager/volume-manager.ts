@@ -237,6 +237,12 @@ export class VolumeManager implements Component {
     this.#reconciler.wake();
   }
 
+  /** A plugin can be used from now on: volumes that wait for it are retried. */
+  pluginsChanged(): void {
+    this.#pods.retryNow();
+    this.resync((volume) => this.#o.plugins.every((plugin) => plugin.name !== volume.plugin));
+  }
+
   /** A volume of a pod by the name that its containers use, if it is mounted. */
   mounted(uid: PodUid, name: string): MountedVolume | undefined {
     const use = this.#pods.get(uid)?.uses.get(name);
@@ -310,7 +316,7 @@ export class VolumeManager implements Component {
   }
 
   #pluginFor(spec: VolumeSpec): VolumePlugin | undefined {
-    return this.#o.plugins.find((candidate) => candidate.handles(spec));
+    return this.#reconciler.plugins().find((candidate) => candidate.handles(spec));
   }
 
   #addVolume({ pod, since }: DesiredPod, use: VolumeUse, found: ResolvedVolume): string {
