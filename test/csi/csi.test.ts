@@ -349,6 +349,9 @@ describe("a CSI driver", { skip: process.getuid?.() !== 0 && "mounts need root" 
       }
       const found = await plugin.reconstruct?.(targets[0]!);
       assert.equal(found?.persistent?.mode, "Block");
+      await assert.rejects(plugin.device!.attach!(block, never), {
+        message: "attaching volumes from the kubelet is not supported",
+      });
       const unmap = async (target: (typeof targets)[number]) => {
         await plugin.block!.unmap(target, never);
         await plugin.block!.tearDownDevice!(target, never);

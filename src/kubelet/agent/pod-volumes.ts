@@ -160,6 +160,7 @@ export function podVolumes(
       : undefined;
   const volumes = createVolumes({
     ...parts,
+    attaches: config.enableControllerAttachDetach === false,
     onInUseChange: () => post({ kind: "volumes-in-use" }),
     ...(attached && { verifyAttached: (unique, signal, timed) => attached.verify(unique, signal, timed) }),
     rootDir,

@@ -35,7 +35,7 @@ export interface VolumesOptions
       VolumeManagerOptions,
       "resolveClaim" | "phaseOf" | "ready" | "rootDir" | "onInUseChange" | "mountLabels"
     >,
-    Pick<OperationsOptions, "verifyAttached" | "affinityConflict">,
+    Pick<OperationsOptions, "verifyAttached" | "attaches" | "affinityConflict">,
     Pick<ContainerMountsOptions, "selinux" | "recursiveReadOnly" | "imageSource"> {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -128,6 +128,7 @@ export function createVolumes(o: VolumesOptions): Volumes {
       makeDir: (dir) => makeDirs(dir, 0o750),
       removeIfEmpty: (dir) => rmdir(dir).catch(() => {}),
       verifyAttached: o.verifyAttached,
+      attaches: o.attaches ?? false,
       affinityConflict: o.affinityConflict,
     }),
   });

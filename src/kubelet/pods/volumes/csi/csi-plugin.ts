@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { KubeletError } from "../../../../lib/base/errors.ts";
 import type { VolumeExpander } from "../persistent/volume-expander.ts";
 import { storesLabels } from "../tools/selinux-labels.ts";
 import type {
@@ -60,6 +61,9 @@ export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
   const device: DeviceMounter = {
     applies: (spec) => persistentSourceOf(spec) !== undefined,
     attachable: (spec) => objects.known(sourceOf(spec).driver)?.attachRequired !== false,
+    async attach() {
+      throw new KubeletError("Csi", "attaching volumes from the kubelet is not supported");
+    },
     waitForAttach: (_pod, spec, signal, verified) => attachments.wait(sourceOf(spec), signal, verified),
     isExhausted: (spec, signal) => attachments.isExhausted(sourceOf(spec), signal),
     deviceDir,

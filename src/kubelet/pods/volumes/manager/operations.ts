@@ -3,9 +3,10 @@ import { KubeletError } from "../../../../lib/base/errors.ts";
 import type { Pod, PodUid } from "../../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../../lib/model/pod-events.ts";
 import { ExpansionError } from "../persistent/volume-expander.ts";
-import type { SetUpRequest } from "../volume-plugin.ts";
+import type { DeviceMounter, SetUpRequest } from "../volume-plugin.ts";
 import type { BlockMaps } from "./block-maps.ts";
 import {
+  attachStep,
   inStep,
   mapExpansionStep,
   mountExpansionStep,
@@ -32,6 +33,8 @@ export interface OperationsOptions {
         timed: <T>(request: () => Promise<T>) => Promise<T>,
       ) => Promise<string>)
     | undefined;
+  /** True if the kubelet attaches and detaches volumes itself (`enableControllerAttachDetach: false`). */
+  readonly attaches?: boolean;
   /** Why the nodeAffinity of a PersistentVolume excludes this node. */
   readonly affinityConflict?: ((nodeAffinity: unknown) => string | undefined) | undefined;
 }
@@ -49,6 +52,8 @@ export interface DeviceChanges {
 /** The operations that mount and unmount volumes. Each can be repeated at any time. */
 export class VolumeOperations {
   readonly #o: OperationsOptions;
+  /** The devices of the volumes that this agent has attached, by their unique names. */
+  readonly #attached = new Map<string, string>();
 
   constructor(options: OperationsOptions) {
     this.#o = options;
@@ -84,6 +89,7 @@ export class VolumeOperations {
       const verified = async () => {
         // A volume that this agent has mounted is attached.
         if (record.actual === "mounted") return undefined;
+        if (this.#o.attaches) return this.#attach(record, desired, device, changes, signal);
         isWaiting = true;
         const path = await this.#o.verifyAttached?.(device.attachName?.(spec) ?? unique, signal, measured);
         isWaiting = false;
@@ -144,8 +150,37 @@ export class VolumeOperations {
     await this.#o.removeIfEmpty?.(dirname(dir));
   }
 
-  async unmountDevice(device: DeviceRecord, signal: AbortSignal): Promise<void> {
-    await inStep("UnmountDevice failed", async () => device.plugin.device?.unmountDevice(device.dir, signal));
+  async unmountDevice({ plugin, unique, dir, spec }: DeviceRecord, signal: AbortSignal): Promise<void> {
+    const { device } = plugin;
+    await inStep("UnmountDevice failed", async () => device?.unmountDevice(dir, signal));
+    if (!this.#o.attaches) return;
+    await inStep("DetachVolume.Detach failed", async () => device?.detach?.(spec, signal));
+    this.#attached.delete(unique);
+  }
+
+  /** Attaches the volume, unless another pod uses it already. Its device is recorded, so that it is detached after the last pod. */
+  async #attach(
+    { unique, plugin, mountedLabel: label }: VolumeRecord,
+    { pod, spec }: DesiredVolume,
+    device: DeviceMounter,
+    changes: DeviceChanges,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const known = this.#attached.get(unique);
+    if (known !== undefined) return known;
+    const record = () => {
+      if (changes.device(unique)) return;
+      const entry = { unique, plugin, dir: device.deviceDir(spec), spec, label };
+      changes.setDevice({ ...entry, state: "uncertain", reconstructed: false, failure: undefined });
+    };
+    // Before the call: an interrupted one may have attached it.
+    if (device.detach) record();
+    const path = (await inStep(attachStep, async () => device.attach?.(spec, signal))) ?? "";
+    record();
+    this.#attached.set(unique, path);
+    const message = `AttachVolume.Attach succeeded for volume "${spec.name}" `;
+    this.#o.events.normal(pod, "SuccessfulAttachVolume", message);
+    return path;
   }
 
   async #map(record: VolumeRecord, { pod, spec }: DesiredVolume, signal: AbortSignal): Promise<void> {

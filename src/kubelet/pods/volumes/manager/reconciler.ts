@@ -9,7 +9,7 @@ import type { VolumePlugin } from "../volume-plugin.ts";
 import { type FoundVolume, findVolumes } from "./found-volumes.ts";
 import { volumeDir } from "./layout.ts";
 import type { DeviceChanges, VolumeOperations } from "./operations.ts";
-import { eventMessage, onlineExpansionStep, StepError } from "./step-error.ts";
+import { attachStep, eventMessage, onlineExpansionStep, StepError } from "./step-error.ts";
 import { metricName, type VolumeMetrics, volumeMetrics } from "./volume-metrics.ts";
 import { planVolumes } from "./volume-plan.ts";
 import {
@@ -54,6 +54,12 @@ interface Running {
   readonly abort: AbortController;
   readonly ended: Promise<void>;
 }
+
+/** The reasons of events for failed steps that are not those of mounts. */
+const reasons: ReadonlyMap<string, string> = new Map([
+  [onlineExpansionStep, "VolumeResizeFailed"],
+  [attachStep, "FailedAttachVolume"],
+]);
 
 const tickMs = 60_000;
 /** From this number of operations on, they end in groups: a pass after each would take quadratic time for a pod with many volumes. */
@@ -231,7 +237,7 @@ export class Reconciler {
     record.failure = this.#failure(record, error);
     if (error.isWaiting) return;
     const failedMount = record.volumeMode === "Block" ? "FailedMapVolume" : "FailedMount";
-    const reason = error.step === onlineExpansionStep ? "VolumeResizeFailed" : failedMount;
+    const reason = reasons.get(error.step) ?? failedMount;
     this.#o.events.warning(pod, reason, eventMessage(error.step, record.name, error.message));
   }
 

@@ -15,6 +15,8 @@ export class StepError extends Error {
   }
 }
 
+/** The kubelet attaches volumes itself. */
+export const attachStep = "AttachVolume.Attach failed";
 export const mountExpansionStep = "MountVolume.Setup failed while expanding volume";
 export const mapExpansionStep = "MapVolume.MarkVolumeAsMounted failed while expanding volume";
 /** The volume is in use. */

@@ -466,6 +466,79 @@ describe("volumes that a controller attaches", () => {
     assert.deepEqual(reported, ["fake/shared/pv-c", ""]);
   });
 
+  // parity: event SuccessfulAttachVolume, event FailedAttachVolume, field enableControllerAttachDetach
+  test("are attached and detached by the agent with enableControllerAttachDetach: false", async () => {
+    const steps: string[] = [];
+    let failures = 1;
+    const { clock, host, manager } = await started((host) => {
+      const device = host.plugin("shared").device!;
+      return {
+        plugins: [
+          host.plugin("shared", {
+            device: {
+              ...device,
+              attach: async ({ name }) => {
+                steps.push(`attach ${name}`);
+                if (failures-- > 0) throw new Error("no slot");
+                return "/dev/x";
+              },
+              waitForAttach: async (_pod, _spec, _signal, verify) =>
+                void steps.push(`wait ${await verify?.()}`),
+              unmountDevice: async (dir, signal) => {
+                await device.unmountDevice(dir, signal);
+                steps.push("unmount");
+              },
+              detach: async ({ name }) => void steps.push(`detach ${name}`),
+            },
+          }),
+        ],
+        operations: host.operations({
+          attaches: true,
+          verifyAttached: () => assert.fail("no controller attaches it"),
+        }),
+      };
+    });
+    manager.register(podWithVolumes("a", [], ["c"]));
+    await clock.advance(300);
+    const failed = 'AttachVolume.Attach failed for volume "pv-c" : no slot';
+    assert.deepEqual(host.events, [`FailedAttachVolume: ${failed}`]);
+    assert.deepEqual(manager.inUse(), ["fake/shared/pv-c"]);
+    await clock.advance(5_000);
+    manager.register(podWithVolumes("b", [], ["c"]));
+    await clock.advance(5_000);
+    assert.equal(host.mounted.size, 2);
+    assert.deepEqual(host.events.slice(1), [
+      'SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "pv-c" ',
+    ]);
+    assert.deepEqual(steps, ["attach pv-c", "attach pv-c", "wait /dev/x", "wait /dev/x"]);
+    steps.length = 0;
+    for (const pod of ["a", "b"] as PodUid[]) {
+      const released = manager.release(pod, never);
+      await clock.advance(5_000);
+      await released;
+    }
+    assert.deepEqual(steps, ["unmount", "detach pv-c"]);
+    assert.deepEqual(manager.inUse(), []);
+  });
+
+  test("have nothing to be attached if their plugin has no attach()", async () => {
+    const { clock, host, manager } = await started((host) => ({
+      plugins: [
+        host.plugin("shared", {
+          device: {
+            ...host.plugin("shared").device!,
+            waitForAttach: async (_pod, _spec, _signal, verify) => void (await verify?.()),
+          },
+        }),
+      ],
+      operations: host.operations({ attaches: true }),
+    }));
+    manager.register(podWithVolumes("a", [], ["c"]));
+    await clock.advance(1_000);
+    const attached = 'SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "pv-c" ';
+    assert.deepEqual([host.events, host.mounted.size], [[attached], 1]);
+  });
+
   // parity: event FailedMount
   for (const [what, attachFails, events] of [
     ["is no event: the controller that attaches reports failures", true, []],
