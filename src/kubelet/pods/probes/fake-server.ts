@@ -1,5 +1,10 @@
 import { readFileSync } from "node:fs";
 import { createServer as createHttpServer, type RequestListener } from "node:http";
+import {
+  createSecureServer as createHttp2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
 
@@ -17,6 +22,13 @@ export function serveHttp(handler: RequestListener, host = "127.0.0.1"): Promise
 
 export function serveHttps(pem: Buffer, handler: RequestListener): Promise<LoopbackServer> {
   return listening(createHttpsServer({ key: pem, cert: pem }, handler), "127.0.0.1");
+}
+
+export function serveHttp2(
+  pem: Buffer,
+  handler: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
+): Promise<LoopbackServer> {
+  return listening(createHttp2Server({ key: pem, cert: pem }, handler), "127.0.0.1");
 }
 
 export function serveTcp(

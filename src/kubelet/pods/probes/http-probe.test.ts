@@ -10,6 +10,7 @@ import {
   closedPort,
   type LoopbackServer,
   serveHttp,
+  serveHttp2,
   serveHttps,
   serveTcp,
   timeWaitsTo,
@@ -295,3 +296,82 @@ async function until(condition: () => unknown): Promise<void> {
 function allClosed(target: LoopbackServer): Promise<void> {
   return until(() => target.open.size === 0);
 }
+
+describe("an HTTPS probe of a server with HTTP/2", () => {
+  it("uses it, with the headers of the probe", async (t) => {
+    let received: object = {};
+    const target = await server(
+      t,
+      serveHttp2(pem, ({ method, url, headers, httpVersion }, response) => {
+        const { host, "x-a": own, connection, "user-agent": agent, ":authority": authority } = headers;
+        received = { method, url, httpVersion, host, own, connection, agent, authority };
+        response.end("fine");
+      }),
+    );
+    const httpHeaders = [
+      { name: "X-A", value: "b" },
+      { name: "Host", value: "web.test" },
+      { name: "Connection", value: "keep-alive" },
+    ];
+    assert.deepEqual(await probe(target.port, { scheme: "HTTPS", path: "/x?y", httpHeaders }), {
+      kind: "success",
+      output: "fine",
+    });
+    assert.deepEqual(received, {
+      ...{ method: "GET", url: "/x?y", httpVersion: "2.0", host: undefined, own: "b" },
+      ...{ connection: undefined, agent: "kube-probe/1.36", authority: "web.test" },
+    });
+    await allClosed(target);
+    assert.equal(timeWaitsTo(target.port), 0);
+  });
+
+  it("reports its status, and follows a redirect", async (t) => {
+    const { port } = await server(
+      t,
+      serveHttp2(pem, ({ url }, response) => {
+        if (url === "/moved") response.writeHead(302, { location: "/sick" });
+        else response.writeHead(503);
+        response.end();
+      }),
+    );
+    assert.deepEqual(await probe(port, { scheme: "HTTPS", path: "/moved" }), {
+      kind: "failure",
+      output: "HTTP probe failed with statuscode: 503",
+    });
+  });
+
+  it("reports a response that does not come in time", async (t) => {
+    const { port } = await server(
+      t,
+      serveHttp2(pem, () => {}),
+    );
+    assert.deepEqual(await probe(port, { scheme: "HTTPS" }, { timeoutMs: 300 }), {
+      kind: "failure",
+      output: `Get "https://127.0.0.1:${port}/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
+    });
+  });
+
+  it("does not offer it with DISABLE_HTTP2", async (t) => {
+    const { port } = await server(
+      t,
+      serveHttp2(pem, (_, response) => void response.end("fine")),
+    );
+    process.env["DISABLE_HTTP2"] = "1";
+    t.after(() => delete process.env["DISABLE_HTTP2"]);
+    const { kind } = await probe(port, { scheme: "HTTPS" });
+    assert.equal(kind, "failure");
+  });
+
+  it("is not sent with invalid headers", async (t) => {
+    let requests = 0;
+    const { port } = await server(
+      t,
+      serveHttp2(pem, (_, response) => {
+        requests++;
+        response.end();
+      }),
+    );
+    const { kind } = await probe(port, { scheme: "HTTPS", httpHeaders: [{ name: "a b", value: "c" }] });
+    assert.deepEqual([kind, requests], ["error", 0]);
+  });
+});

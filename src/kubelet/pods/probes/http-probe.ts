@@ -1,6 +1,8 @@
-import { type ClientRequest, type IncomingMessage, request as startRequest } from "node:http";
+import { type IncomingMessage, request as startRequest } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
 import type { Socket } from "node:net";
-import { connect as connectTls, createSecureContext, type SecureContext } from "node:tls";
+import type { Readable } from "node:stream";
+import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
 import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
 import {
   type AttemptResult,
@@ -36,19 +38,15 @@ export function probeHttp(request: HttpRequest, limits: ProbeLimits): Promise<At
       reading = false;
       sent.push(next);
       const isCurrent = () => current === next;
-      try {
-        exchange = new Exchange(next, {
-          failed: (message) => isCurrent() && finish(failedGet(message)),
-          responded: (response) => isCurrent() && handle(response),
-        });
-      } catch (error) {
+      exchange = new Exchange(next, {
+        failed: (message) => isCurrent() && finish(failedGet(message)),
+        responded: (response) => isCurrent() && handle(response),
         // The request contains a value that cannot be sent.
-        finish(probeError(messageOf(error)));
-      }
+        invalid: (message) => isCurrent() && finish(probeError(message)),
+      });
     };
-    const handle = (response: IncomingMessage) => {
-      const status = response.statusCode ?? 0;
-      const redirect = redirectOf({ status, location: response.headers.location }, sent);
+    const handle = ({ status, location, body }: ProbeResponse) => {
+      const redirect = redirectOf({ status, location }, sent);
       switch (redirect.kind) {
         case "follow":
           exchange?.close();
@@ -59,8 +57,8 @@ export function probeHttp(request: HttpRequest, limits: ProbeLimits): Promise<At
         case "elsewhere":
           reading = true;
           return readBody(
-            response,
-            (body) => finish(resultOf(status, body)),
+            body,
+            (text) => finish(resultOf(status, text)),
             (message) => finish(probeError(message, "failure")),
           );
         default:
@@ -77,67 +75,134 @@ function resultOf(status: number, body: string): AttemptResult {
   return status < 300 ? success(body) : warning(`Probe terminated redirects, Response body: ${body}`);
 }
 
-function readBody(
-  response: IncomingMessage,
-  done: (body: string) => void,
-  failed: (message: string) => void,
-): void {
+function readBody(body: Readable, done: (body: string) => void, failed: (message: string) => void): void {
   const parts: Buffer[] = [];
   let size = 0;
   const text = () => Buffer.concat(parts).subarray(0, maxOutputBytes).toString();
-  response.on("data", (part: Buffer) => {
+  body.on("data", (part: Buffer) => {
     parts.push(part);
     size += part.length;
     if (size >= maxOutputBytes) done(text());
   });
-  response.once("end", () => done(text()));
-  response.once("error", (error) =>
+  body.once("end", () => done(text()));
+  body.once("error", (error) =>
     failed(errnoOf(error) === "ECONNRESET" ? "unexpected EOF" : messageOf(error)),
   );
 }
 
+interface ProbeResponse {
+  readonly status: number;
+  readonly location: string | undefined;
+  readonly body: Readable;
+}
+
 interface ExchangeEvents {
   failed: (message: string) => unknown;
-  responded: (response: IncomingMessage) => unknown;
+  responded: (response: ProbeResponse) => unknown;
+  invalid: (message: string) => unknown;
 }
+
+/** Headers of a connection, which HTTP/2 does not have. */
+const connectionHeaders = new Set([
+  ...["connection", "host", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"],
+]);
 
 /** One connection, one request, one response. */
 class Exchange {
-  readonly #request: ClientRequest;
+  readonly #request: HttpRequest;
+  readonly #events: ExchangeEvents;
   #socket: Socket | undefined;
   /** Local and remote address of the connection, once it is established. */
   #endpoints: string | undefined;
+  /** Ends the request. */
+  #destroy: () => void = () => {};
 
-  /** Throws if the request contains a value that cannot be sent. */
-  constructor({ address, scheme, target, headers, hostHeader }: HttpRequest, events: ExchangeEvents) {
-    this.#request = startRequest({
+  constructor(request: HttpRequest, events: ExchangeEvents) {
+    this.#request = request;
+    this.#events = events;
+    const { address, scheme } = request;
+    if (scheme !== "https") {
+      this.#start(() => this.#overHttp1(() => this.#dial(address)));
+      return;
+    }
+    const socket = overTls(this.#dial(address), address.host);
+    this.#destroy = () => socket.destroy();
+    const failed = (error: Error) => this.#failed(error);
+    const ended = () => this.#failed(Object.assign(new Error("EOF"), { code: "ECONNRESET" }));
+    socket.once("error", failed);
+    socket.once("close", ended);
+    socket.once("secureConnect", () => {
+      socket.off("error", failed);
+      socket.off("close", ended);
+      // The server has chosen, as Go's does: HTTP/2 if it has it.
+      if (socket.alpnProtocol === "h2") this.#start(() => this.#overHttp2(socket));
+      else this.#start(() => this.#overHttp1(() => socket));
+    });
+  }
+
+  #start(send: () => void): void {
+    try {
+      send();
+    } catch (error) {
+      this.close();
+      this.#events.invalid(messageOf(error));
+    }
+  }
+
+  #failed(error: Error): void {
+    const { address } = this.#request;
+    this.#events.failed(
+      this.#endpoints ? connectionError(error, this.#endpoints) : dialError(address, error),
+    );
+  }
+
+  #overHttp1(createConnection: () => Socket): void {
+    const { address, target, headers, hostHeader } = this.#request;
+    const request = startRequest({
       method: "GET",
       path: target,
       headers: bytes({ host: [hostHeader ?? hostPort(address)], ...headers }),
-      createConnection: () => {
-        const socket = this.#dial(address);
-        return scheme === "https" ? overTls(socket, address.host) : socket;
-      },
+      createConnection,
       maxHeaderSize: 1024 * 1024,
       // A server that violates HTTP is no reason to restart a container.
       insecureHTTPParser: true,
     });
-    this.#request.once("response", (response) => {
+    this.#destroy = () => request.destroy();
+    const responded = (body: IncomingMessage) =>
+      this.#events.responded({ status: body.statusCode ?? 0, location: body.headers.location, body });
+    request.once("response", (response) => {
       // Before Node.js closes it gracefully: the side that closes first has the connection in TIME_WAIT for a minute.
       response.prependOnceListener("end", () => this.#closeConnection());
-      events.responded(response);
+      responded(response);
     });
     // A probe never switches protocols, so this is just another status.
-    this.#request.once("upgrade", (response) => events.responded(response));
-    this.#request.on("error", (error) =>
-      events.failed(this.#endpoints ? connectionError(error, this.#endpoints) : dialError(address, error)),
-    );
-    this.#request.end();
+    request.once("upgrade", responded);
+    request.on("error", (error) => this.#failed(error));
+    request.end();
+  }
+
+  #overHttp2(socket: TLSSocket): void {
+    const { address, target, headers, hostHeader } = this.#request;
+    const authority = hostHeader ?? hostPort(address);
+    const session = connectHttp2(`https://${hostPort(address)}`, { createConnection: () => socket });
+    this.#destroy = () => session.destroy();
+    session.on("error", (error) => this.#failed(error));
+    const own = Object.entries(headers).filter(([name]) => !connectionHeaders.has(name));
+    const stream = session.request({
+      ...bytes(Object.fromEntries(own)),
+      ...{ ":method": "GET", ":scheme": "https", ":authority": authority, ":path": target },
+    });
+    stream.on("error", (error) => this.#failed(error));
+    stream.once("response", ({ ":status": status = 0, location }) => {
+      stream.prependOnceListener("end", () => this.close());
+      this.#events.responded({ status, location, body: stream });
+    });
+    stream.end();
   }
 
   close(): void {
     this.#closeConnection();
-    this.#request.destroy();
+    this.#destroy();
   }
 
   #dial(address: Address): Socket {
@@ -168,14 +233,14 @@ function bytes(headers: Record<string, string[]>): Record<string, string | strin
 let context: SecureContext | undefined;
 
 /** TLS with any certificate: a probe checks whether the server works, not its identity. */
-function overTls(socket: Socket, host: string): Socket {
+function overTls(socket: Socket, host: string): TLSSocket {
   context ??= createSecureContext({ ciphers: "DEFAULT:@SECLEVEL=0" });
   const isName = /[a-z]/i.test(host) && !host.includes(":");
   const stream = connectTls({
     socket: socket,
     secureContext: context,
     rejectUnauthorized: false,
-    ALPNProtocols: ["http/1.1"],
+    ALPNProtocols: process.env["DISABLE_HTTP2"] ? ["http/1.1"] : ["h2", "http/1.1"],
     ...(isName && { servername: host }),
   });
   stream.on("error", () => {});
