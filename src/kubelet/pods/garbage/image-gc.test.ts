@@ -164,6 +164,17 @@ for (const [byRuntimeHandler, expected] of [
     assert.deepEqual(removed, expected);
   });
 
+// parity: event InvalidImageID
+test("an image without an ID is an event if images are removed by runtime handler, and is kept", async () => {
+  const { gc, clock, host, removed, events } = setUp({}, true);
+  host.images = new Set(["/kata", "a/kata"]);
+  await gc.collect();
+  assert.deepEqual(events, ["InvalidImageID: ImageID is not valid, skipping, image: ,kata"]);
+  await clock.advance(5 * minute);
+  await gc.deleteUnused();
+  assert.deepEqual(removed, ["a/kata"]);
+});
+
 // parity: field imageMinimumGCAge as minAgeMs
 test("deleteUnused keeps new images, and resolves with the freed bytes", async () => {
   const { gc, clock, removed, host } = setUp();

@@ -113,12 +113,17 @@ export class ImageGc implements Component {
   }
 
   async #detectImages(signal: AbortSignal | undefined): Promise<Iterable<ImageRecord>> {
-    const { images, clock } = this.#o;
+    const { images, clock, byRuntimeHandler, events } = this.#o;
     // Images first: one that comes into use in between is then considered used.
     const list = await images.listImages({ signal });
     const isUsed = await findUsedImages(this.#o, signal);
-    this.#records = updateRecords(this.#records, list, isUsed, clock.monotonic(), this.#o.byRuntimeHandler);
-    return this.#records.values();
+    this.#records = updateRecords(this.#records, list, isUsed, clock.monotonic(), byRuntimeHandler);
+    if (!byRuntimeHandler) return this.#records.values();
+    const records = [...this.#records.values()];
+    for (const record of records)
+      if (record.id === "" && !record.used && !record.pinned)
+        events.warning("InvalidImageID", `ImageID is not valid, skipping, image: ${recordKey(record)}`);
+    return records.filter(({ id }) => id !== "");
   }
 
   async #collect(signal: AbortSignal | undefined): Promise<void> {
