@@ -166,6 +166,7 @@ export function podVolumes(
     rootDir,
     ...common,
     events,
+    volumeEvents: view?.recorder.volumes,
     metrics,
     allocatableMemory: () => wholeOf(amountsOf(node.info.allocatable), "memory"),
     podLevelResources: node.settings.gates.podLevelResources,

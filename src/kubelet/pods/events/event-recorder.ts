@@ -97,6 +97,14 @@ export class EventRecorder implements Component, PodEvents {
       this.#record(claimReference(claim), "Warning", reason, message),
   };
 
+  /** Events about PersistentVolumes. */
+  readonly volumes = {
+    warning: ({ name, uid }: { name: string; uid?: string | undefined }, reason: string, message: string) => {
+      const volume = { kind: "PersistentVolume", apiVersion: "v1", name, ...(uid !== undefined && { uid }) };
+      this.#record(volume, "Warning", reason, message);
+    },
+  };
+
   get done(): Promise<void> {
     return this.#loop;
   }

@@ -16,6 +16,8 @@ export interface VolumeSpec {
 /** The PersistentVolume of a PVC. The objects are as in the API; without a PVC the name of `claim` is empty. */
 export interface PersistentSource {
   readonly volumeName: string;
+  /** The UID of the PersistentVolume; undefined for one that was found on disk. */
+  readonly volumeUid?: string | undefined;
   // biome-ignore lint/suspicious/noExplicitAny: PersistentVolumeSpec; each plugin reads its own source.
   readonly spec: any;
   readonly claim: { readonly namespace: string; readonly name: string; readonly uid: string };

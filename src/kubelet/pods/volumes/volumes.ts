@@ -33,7 +33,7 @@ import type { VolumePlugin } from "./volume-plugin.ts";
 export interface VolumesOptions
   extends Pick<
       VolumeManagerOptions,
-      "resolveClaim" | "phaseOf" | "ready" | "rootDir" | "onInUseChange" | "mountLabels"
+      "resolveClaim" | "phaseOf" | "ready" | "rootDir" | "onInUseChange" | "mountLabels" | "volumeEvents"
     >,
     Pick<OperationsOptions, "verifyAttached" | "attaches" | "affinityConflict">,
     Pick<ContainerMountsOptions, "selinux" | "recursiveReadOnly" | "imageSource"> {

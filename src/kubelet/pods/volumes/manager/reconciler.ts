@@ -1,10 +1,11 @@
 import { type Clock, msSince } from "../../../../lib/base/clock.ts";
-import { messageOf } from "../../../../lib/base/errors.ts";
+import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import type { Metrics } from "../../../../lib/base/metrics.ts";
 import { earliest, type MonotonicTime, msBetween, plusMs } from "../../../../lib/base/time.ts";
 import type { Pod, PodUid } from "../../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../../lib/model/pod-events.ts";
+import { filesystemMismatch } from "../tools/format-and-mount.ts";
 import type { VolumePlugin } from "../volume-plugin.ts";
 import { type FoundVolume, findVolumes } from "./found-volumes.ts";
 import { volumeDir } from "./layout.ts";
@@ -21,6 +22,10 @@ import {
   volumeKey,
 } from "./volume-state.ts";
 
+export interface VolumeEvents {
+  warning(volume: { name: string; uid?: string | undefined }, reason: string, message: string): void;
+}
+
 export interface ReconcilerOptions {
   readonly rootDir: string;
   readonly plugins: readonly VolumePlugin[];
@@ -30,6 +35,8 @@ export interface ReconcilerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: PodEvents;
+  /** Events about PersistentVolumes; without an API there are none. */
+  readonly volumeEvents?: VolumeEvents | undefined;
   readonly metrics: Metrics;
   /** Finds the volumes on disk at startup; for tests. */
   readonly find?: (rootDir: string) => Promise<FoundVolume[]>;
@@ -236,6 +243,14 @@ export class Reconciler {
   #mountFailed(record: VolumeRecord, pod: Pod, error: StepError): void {
     record.failure = this.#failure(record, error);
     if (error.isWaiting) return;
+    const { cause } = error;
+    const { persistent } = record.spec ?? {};
+    if (persistent && cause instanceof KubeletError && cause.code === filesystemMismatch)
+      this.#o.volumeEvents?.warning(
+        { name: persistent.volumeName, uid: persistent.volumeUid },
+        "FailedMountOnFilesystemMismatch",
+        `MountVolume failed for volume "${record.name}" ${error.message}`,
+      );
     const failedMount = record.volumeMode === "Block" ? "FailedMapVolume" : "FailedMount";
     const reason = reasons.get(error.step) ?? failedMount;
     this.#o.events.warning(pod, reason, eventMessage(error.step, record.name, error.message));

@@ -539,6 +539,39 @@ describe("volumes that a controller attaches", () => {
     assert.deepEqual([host.events, host.mounted.size], [[attached], 1]);
   });
 
+  // parity: event FailedMountOnFilesystemMismatch
+  test("that are formatted with another filesystem are also an event about the PersistentVolume", async () => {
+    const why = "failed to mount the volume as xfs, it already contains ext4";
+    const volumeEvents: unknown[][] = [];
+    const { clock, host, manager } = await started((host) => ({
+      plugins: [
+        host.plugin("shared", {
+          device: {
+            ...host.plugin("shared").device!,
+            mountDevice: async () => {
+              throw new KubeletError("FilesystemMismatch", why);
+            },
+          },
+        }),
+      ],
+      volumeEvents: { warning: (...event: unknown[]) => volumeEvents.push(event) },
+      resolveClaim: async (_pod: Pod, volume: Volume) => {
+        const spec = claimSpec(volume);
+        return { spec: { ...spec, persistent: { ...spec.persistent!, volumeUid: "uid-of-pv" } } };
+      },
+    }));
+    manager.register(podWithVolumes("a", [], ["c"]));
+    await clock.advance(300);
+    assert.deepEqual(host.events, [`FailedMount: MountVolume.MountDevice failed for volume "pv-c" : ${why}`]);
+    assert.deepEqual(volumeEvents, [
+      [
+        { name: "pv-c", uid: "uid-of-pv" },
+        "FailedMountOnFilesystemMismatch",
+        `MountVolume failed for volume "pv-c" ${why}`,
+      ],
+    ]);
+  });
+
   // parity: event FailedMount
   for (const [what, attachFails, events] of [
     ["is no event: the controller that attaches reports failures", true, []],

@@ -44,13 +44,14 @@ export async function resolveClaim(
   }
   const pv = await wrapErrors(() => volumeOf(api, claim, signal));
   const mode = pv.spec.volumeMode ?? "Filesystem";
-  const { name, labels, annotations } = pv.metadata;
+  const { name, uid, labels, annotations } = pv.metadata;
   const spec: VolumeSpec = {
     name,
     volume,
     readOnly,
     persistent: {
       volumeName: name,
+      ...(uid !== undefined && { volumeUid: uid }),
       spec: pv.spec,
       claim: { namespace, name: claimName, uid: claim.metadata.uid },
       mode,

@@ -41,6 +41,7 @@ export interface Claim {
 export interface PersistentVolume {
   readonly metadata: {
     readonly name: string;
+    readonly uid?: string;
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
   };

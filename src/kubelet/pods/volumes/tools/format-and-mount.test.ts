@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FakeCommands } from "../../../../lib/host/fake-commands.ts";
-import { formatAndMount } from "./format-and-mount.ts";
+import { filesystemMismatch, formatAndMount } from "./format-and-mount.ts";
 
 const device = "/dev/sdx";
 const blkid = `blkid -p -s TYPE -s PTTYPE -o export -- ${device}`;
@@ -104,7 +104,11 @@ describe("a disk that is mounted", () => {
       const { signal } = new AbortController();
       const done = formatAndMount({ commands, mounts }, device, "/dir", fsType, options, signal);
       if (error === undefined) await done;
-      else await assert.rejects(done, { message: error });
+      else
+        await assert.rejects(done, {
+          message: error,
+          code: /contains/.test(error) ? filesystemMismatch : "Volume",
+        });
       assert.deepEqual([commands.lines, type], [[blkid, ...lines], mounted]);
     });
 

@@ -50,14 +50,17 @@ export async function formatAndMount(
     await formatAs(type, format, device, run);
   } else {
     const agree = type === existing || (extVersions.includes(type) && extVersions.includes(existing));
-    if (!agree) throw failure(type, `it already contains ${existing}`);
+    if (!agree) throw failure(type, `it already contains ${existing}`, filesystemMismatch);
     if (!readOnly) await repair(device, run);
   }
   await mounts.mount(device, dir, type, options);
 }
 
-function failure(fsType: string, why: string): KubeletError {
-  return new KubeletError("Volume", `failed to mount the volume as ${fsType}, ${why}`);
+/** The code of the error of a device whose data is not of the type that its volume specifies. */
+export const filesystemMismatch = "FilesystemMismatch";
+
+function failure(fsType: string, why: string, code = "Volume"): KubeletError {
+  return new KubeletError(code, `failed to mount the volume as ${fsType}, ${why}`);
 }
 
 type Run = (program: string, options: readonly ProgramOption[]) => ReturnType<Commands["run"]>;
