@@ -12,7 +12,6 @@ import { container, TestCluster } from "./cluster-node.ts";
 
 async function crioCluster(t: TestContext) {
   const dir = await mkdtemp(join(tmpdir(), "crio-"));
-  t.after(() => removeDir(dir));
   mkdirSync(join(dir, "run/crio"), { recursive: true });
   const lines: string[] = [];
   const logger = createLogger({
@@ -21,6 +20,8 @@ async function crioCluster(t: TestContext) {
   });
   const socketPath = join(dir, "run/crio/crio.sock");
   const cluster = await TestCluster.start(t, { logger }, {}, { crio: true, events: false, socketPath });
+  // After the cluster and its kubelet have ended.
+  t.after(() => removeDir(dir));
   const logged = (text: string) => lines.filter((line) => line.includes(text));
   return { cluster, runtime: cluster.runtime, logged };
 }

@@ -28,8 +28,9 @@ const skip = isPossible ? false : "needs root, setpriv and unprivileged user nam
 /** A kubelet in a user namespace of its own, that may change the settings of the machine if the machine lets it. */
 async function rootlessKubelet(t: TestContext, flags: readonly string[]) {
   const dir = await mkdtemp(join(tmpdir(), "rootless-"));
-  t.after(() => removeDir(dir));
   const cluster = await TestCluster.start(t, {}, {}, { socketPath: join(dir, "cri.sock") });
+  // After the cluster and its kubelet have ended.
+  t.after(() => removeDir(dir));
   chmodSync(dir, 0o755);
   chmodSync(join(dir, "cri.sock"), 0o666);
   const own = (name: string) => {
