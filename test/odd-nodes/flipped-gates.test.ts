@@ -6,7 +6,7 @@ import { waitFor } from "../e2e/wait-for.ts";
 import { long } from "../long.ts";
 import { MeteredNode } from "../metrics/metered-node.ts";
 import { unavailable } from "../node/isolated-report.ts";
-import { startTestNode } from "../node/test-node.ts";
+import { busyboxName, startTestNode } from "../node/test-node.ts";
 
 /** All gates of the reference with their stages and defaults. */
 const reference = readFileSync(new URL("../fixtures/config/feature-gates.tsv", import.meta.url), "utf8")
@@ -44,6 +44,22 @@ for (const [rule, featureGates, flipped, value] of nodes)
         await apiNode.deletePod(name);
         await apiNode.isGone(name);
       }
+    });
+
+    test("reports the image of an image volume only with ImageVolumeWithDigest", async () => {
+      const { apiNode } = node;
+      const image = { reference: busyboxName, pullPolicy: "Never" };
+      const volumeMounts = [{ name: "v", mountPath: "/v" }];
+      await apiNode.addPod("volume", { volumeMounts }, { volumes: [{ name: "v", image }] } as never);
+      const { status } = await apiNode.runs("volume");
+      const [mount] = (status?.containerStatuses?.[0]?.volumeMounts ?? []) as {
+        volumeStatus?: { image?: { imageRef?: string } };
+      }[];
+      const { imageRef } = mount?.volumeStatus?.image ?? {};
+      if (flipped === "ALPHA") assert.match(imageRef ?? "", /^sha256:[0-9a-f]{64}$/);
+      else assert.equal(imageRef, undefined);
+      await apiNode.deletePod("volume");
+      await apiNode.isGone("volume");
     });
 
     test("reports the values of all gates that the reference reports", async () => {
