@@ -1,4 +1,4 @@
-// npm run takeover -- --reference PATH [--record]: starts on the installed Node.js, continues on Node 24.
+// npm run takeover [-- --reference PATH [--record]]: starts on the installed Node.js, continues on Node 24.
 import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { resolve } from "node:path";
@@ -8,22 +8,25 @@ import { needLinux, node24, prepareNode, root } from "./lib/node-packages.mjs";
 const { values } = parseArgs({
   options: { reference: { type: "string" }, record: { type: "boolean", default: false } },
 });
-if (!values.reference) {
+if (values.record && !values.reference) {
   console.error(
-    "usage: npm run takeover -- --reference PATH [--record], where PATH is a kubelet v1.36 binary",
+    "usage: npm run takeover [-- --reference PATH [--record]], where PATH is a kubelet v1.36 binary",
   );
   process.exit(2);
 }
-const reference = resolve(values.reference);
-accessSync(reference, constants.X_OK);
+const reference = values.reference && resolve(values.reference);
+if (reference) accessSync(reference, constants.X_OK);
 needLinux();
 prepareNode();
 const args = values.record
   ? ["test/takeover/record.ts"]
-  : ["--test", "test/takeover/both-directions.test.ts"];
+  : [
+      "--test",
+      ...["compare/observed", "both-directions", "takeover"].map((name) => `test/takeover/${name}.test.ts`),
+    ];
 const done = spawnSync(node24, args, {
   stdio: "inherit",
   cwd: root,
-  env: { ...process.env, KUBELET_REFERENCE: reference },
+  env: { ...process.env, ...(reference && { KUBELET_REFERENCE: reference }) },
 });
 process.exitCode = done.status ?? 1;

@@ -43,6 +43,8 @@ interface PendingFault {
 export class CriProxy {
   /** Forwarded and faulty calls so far, by method. */
   readonly calls = new Map<string, number>();
+  /** Gets each call with its request, in the framing of gRPC. */
+  onCall: ((method: string, request: Buffer) => void) | undefined;
   readonly #path: string;
   readonly #target: string;
   readonly #server: Server;
@@ -124,6 +126,7 @@ export class CriProxy {
     await once(call, "end").catch(() => {});
     if (call.destroyed) return;
     const body = Buffer.concat(request);
+    this.onCall?.(method, body);
     const effect = this.#take(method, body);
     if (effect?.kind === "fail") return fail(call, effect.code);
     if (effect?.kind === "delay") await this.#pause(call, effect.ms);

@@ -1,7 +1,6 @@
 // Runs on an isolated host: one kubelet creates the pods, then each of the others takes over the node, in the order of the
 // arguments. Records the state of the node after each. The reference kubelet is the executable that KUBELET_REFERENCE names.
 
-import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ContainerId, CriClient } from "../../src/lib/clients/cri/cri.ts";
@@ -12,6 +11,7 @@ import { KillableApi } from "../cluster/killable-api.ts";
 import { AgentProcess, runtimeClient } from "../e2e/agent-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { startTestNode } from "../node/test-node.ts";
+import { addAddress, address } from "./isolated-kubelets-host.ts";
 import { type Kind, Kubelets } from "./kubelet-kinds.ts";
 import { type NodeSnapshot, readySince, snapshotNode } from "./node-snapshot.ts";
 import { captureState, type NodeState } from "./node-state.ts";
@@ -37,16 +37,7 @@ export interface KubeletsReport {
   readonly logs: Record<string, string>;
 }
 
-const address = "192.0.2.10";
 const namespace = "/api/v1/namespaces/default";
-
-/** The Go kubelet does not start without a global unicast address. */
-function addAddress(): void {
-  const ip = (...args: string[]) => execFileSync("ip", args);
-  ip("link", "add", "up0", "type", "veth", "peer", "name", "up1");
-  ip("addr", "add", `${address}/24`, "dev", "up0");
-  for (const name of ["up0", "up1"]) ip("link", "set", name, "up");
-}
 
 async function prepare(admin: HttpKubeTransport): Promise<void> {
   const create = (path: string, body: object) => admin.request({ method: "POST", path, body });

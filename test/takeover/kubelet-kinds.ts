@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { openSync } from "node:fs";
+import { openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type AgentProcess, get } from "../e2e/agent-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
@@ -38,10 +38,18 @@ export class Kubelets {
     await exited;
   }
 
+  log(kind: Kind): string {
+    return kind === "ours" ? this.#agent.log() : readFileSync(this.#referenceLog, "utf8");
+  }
+
+  get #referenceLog(): string {
+    return join(this.#agent.node.rootDir, "../reference.log");
+  }
+
   #startReference(): void {
     if (this.#reference === undefined) throw new Error("KUBELET_REFERENCE is not set");
     const { rootDir } = this.#agent.node;
-    const log = openSync(join(rootDir, "..", "reference.log"), "a");
+    const log = openSync(this.#referenceLog, "a");
     const flags = [
       `--config=${this.#agent.configFile}`,
       `--root-dir=${rootDir}`,
