@@ -112,7 +112,7 @@ describeLifecycle("classes of published vulnerabilities", importImage, (suite) =
   // parity: gate GitRepoVolumeDriver=false as gitRepo, volume gitRepo
   test("a pod with a gitRepo volume does not start, and nothing is fetched", async () => {
     const row = await suite.pods.waitForPod("repository", (row) =>
-      assert.match(row.blockedOn, /no volume plugin matched/),
+      assert.match(row.blockedOn, /git-repo volume plugin has been disabled/),
     );
     assert.equal(row.phase, "Pending");
   });

@@ -72,6 +72,22 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
     await remove();
   });
 
+  // parity: volume gitRepo, gate GitRepoVolumeDriver=false
+  test("a gitRepo volume fails, because GitRepoVolumeDriver is locked to off, and an old clone is removed", async () => {
+    const dir = dirOf("kubernetes.io~git-repo", "code");
+    await volumes.stop();
+    await mkdir(join(dir, "repository"), { recursive: true });
+    volumes = await startVolumes(rootDir);
+    const source = { name: "code", gitRepo: { repository: "https://git.example.com/x" } } as Volume;
+    volumes.manager.register(podWith([source]));
+    while (volumes.events.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const why =
+      "git-repo volume plugin has been disabled; if necessary, it may be re-enabled by enabling the feature-gate `GitRepoVolumeDriver`";
+    assert.equal(volumes.events[0], `FailedMount: MountVolume.SetUp failed for volume "code" : ${why}`);
+    await volumes.manager.release(uid, signal());
+    assert.equal(await exists(dir), false);
+  });
+
   describe("emptyDir", () => {
     test("is a directory with mode 0777 and a ready file on disk; both are removed with the pod", async () => {
       const pod = podWith([{ name: "data", emptyDir: {} }]);

@@ -9,6 +9,7 @@ import { type Commands, systemCommands } from "../../../lib/host/system-commands
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import { type EmptyDirOptions, emptyDirPlugin } from "./empty-dir/empty-dir.ts";
+import { gitRepoPlugin } from "./git-repo/git-repo.ts";
 import { hostPathPlugin } from "./host-path/host-path.ts";
 import { imagePlugin } from "./image/image.ts";
 import { localPlugin } from "./local/local.ts";
@@ -50,7 +51,7 @@ export interface VolumesOptions
   /** volumeStatsAggPeriod; undefined: volumes are not measured. */
   readonly statsMaxAgeMs: number | undefined;
   readonly onAbnormal?: VolumeStatsOptions["onAbnormal"];
-  /** Types besides emptyDir, hostPath, local and image. */
+  /** Types besides emptyDir, hostPath, local, image and gitRepo. */
   readonly plugins: (parts: PluginParts) => readonly VolumePlugin[];
   readonly dynamicPlugins?: VolumeManagerOptions["dynamicPlugins"];
   readonly mounts?: Mounts;
@@ -112,6 +113,7 @@ export function createVolumes(o: VolumesOptions): Volumes {
         expander: o.expander,
       }),
       imagePlugin(),
+      gitRepoPlugin(),
       ...o.plugins({
         mounts,
         commands,
