@@ -1,98 +1,204 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { claimsOf, compare } from "./parity.mjs";
+import {
+  claimsOf,
+  compare,
+  metricExceptions,
+  parseExceptions,
+  parseMetrics,
+  parseReference,
+  renderParity,
+} from "./parity.mjs";
 
-const reference = ["period", "unread", "nested.size"].map((name) => ({ kind: "field", name, note: "" }));
-const withFlag = [...reference, { kind: "flag", name: "the-period", note: "" }];
-const sources = "new Part({ everyMs: config.period, most: config.nested.size ?? 5 });";
-const configSources = "const fields = { period: 1, unread: 2, nested: { size: 3 } };";
+const reference = parseReference(
+  "kind\tname\tnote\nevent\tFailedMount\t\nfield\tmaxPods\t\nflag\tmax-pods\t\ngate\tNodeSwap=true\t\ngate\tCSIMigration\tnot read by the kubelet\n",
+);
+const claiming = (claim) =>
+  `import { x } from "y";\n\n// parity: ${claim}\ntest("an unmountable volume is reported", () => mount("FailedMount", { maxPods: 1, NodeSwap }));\n`;
+const problemsOf = ({
+  claim = "event FailedMount, field maxPods, flag *, gate NodeSwap=true",
+  exceptions = "",
+  sources = "FailedMount maxPods NodeSwap",
+  text = claiming(claim),
+  unclaimedLimit = 0,
+}) =>
+  compare({
+    reference,
+    exceptions: parseExceptions(`kind\tname\tverdict\treason\n${exceptions}`),
+    files: new Map([["a.test.ts", text]]),
+    sources,
+    configSources: "",
+    flagFields: new Map([["max-pods", "maxPods"]]),
+    unclaimedLimit,
+  }).problems;
 
-/** The verdicts and problems of a claim above a test with this code. */
-function claim(text, code, { file = "src/part.test.ts", ...more } = {}) {
-  const files = new Map([[file, `// parity: ${text}\ntest("a rule", () => ${code});\n`]]);
-  const flagFields = new Map([["the-period", "period"]]);
-  const all = { reference, exceptions: [], files, sources, configSources, flagFields, unclaimedLimit: 9 };
-  const { rows, problems } = compare({ ...all, ...more });
-  return { verdicts: rows.map(({ verdict }) => verdict), problems };
-}
-
-test("a claim names an item, and the option of the component that is tested", () => {
-  const claims = claimsOf("a.test.ts", '// parity: field a, field b as c, endpoint 1 GET /x\ntest("t", f);');
+test("a claim names its file, line, items and the test that follows", () => {
   assert.deepEqual(
-    claims.map(({ kind, name, option, title }) => [kind, name, option, title]),
+    claimsOf("a.test.ts", claiming("event FailedMount, field maxPods")).map(({ line, kind, name, title }) => [
+      line,
+      kind,
+      name,
+      title,
+    ]),
     [
-      ["field", "a", undefined, "t"],
-      ["field", "b", "c", "t"],
-      ["endpoint", "1 GET /x", undefined, "t"],
+      [3, "event", "FailedMount", "an unmountable volume is reported"],
+      [3, "field", "maxPods", "an unmountable volume is reported"],
     ],
   );
 });
 
-const table = [
-  ["a test that mentions a field shows it", "field period", "set({ period: 1 })", undefined],
-  ["a test that never mentions a field does not", "field period", "set({ everyMs: 1 })", /never mentions/],
+test("a table in which a test shows each item has no problems", () => {
+  assert.deepEqual(problemsOf({}), []);
+});
+
+test("as many unclaimed items as the limit are no problem", () => {
+  assert.deepEqual(problemsOf({ claim: "event FailedMount", unclaimedLimit: 3 }), []);
+});
+
+const wrong = [
   [
-    "a field is shown by the option that it is passed as",
-    "field period as everyMs",
-    "{ everyMs: 1 }",
-    undefined,
+    "one more unclaimed item than the limit",
+    { claim: "event FailedMount", unclaimedLimit: 2 },
+    /^3 items are unclaimed; at most 2 may be/,
   ],
-  ["so is a field of an object", "field nested.size as most", "set({ most: 1 })", undefined],
-  ["the test has to mention the option", "field period as everyMs", "set({ period: 1 })", /never mentions/],
-  ["the field has to be passed as it", "field period as most", "set({ most: 1 })", /no source passes period/],
+  ["a claim of an unknown item", { claim: "event FailedMunt" }, /v1\.36 has no event FailedMunt/],
   [
-    "a value may be computed",
-    "field unread as rate",
-    "set({ rate: 1 })",
-    undefined,
-    "rate: rateOf(1, c.unread),",
+    "a claim in a file that never mentions the item",
+    { text: '// parity: event FailedMount\ntest("x", () => {});\n' },
+    /never mentions FailedMount/,
   ],
   [
-    "another option is not the value",
-    "field unread as rate",
-    "set({ rate: 1 })",
-    /no source/,
-    "rate: 1, unread",
+    "a claim that no test follows",
+    { text: "// parity: event FailedMount\n// FailedMount" },
+    /no test with a title/,
   ],
-  ["a field that only the configuration has is not used", "field unread", "unread", /no source mentions/],
-  ["an item that does not exist cannot be claimed", "field other", "other", /has no field other/],
+  [
+    "a claim of an item that no source has",
+    { sources: "maxPods NodeSwap" },
+    /no source mentions FailedMount/,
+  ],
+  ["an exception without a reason", { exceptions: "event\tFailedMount\tabsent\t" }, /no reason/],
+  [
+    "a difference without a document",
+    { exceptions: "event\tFailedMount\tdifferent\tlater" },
+    /names its ADR/,
+  ],
+  [
+    "an absent item that a test shows",
+    { exceptions: "event\tFailedMount\tabsent\tWindows only" },
+    /but a\.test\.ts shows it/,
+  ],
+  ["an unknown verdict", { exceptions: "event\tFailedMount\tsame\tyes" }, /the verdict is one of/],
+  ["an exception for an unknown item", { exceptions: "event\tNope\tabsent\tx" }, /v1\.36 has no event Nope/],
 ];
-for (const [rule, text, code, problem, more = ""] of table)
-  test(rule, () => {
-    const { problems } = claim(text, code, { sources: sources + more });
-    assert.equal(problems.length, problem ? 1 : 0, problems.join("\n"));
-    if (problem) assert.match(problems[0], problem);
+for (const [name, input, want] of wrong)
+  test(`${name} is a problem`, () => {
+    assert.ok(
+      problemsOf(input).some((problem) => want.test(problem)),
+      problemsOf(input).join("\n"),
+    );
   });
 
-test("a test of the configuration shows what only the configuration uses", () => {
-  const { problems } = claim("field unread", "unread", { file: "src/lib/config/fields.test.ts" });
-  assert.deepEqual(problems, []);
+test("a flag that sets its field is as the field is, and a gate that the kubelet does not read is the same", () => {
+  const { rows } = compare({
+    reference,
+    exceptions: parseExceptions("kind\tname\tverdict\treason\nfield\tmaxPods\tdifferent\tADR 1\n"),
+    files: new Map([["a.test.ts", claiming("event FailedMount, gate NodeSwap=true, flag *")]]),
+    sources: "FailedMount NodeSwap",
+    flagFields: new Map([["max-pods", "maxPods"]]),
+  });
+  const verdicts = Object.fromEntries(rows.map(({ name, verdict }) => [name, verdict]));
+  assert.deepEqual(verdicts, {
+    FailedMount: "same",
+    maxPods: "different",
+    "max-pods": "different",
+    "NodeSwap=true": "same",
+    CSIMigration: "same",
+  });
+  const page = renderParity(rows);
+  assert.match(page, /\| \[Event reasons\]\(#event-reasons\) \| 1 \| 1 \| 0 \| 0 \| 0 \|/);
+  assert.match(page, /\| `maxPods` \| different \| ADR 1 \|/);
+  assert.match(page, /\| `FailedMount` \| same \| \[a\.test\.ts\]\(\.\.\/a\.test\.ts\) \|/);
 });
 
-test("a flag that sets a field is as its field is", () => {
-  const both = (text) => claim(text, "period", { reference: withFlag }).verdicts.at(-1);
-  assert.equal(both("flag *"), "unclaimed");
-  assert.equal(both("flag *, field period"), "same");
-  const exceptions = [{ kind: "field", name: "period", verdict: "absent", reason: "no use", line: 2 }];
-  assert.equal(claim("flag *", "x", { reference: withFlag, exceptions }).verdicts.at(-1), "absent");
+test("a field may be shown by the flag that sets it", () => {
+  const text = '// parity: field maxPods\ntest("x", () => start("--max-pods=1"));\n';
+  assert.deepEqual(problemsOf({ text, unclaimedLimit: 3 }), []);
 });
 
-test("a gate is shown by the option that it is passed as, a locked gate by what it once turned on", () => {
-  const gates = ["Open=true", "Open=false", "Locked=true"].map((name) => ({ kind: "gate", name, note: "" }));
-  const problemsOf = (text, code) =>
-    claim(text, code, { reference: gates, sources: 'f({ isOpen: gates.enabled("Open"), swap });' }).problems;
-  assert.deepEqual(problemsOf("gate Open=false as isOpen", "{ isOpen: false }"), []);
-  assert.match(problemsOf("gate Open=true as swap", "swap")[0], /no source passes Open as swap/);
-  assert.deepEqual(problemsOf("gate Locked=true as swap", "swap"), []);
-  assert.match(problemsOf("gate Locked=true as other", "other")[0], /no source mentions other/);
-  assert.match(problemsOf("gate Locked=true", "swap")[0], /never mentions Locked/);
+test("a flag is unclaimed until a test shows that it sets its field", () => {
+  const verdict = (claim) =>
+    compare({
+      reference,
+      exceptions: [],
+      files: new Map([["a.test.ts", claiming(claim)]]),
+      sources: "maxPods",
+      flagFields: new Map([["max-pods", "maxPods"]]),
+      unclaimedLimit: 4,
+    }).rows.find(({ name }) => name === "max-pods").verdict;
+  assert.equal(verdict("field maxPods"), "unclaimed");
+  assert.equal(verdict("field maxPods, flag *"), "same");
+  assert.equal(verdict("flag *"), "unclaimed");
+  assert.equal(verdict("flag max-pods"), "same");
 });
 
-test("an event whose reason is computed is shown by the part that a source has", () => {
-  const events = [{ kind: "event", name: "NodeHasDiskPressure", note: "" }];
-  const problemsOf = (text) =>
-    claim(text, '"NodeHasDiskPressure"', { reference: events, sources: '"HasDiskPressure"' }).problems;
-  assert.deepEqual(problemsOf("event NodeHasDiskPressure as HasDiskPressure"), []);
-  assert.match(problemsOf("event NodeHasDiskPressure")[0], /no source mentions NodeHasDiskPressure/);
-  assert.match(problemsOf("event NodeHasDiskPressure as HasOther")[0], /never mentions HasOther/);
+test("a test of a field mentions its whole path", () => {
+  const problems = (code) =>
+    compare({
+      reference: parseReference("kind\tname\tnote\nfield\tauthentication.anonymous.enabled\t\n"),
+      exceptions: [],
+      files: new Map([
+        [
+          "a.test.ts",
+          `// parity: field authentication.anonymous.enabled\ntest("x", () => start(${code}));\n`,
+        ],
+      ]),
+      sources: "enabled",
+      flagFields: new Map([["anonymous-auth", "authentication.anonymous.enabled"]]),
+      unclaimedLimit: 0,
+    }).problems;
+  assert.match(problems("{ enabled: true }").join(), /never mentions/);
+  assert.deepEqual(problems("{ authentication: { anonymous: { enabled: true } } }"), []);
+  assert.deepEqual(problems('"--anonymous-auth"'), []);
+});
+
+test("metrics that docs/METRICS.md gives a reason for are absent", () => {
+  const page =
+    "## /metrics\n| `a_total` | counter | - | yes |\n| `b_total` | counter | x, y | Counts what is not here. |\n";
+  assert.deepEqual(metricExceptions(page), [
+    {
+      at: "docs/METRICS.md",
+      kind: "metric",
+      name: "/metrics b_total",
+      verdict: "absent",
+      reason: "Counts what is not here.",
+    },
+  ]);
+});
+
+test("the metrics of the reference are read with their pages", () => {
+  assert.deepEqual(
+    parseMetrics("endpoint /metrics\n  a_total counter -\nendpoint /metrics/slis\n  b gauge x\n").map(
+      ({ name }) => name,
+    ),
+    ["/metrics a_total", "/metrics/slis b"],
+  );
+});
+
+test("metric * claims the listed metrics only", () => {
+  const { rows } = compare({
+    reference: [
+      ...parseReference("kind\tname\tnote\nmetric\t/metrics a\t\n"),
+      ...parseMetrics("endpoint /metrics\n  b gauge x\n"),
+    ],
+    exceptions: [],
+    files: new Map([["a.test.ts", '// parity: metric *\ntest("x", () => {});\n']]),
+    sources: "",
+    flagFields: new Map(),
+    unclaimedLimit: 1,
+  });
+  assert.deepEqual(
+    rows.map(({ verdict }) => verdict),
+    ["unclaimed", "same"],
+  );
 });
