@@ -243,9 +243,8 @@ export class Reconciler {
   #mountFailed(record: VolumeRecord, pod: Pod, error: StepError): void {
     record.failure = this.#failure(record, error);
     if (error.isWaiting) return;
-    const { cause } = error;
     const { persistent } = record.spec ?? {};
-    if (persistent && cause instanceof KubeletError && cause.code === filesystemMismatch)
+    if (persistent && isMismatch(error.cause))
       this.#o.volumeEvents?.warning(
         { name: persistent.volumeName, uid: persistent.volumeUid },
         "FailedMountOnFilesystemMismatch",
@@ -405,6 +404,12 @@ export class Reconciler {
       if (record.actual === "mounted") yield { plugin, state: "actual_state_of_world" };
     }
   }
+}
+
+/** True if the error, or one that it wraps, is that the disk has another filesystem. */
+function isMismatch(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (error instanceof KubeletError && error.code === filesystemMismatch) || isMismatch(error.cause);
 }
 
 async function caught(work: Promise<void>): Promise<StepError | undefined> {

@@ -549,7 +549,9 @@ describe("volumes that a controller attaches", () => {
           device: {
             ...host.plugin("shared").device!,
             mountDevice: async () => {
-              throw new KubeletError("FilesystemMismatch", why);
+              // As a local volume wraps it.
+              const cause = new KubeletError("FilesystemMismatch", "xfs");
+              throw new KubeletError("Volume", why, { cause });
             },
           },
         }),
