@@ -68,6 +68,7 @@ export const gateTable = {
   ContainerRestartRules: betaOn,
   ContainerStopSignals: alphaOff,
   ContextualLogging: betaOn,
+  ControllerManagerReleaseLeaderElectionLockOnExit: alphaOff,
   CoordinatedLeaderElection: betaOff,
   CrossNamespaceVolumeDataSource: alphaOff,
   CustomCPUCFSQuotaPeriod: gaOn,

@@ -35,11 +35,6 @@ const intended: Partial<Record<Kind, readonly Accepted[]>> = {
       name: / (?:rest_client_request_retries_total|kubelet_runtime_operations_errors_total)$/,
       why: "counts only what went wrong",
     },
-    {
-      name: /"ControllerManagerReleaseLeaderElectionLockOnExit"/,
-      actual: absent,
-      why: "a gate of the controller manager",
-    },
     { name: /^\/metrics go_/, actual: absent, why: "no Go runtime (docs/METRICS.md)" },
     {
       name: /^\/metrics kubelet_(?:ts_|sync_loop_lag_)/,
