@@ -12,7 +12,7 @@ import {
 } from "./lib/parity.mjs";
 
 /** Lower it with the number of unclaimed items in docs/PARITY.md; it never rises. */
-const unclaimedLimit = 470;
+const unclaimedLimit = 0;
 
 const root = new URL("../", import.meta.url);
 const read = (path) => readFileSync(new URL(path, root), "utf8");
