@@ -3,34 +3,49 @@ import { type Alias, type Document, isAlias, isCollection, isPair, type Node } f
 /** The parser compares each alias with all anchors and aliases before it. */
 const maxComparisons = 10_000_000;
 
+/** Throws if the document has no equivalent in JSON, or if converting it would take quadratic time in the number of its anchors and aliases. */
+export function checkConversion(document: Pick<Document, "contents">): void {
+  const { anchors, aliases } = checkStructure(document);
+  if (aliases * (anchors + aliases) > maxComparisons)
+    throw new Error(`too many anchors and aliases: ${anchors} and ${aliases}`);
+}
+
 /**
- * Throws if converting the document to values would take quadratic time in the number of its anchors and aliases, or if a key is a
- * collection: JSON has no such keys, and the parser would write the collections within it once for each level.
+ * Throws if a key is a collection, or if an alias refers to a collection that contains it: JSON has neither. The parser would write the
+ * collections within a key once for each level. Returns the number of anchors and aliases.
  */
-export function checkConversion({ contents }: Pick<Document, "contents">): void {
+export function checkStructure({ contents }: Pick<Document, "contents">): {
+  readonly anchors: number;
+  readonly aliases: number;
+} {
   let [anchors, aliases] = [0, 0];
-  const anchored = new Map<string, boolean>();
-  const add = (anchor: string | undefined, isScalar: boolean): void => {
-    if (!anchor) return;
-    anchors++;
-    anchored.set(anchor, isScalar);
-  };
+  const anchored = new Map<string, Node>();
+  const open = new Set<Node>();
   const visit = (node: unknown): void => {
     if (isPair(node)) {
       const { key } = node;
-      if (isCollection(key) || (isAlias(key) && anchored.get(key.source) === false))
+      if (isCollection(key) || (isAlias(key) && isCollection(anchored.get(key.source))))
         throw new Error("invalid map key: a list or a map");
       visit(key);
       visit(node.value);
-    } else if (isAlias(node)) aliases++;
-    else if (isCollection(node)) {
-      add(node.anchor, false);
+    } else if (isAlias(node)) {
+      aliases++;
+      const target = anchored.get(node.source);
+      if (target && open.has(target)) throw new Error(`anchor '${node.source}' contains itself`);
+    } else if (node !== null) {
+      const { anchor } = node as Node;
+      if (anchor) {
+        anchors++;
+        anchored.set(anchor, node as Node);
+      }
+      if (!isCollection(node)) return;
+      open.add(node);
       for (const item of node.items) visit(item);
-    } else add((node as { anchor?: string } | null)?.anchor, true);
+      open.delete(node);
+    }
   };
   visit(contents);
-  if (aliases * (anchors + aliases) > maxComparisons)
-    throw new Error(`too many anchors and aliases: ${anchors} and ${aliases}`);
+  return { anchors, aliases };
 }
 
 /**

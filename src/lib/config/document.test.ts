@@ -46,7 +46,10 @@ const bad: [name: string, text: string, shown: RegExp][] = [
   ["broken YAML", "a: [1\nb: 2\n", /^\/f:\d: ./],
   ["two documents", "a: 1\n---\nb: 2\n", /^\/f:3: contains more than one document$/],
   ["an alias of nothing", "a: *nope\n", /^\/f:1: ./],
-  ["an alias within itself", "a: &x\n  b: *x\n", /^\/f: has too many values$/],
+  ["an alias within itself", "a: &x\n  b: *x\n", /^\/f: anchor 'x' contains itself$/],
+  ["a merge of a map into itself", "a: &x\n  <<: *x\n", /^\/f: anchor 'x' contains itself$/],
+  ["a map as a key", "? {a: b}\n: c\n", /^\/f: invalid map key: a list or a map$/],
+  ["many maps as keys of one another", "? ".repeat(300), /^\/f: invalid map key: a list or a map$/],
 ];
 for (const [name, text, shown] of bad) {
   test(`${name} is a problem with its line`, () => {

@@ -8,7 +8,8 @@ import {
   parseAllDocuments,
   type ScalarTag,
 } from "yaml";
-import { aliasTargets } from "../base/yaml-conversion.ts";
+import { messageOf } from "../base/errors.ts";
+import { aliasTargets, checkStructure } from "../base/yaml-conversion.ts";
 import { Origins, type Path, type Problem } from "./problems.ts";
 
 export interface ConfigDocument {
@@ -65,6 +66,13 @@ export function parseDocument(text: string, file: string): ConfigDocument {
       origin,
       tolerated: { in: "all files", effect: "only the first is read" },
     });
+  }
+  if (!problems.some(({ tolerated }) => !tolerated)) {
+    try {
+      checkStructure(document);
+    } catch (error) {
+      problems.push({ path: [], message: messageOf(error), origin: file });
+    }
   }
   if (problems.some(({ tolerated }) => !tolerated)) return { value: undefined, origins, problems };
 
