@@ -119,12 +119,12 @@ describeOnContainerd("the agent", (version) => {
 
   test("names accepted settings that are not implemented in one warning", async () => {
     const mark = agent.log().length;
-    agent.start(["--kube-api-content-type=application/json", "--volume-plugin-dir=90"]);
+    agent.start(["--kube-api-content-type=application/json", "--application-metrics-count-limit=90"]);
     await healthy();
     const lines = agent.log().slice(mark).split("\n");
     const warnings = lines.filter((line) => line.includes("accepted but not implemented yet"));
     assert.equal(warnings.length, 1);
-    assert.match(warnings[0]!, /^W.*--kube-api-content-type, --volume-plugin-dir/);
+    assert.match(warnings[0]!, /^W.*--kube-api-content-type, --application-metrics-count-limit/);
   });
 
   test("writes one JSON object per line and nothing else with --logging-format=json", async () => {
