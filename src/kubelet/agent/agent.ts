@@ -56,12 +56,11 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     devices: pods.exclusive.devices.manager,
     notReady,
   });
-  const { sources, ...applied } = podSources(core, cluster);
+  const { sources, events, ...applied } = podSources(core, cluster);
   const podConfig = new PodConfig({
     ...{ sources, clock, logger },
     onChange: (change) => post({ kind: "pods-changed", change }),
-    // They are logged already.
-    events: core.view?.recorder,
+    events,
   });
   const isSynced = () => initialSync.isComplete();
   const { housekeeping, collectors, reclaim } = orphanCleanup(core, {

@@ -17,23 +17,31 @@ export interface PodSources {
   readonly routes: readonly Route[];
   /** Undefined if the sources were replaced. */
   readonly manifests: ManifestStore | undefined;
+  /** Where duplicate pods are reported. The log has them already. */
+  readonly events: Pick<PodEvents, "warning"> | undefined;
 }
 
 /** All pod sources of this agent. */
 export function podSources(core: AgentCore, cluster: Pick<Cluster, "sources">): PodSources {
   const { options: o, config, node, clock, logger } = core;
+  const events = core.view?.recorder;
   if (o.sources)
-    return { sources: [...o.sources(node.name), ...cluster.sources], routes: [], manifests: undefined };
+    return {
+      sources: [...o.sources(node.name), ...cluster.sources],
+      routes: [],
+      manifests: undefined,
+      events,
+    };
   const applied = appliedManifests(core);
   const configured = configuredSources(config, {
     nodeName: node.name,
     ...{ clock, logger },
     hasLocalObjects: o.localObjects !== undefined,
     allowApiReferences: !o.gates.enabled("PreventStaticPodAPIReferences"),
-    events: core.view?.recorder,
+    events,
   });
   const sources = [...configured, applied.source, ...cluster.sources];
-  return { sources, routes: applied.routes, manifests: applied.store };
+  return { sources, routes: applied.routes, manifests: applied.store, events };
 }
 
 /** The configured pod sources. */
