@@ -3,7 +3,7 @@ import { Lifecycle } from "../../lib/base/lifecycle.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
 import { PodConfig } from "../pipeline/pod-config/pod-config.ts";
 import { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
-import { type AgentCore, agentCore } from "./agent-core.ts";
+import { agentCore } from "./agent-core.ts";
 import type { Agent, AgentOptions } from "./agent-options.ts";
 import { withCgroupDriverOfRuntime } from "./cgroup-driver.ts";
 import { type Cluster, joinCluster } from "./cluster.ts";
@@ -96,7 +96,11 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
 
   const stopWatchdog = watchdog(o.serviceManager, { clock, logger, checks });
   const startAll = async () => {
-    await makeNodeDirectories(o, node.info).catch((error) => reportSetupFailure(core, error));
+    await makeNodeDirectories(o, node.info).catch(async (error: unknown) => {
+      core.nodeEvents.warning("KubeletSetupFailed", messageOf(error));
+      await cluster.sendEvents(reportWithinMs);
+      throw error;
+    });
     await lifecycle.start(new RootDirLock({ rootDir: o.rootDir, clock, logger }));
     await pods.prepare();
     const first = [...(core.tracing ? [core.tracing.component] : []), ...endpoints.first];
@@ -160,10 +164,4 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
       return stopped;
     },
   };
-}
-
-async function reportSetupFailure({ nodeEvents, view }: AgentCore, error: unknown): Promise<never> {
-  nodeEvents.warning("KubeletSetupFailed", messageOf(error));
-  await view?.recorder.sendWithin(reportWithinMs);
-  throw error;
 }

@@ -25,6 +25,8 @@ export interface Cluster {
   isWritten(uid: PodUid): boolean;
   /** Records the node events of a start. */
   recordStartEvents(): void;
+  /** Sends the recorded events, for as long. */
+  sendEvents(withinMs: number): Promise<void>;
 }
 
 /** A standalone node. */
@@ -36,6 +38,7 @@ const noCluster: Cluster = {
   handlers: {},
   statusInApi: () => undefined,
   isWritten: () => true,
+  sendEvents: async () => {},
   recordStartEvents() {},
 };
 
@@ -75,5 +78,6 @@ export function joinCluster(core: AgentCore, needs: ClusterDependencies): Cluste
     statusInApi: (pod) => pods.statusInApi(pod),
     isWritten: (uid) => pods.isWritten(uid),
     recordStartEvents: () => node.recordStartEvents(),
+    sendEvents: (withinMs) => view.recorder.sendWithin(withinMs),
   };
 }
