@@ -16,7 +16,6 @@ import { LifecycleHooks } from "../../src/kubelet/pods/lifecycle/lifecycle-hooks
 import { rotationQueue } from "../../src/kubelet/pods/logs/rotation-queue.ts";
 import { probeMetrics } from "../../src/kubelet/pods/probes/probe-metrics.ts";
 import { imageVolumeMetrics } from "../../src/kubelet/pods/volumes/image/image-metrics.ts";
-import { labelMetrics } from "../../src/kubelet/pods/volumes/manager/mount-labels.ts";
 import { measurementMetric, volumeMetrics } from "../../src/kubelet/pods/volumes/manager/volume-metrics.ts";
 import { createResizeMetrics } from "../../src/kubelet/resources/allocation/resize-metrics.ts";
 import type { CgroupManager } from "../../src/kubelet/resources/cgroups/cgroup-manager.ts";
@@ -67,7 +66,6 @@ function agentMetrics(): Metrics {
   createResizeMetrics(metrics, { all: () => [] });
   measurementMetric(metrics);
   volumeMetrics(metrics, () => new Map() as never);
-  labelMetrics(metrics);
   droppedEvents(metrics);
   topologyMetrics(metrics);
   createCpuMetrics(metrics, undefined, () => noAssignments);
