@@ -162,6 +162,28 @@ test("an image is pulled with a pull secret from the directory", async (t) => {
   assert.deepEqual(requests, [{ username: "puller", password: "let me in" }]);
 });
 
+test("a pull secret whose keys have many wildcards delays nothing", async (t) => {
+  const image = `${"a".repeat(60)}.example.test/app:1`;
+  const agent = await StandaloneAgent.create({ [image]: { pullMs: 0 } });
+  t.after(() => agent.destroy());
+  const objects = join(agent.dir, "objects");
+  mkdirSync(objects);
+  const auths = { [`${"*a".repeat(28)}b.example.test`]: { username: "puller", password: "let me in" } };
+  const data = { ".dockerconfigjson": JSON.stringify({ auths }) };
+  writeManifest(objects, "pull.json", secret("pull", data, "kubernetes.io/dockerconfigjson"));
+  agent.start([`--local-objects=${objects}`]);
+  await agent.ready();
+  const pod = podManifest("app", {
+    hostNetwork: true,
+    imagePullSecrets: [{ name: "pull" }],
+    containers: [{ name: "c", image, imagePullPolicy: "Always" }],
+  });
+  assert.equal((await agent.request("PUT", "/manifests/app", pod)).status, 201);
+  await waitFor(() => assert.equal(agent.running().length, 1));
+  const [pull] = agent.runtime.callsOf("PullImage");
+  assert.equal((pull?.request as { auth?: unknown }).auth, undefined);
+});
+
 test("a pod may not refer to objects without the directory, which is not allowed with a cluster", async (t) => {
   const agent = await StandaloneAgent.create();
   t.after(() => agent.destroy());
