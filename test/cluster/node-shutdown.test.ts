@@ -82,9 +82,11 @@ describe("a node that shuts down", { skip: noBus }, () => {
         assert.match(cause ?? "", /^NodeShutdown: Pod was rejected: .* shutting down\.: shutdown since 20/),
       60_000,
     );
-    assert.deepEqual(cluster.events("late", "NodeShutdown"), [
-      "Pod was rejected as the node is shutting down.",
-    ]);
+    await waitFor(() =>
+      assert.deepEqual(cluster.events("late", "NodeShutdown"), [
+        "Pod was rejected as the node is shutting down.",
+      ]),
+    );
 
     const [web, last] = await Promise.all(
       ["web", "critical"].map((name) =>

@@ -198,9 +198,11 @@ describe("the lifecycle of a CSI volume on a node", { skip: available === true ?
       status?.message ?? "",
       /^Pod was rejected: Node has reached its volume attachment limit, rejecting pod\. unmounted volumes=\[data\], unattached volumes=\[data\].*: no more slots$/,
     );
-    assert.match(
-      (await testNode.events("full")).join("\n"),
-      /^VolumeAttachmentLimitExceeded: Node has reached/m,
+    await waitFor(async () =>
+      assert.match(
+        (await testNode.events("full")).join("\n"),
+        /^VolumeAttachmentLimitExceeded: Node has reached/m,
+      ),
     );
     assert.match(
       await testNode.request("/metrics"),
