@@ -46,7 +46,7 @@ export interface DeviceChanges {
   /** True if another pod uses the same volume. */
   usedElsewhere(record: VolumeRecord): boolean;
   /** Adds a part of an operation to the metrics. */
-  measured<T>(record: VolumeRecord, name: string, work: () => Promise<T>): Promise<T>;
+  measured<T>(record: VolumeRecord | DeviceRecord, name: string, work: () => Promise<T>): Promise<T>;
 }
 
 /** The operations that mount and unmount volumes. Each can be repeated at any time. */
@@ -150,22 +150,28 @@ export class VolumeOperations {
     await this.#o.removeIfEmpty?.(dirname(dir));
   }
 
-  async unmountDevice({ plugin, unique, dir, spec }: DeviceRecord, signal: AbortSignal): Promise<void> {
+  async unmountDevice(record: DeviceRecord, changes: DeviceChanges, signal: AbortSignal): Promise<void> {
+    const { plugin, unique, dir, spec } = record;
     const { device } = plugin;
-    await inStep("UnmountDevice failed", async () => device?.unmountDevice(dir, signal));
+    await changes.measured(record, "unmount_device", () =>
+      inStep("UnmountDevice failed", async () => device?.unmountDevice(dir, signal)),
+    );
     if (!this.#o.attaches) return;
-    await inStep("DetachVolume.Detach failed", async () => device?.detach?.(spec, signal));
+    await changes.measured(record, "volume_detach", () =>
+      inStep("DetachVolume.Detach failed", async () => device?.detach?.(spec, signal)),
+    );
     this.#attached.delete(unique);
   }
 
   /** Attaches the volume, unless another pod uses it already. Its device is recorded, so that it is detached after the last pod. */
   async #attach(
-    { unique, plugin, mountedLabel: label }: VolumeRecord,
+    volume: VolumeRecord,
     { pod, spec }: DesiredVolume,
     device: DeviceMounter,
     changes: DeviceChanges,
     signal: AbortSignal,
   ): Promise<string> {
+    const { unique, plugin, mountedLabel: label } = volume;
     const known = this.#attached.get(unique);
     if (known !== undefined) return known;
     const record = () => {
@@ -175,7 +181,10 @@ export class VolumeOperations {
     };
     // Before the call: an interrupted one may have attached it.
     if (device.detach) record();
-    const path = (await inStep(attachStep, async () => device.attach?.(spec, signal))) ?? "";
+    const attached = await changes.measured(volume, "volume_attach", () =>
+      inStep(attachStep, async () => device.attach?.(spec, signal)),
+    );
+    const path = attached ?? "";
     record();
     this.#attached.set(unique, path);
     const message = `AttachVolume.Attach succeeded for volume "${spec.name}" `;

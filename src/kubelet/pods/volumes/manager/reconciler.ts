@@ -226,8 +226,7 @@ export class Reconciler {
       }
       case "unmount-device": {
         const { device } = operation;
-        const error = await caught(operations.unmountDevice(device, signal));
-        this.#measure(device, "unmount_device", startedAt, error);
+        const error = await caught(operations.unmountDevice(device, this.#changes, signal));
         if (!error) this.devices.delete(device.unique);
         else {
           device.state = "uncertain";

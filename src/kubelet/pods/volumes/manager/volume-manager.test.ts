@@ -44,6 +44,18 @@ class CountingClock extends FakeClock {
 const uid = "a" as PodUid;
 const byText = (a: string, b: string) => (a < b ? -1 : 1);
 
+/** The operations in the metrics, by result. */
+const counted = async (metrics: Metrics) => {
+  const text = await metrics.registry.metrics();
+  const lines = text.matchAll(/^storage_operation_duration_seconds_count\{(.*)\} (\d+)$/gm);
+  return [...lines]
+    .map(([, labels, count]) => {
+      const value = (name: string) => new RegExp(`${name}="([^"]*)"`).exec(labels!)?.[1];
+      return `${value("operation_name")} ${value("status")} ${count}`;
+    })
+    .sort(byText);
+};
+
 describe("waiting for the volumes of a pod", () => {
   test("a pod without volumes waits for nothing", async () => {
     const { manager } = await started();
@@ -469,10 +481,12 @@ describe("volumes that a controller attaches", () => {
   // parity: event SuccessfulAttachVolume, event FailedAttachVolume, field enableControllerAttachDetach
   test("are attached and detached by the agent with enableControllerAttachDetach: false", async () => {
     const steps: string[] = [];
+    const metrics = createMetrics();
     let failures = 1;
     const { clock, host, manager } = await started((host) => {
       const device = host.plugin("shared").device!;
       return {
+        metrics,
         plugins: [
           host.plugin("shared", {
             device: {
@@ -519,6 +533,13 @@ describe("volumes that a controller attaches", () => {
     }
     assert.deepEqual(steps, ["unmount", "detach pv-c"]);
     assert.deepEqual(manager.inUse(), []);
+    const operations = (await counted(metrics)).filter((line) => !/^volume_(?:mount|unmount) /.test(line));
+    assert.deepEqual(operations, [
+      "unmount_device success 1",
+      "volume_attach fail-unknown 1",
+      "volume_attach success 1",
+      "volume_detach success 1",
+    ]);
   });
 
   test("have nothing to be attached if their plugin has no attach()", async () => {
@@ -768,16 +789,6 @@ test("metrics count volumes and the results of their operations", async () => {
 });
 
 describe("storage_operation_duration_seconds counts", () => {
-  const counted = async (metrics: Metrics) => {
-    const text = await metrics.registry.metrics();
-    const lines = text.matchAll(/^storage_operation_duration_seconds_count\{(.*)\} (\d+)$/gm);
-    return [...lines]
-      .map(([, labels, count]) => {
-        const value = (name: string) => new RegExp(`${name}="([^"]*)"`).exec(labels!)?.[1];
-        return `${value("operation_name")} ${value("status")} ${count}`;
-      })
-      .sort(byText);
-  };
   const blockPod = (name: string): Pod => {
     const pod = podWithVolumes(name, [], ["c"]);
     const volumeDevices = [{ name: "claim-c", devicePath: "/dev/xvda" }];
