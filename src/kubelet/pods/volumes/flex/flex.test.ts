@@ -6,13 +6,17 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { systemClock } from "../../../../lib/base/clock.ts";
 import { silentLogger } from "../../../../lib/base/logger.ts";
+import { FakeCommands } from "../../../../lib/host/fake-commands.ts";
 import { HangGuard } from "../../../../lib/host/hang-guard.ts";
 import { hostMounts } from "../../../../lib/host/mounts.ts";
 import { systemCommands } from "../../../../lib/host/system-commands.ts";
 import { fakePod } from "../../../../lib/model/fake-pod.ts";
 import type { Pod, PodUid, Volume } from "../../../../lib/model/pod.ts";
 import { mayMount, startVolumes, type TestVolumes, testRoot } from "../fake-parts.ts";
+import type { VolumeExpander } from "../persistent/volume-expander.ts";
+import type { VolumeSpec } from "../volume-plugin.ts";
 import { callDriver, notSupported } from "./driver-call.ts";
+import { FlexDriver } from "./flex-driver.ts";
 import { FlexDrivers } from "./flex-drivers.ts";
 import { optionsFor } from "./flex-source.ts";
 
@@ -306,3 +310,76 @@ describe("the options of a flexVolume", () => {
     }
   });
 });
+
+describe("the expansion of a flexVolume", () => {
+  for (const isSupported of [true, false])
+    it(
+      isSupported ? "is done by the driver" : "is done by the kubelet if the driver does not support it",
+      async (t) => {
+        const rootDir = await mkdtemp("/tmp/flex-");
+        t.after(() => rm(rootDir, { recursive: true }));
+        const driver = "/exec/example.com~disk/disk";
+        const response = (status: string, more = {}) => ({ output: JSON.stringify({ status, ...more }) });
+        const commands = new FakeCommands({
+          [`${driver} waitforattach`]: response("Success", { device: "/dev/flex0" }),
+          [`${driver} expandfs`]: response(isSupported ? "Success" : "Not supported"),
+          [driver]: response("Success"),
+          "blkid ": { output: "TYPE=ext4\n" },
+        });
+        const expander = {
+          mayBeNeeded: () => true,
+          expandIfNeeded: async (_pod: Pod, _spec: VolumeSpec, grow: (size: string) => Promise<void>) =>
+            grow("2Gi"),
+          markInUse: () => {},
+          resetSize: () => {},
+        } as unknown as VolumeExpander;
+        const flexDriver = new FlexDriver(
+          {
+            ...{ rootDir, nodeName: "n", commands, expander, logger: silentLogger, guard: new HangGuard() },
+            mounts: { ...hostMounts, isMountPoint: async () => false, list: () => [] },
+            ownership: { apply: async () => {} },
+            secrets: { get: async () => ({}) },
+          },
+          "/exec/example.com~disk",
+        );
+        await flexDriver.init(signal());
+        const { plugin } = flexDriver;
+        const spec = {
+          name: "pv",
+          volume: { name: "data" },
+          readOnly: false,
+          persistent: {
+            volumeName: "pv",
+            claimCapacity: "1Gi",
+            spec: { flexVolume: { driver: "example.com/disk" }, capacity: { storage: "2Gi" } },
+          },
+        } as unknown as VolumeSpec;
+        const dir = join(rootDir, "pods/data");
+        const pod = podWithUid(uid);
+        await plugin.device!.waitForAttach(pod, spec, signal());
+        commands.lines.length = 0;
+        await plugin.setUp({
+          ...{
+            podUid: uid,
+            dir,
+            pod,
+            spec,
+            fsGroup: undefined,
+            fsGroupChangePolicy: undefined,
+            signal: signal(),
+          },
+          deviceDir: undefined,
+        });
+        const expandfs = `${driver} expandfs ${optionsFor(spec)} /dev/flex0 ${dir} 2147483648 1073741824`;
+        const own = [/^blkid /, /^resize2fs -- \/dev\/flex0$/];
+        const [mount, expand, ...rest] = commands.lines;
+        assert.match(mount ?? "", / mount /);
+        assert.equal(expand, expandfs);
+        assert.equal(rest.length, isSupported ? 0 : own.length);
+        rest.forEach((line, i) => void assert.match(line, own[i]!));
+      },
+    );
+});
+
+const podWithUid = (podUid: PodUid): Pod =>
+  fakePod({ metadata: { uid: podUid, name: "p", namespace: "ns" } });
