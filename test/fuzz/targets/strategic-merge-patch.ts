@@ -46,12 +46,9 @@ export default {
     if (!patched) return;
     assertSize(patched, 2000 + 4 * input.length, "the patched object");
     // A plain patch changes nothing when it is applied again. One with directives may.
-    if (!before.includes("$"))
-      assert.ok(
-        jsonEqual(
-          accepted(() => strategicMergePatch(patched, patch, schema)),
-          patched,
-        ),
-      );
+    if (before.includes("$")) return;
+    const again = accepted(() => strategicMergePatch(patched, patch, schema));
+    // As in the reference, a new list is added as it is, and only items that are merged need the key that identifies them.
+    if (again) assert.ok(jsonEqual(again, patched));
   },
 } satisfies FuzzTarget;
