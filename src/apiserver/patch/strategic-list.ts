@@ -88,6 +88,7 @@ function keyOf(item: Json, key: string): Json {
 
 function kindOfItems(items: Json[]): string {
   const kinds = new Set(items.map((item) => (Array.isArray(item) ? "list" : typeof item)));
+  if (items.includes(null)) throw badRequest("null is no element of a list");
   if (kinds.has("list")) throw badRequest("lists of lists are not supported");
   if (kinds.size > 1) throw badRequest(`list element types are not identical: ${shownValue(items)}`);
   return [...kinds][0]!;

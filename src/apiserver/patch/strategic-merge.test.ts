@@ -253,6 +253,7 @@ describe("rejections", () => {
     [{ $patch: "grow" }, "unknown patch type: grow in map: map[$patch:grow]"],
     [{ containers: ["a"] }, "list element types are not identical: [map[name:a] a]"],
     [{ containers: [["a"]] }, "lists of lists are not supported"],
+    [{ containers: [null] }, "null is no element of a list"],
     [{ volumes: [{ name: "v", $retainKeys: ["name"], emptyDir: {} }] }, "invalid patch format of retainKeys"],
     [{ "$setElementOrder/containers": "a" }, "invalid patch format of setElementOrder list"],
     [{ "$deleteFromPrimitiveList/x": "a" }, "invalid patch format of primitive list"],
