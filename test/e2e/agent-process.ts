@@ -46,6 +46,7 @@ export class AgentProcess {
         fileCheckFrequency: "1h",
         containerRuntimeEndpoint: node.endpoint,
         podLogsDir: node.logDir,
+        volumePluginDir: join(node.rootDir, "..", "volume-plugins"),
         cgroupRoot: node.cgroupRoot,
         failCgroupV1: false,
         failSwapOn: false,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { access } from "node:fs/promises";
+import { join } from "node:path";
 import { type Agent, startAgent } from "../../src/kubelet/agent/agent.ts";
 import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
 import type { PodSource } from "../../src/kubelet/pipeline/sources/source.ts";
@@ -67,6 +68,7 @@ export async function startMutablePodsAgent(
   Object.assign(config, {
     containerRuntimeEndpoint: node.endpoint,
     podLogsDir: node.logDir,
+    volumePluginDir: join(node.rootDir, "..", "volume-plugins"),
     cgroupRoot: node.cgroupRoot,
     failCgroupV1: false,
     imageGCHighThresholdPercent: 100,

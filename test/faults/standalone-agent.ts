@@ -45,6 +45,7 @@ export class StandaloneAgent {
         kind: "KubeletConfiguration",
         containerRuntimeEndpoint: runtime.endpoint,
         podLogsDir: this.#logs,
+        volumePluginDir: join(this.dir, "volume-plugins"),
         cgroupsPerQOS: false,
         enforceNodeAllocatable: [],
         failCgroupV1: false,

@@ -27,7 +27,9 @@ async function main(): Promise<ReadOnlyReport> {
   addAddresses("192.0.2.10/24");
   execFileSync("mount", ["--bind", "/usr", "/usr"]);
   execFileSync("mount", ["-o", "remount,bind,ro", "/usr"]);
-  const odd = await OddNode.create({ makeIPTablesUtilChains: true });
+  // Another kubelet of this machine may have created the directory.
+  execFileSync("mount", ["-t", "tmpfs", "-o", "ro", "none", "/usr/libexec"]);
+  const odd = await OddNode.create({ makeIPTablesUtilChains: true, volumePluginDir: pluginDir });
   odd.placeManifest("web");
   odd.startAgent(["--node-ip=192.0.2.10"]);
   await odd.runs("web");

@@ -66,12 +66,12 @@ export class GuardedNode {
     const caFile = join(cluster.dir, "ca.crt");
     writeFileSync(caFile, this.ca.certificate);
     const configFile = join(cluster.dir, "kubelet.json");
-    const { containerRuntimeEndpoint, podLogsDir, staticPodPath } = cluster.config();
+    const { containerRuntimeEndpoint, podLogsDir, staticPodPath, volumePluginDir } = cluster.config();
     writeFileSync(
       configFile,
       JSON.stringify({
         ...{ apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" },
-        ...{ containerRuntimeEndpoint, podLogsDir, staticPodPath },
+        ...{ containerRuntimeEndpoint, podLogsDir, staticPodPath, volumePluginDir },
         ...{ address: "127.0.0.1", port: this.port, healthzPort: this.healthPort },
         ...{ cgroupsPerQOS: false, enforceNodeAllocatable: ["none"], failCgroupV1: false, resolvConf: "" },
         imageGCHighThresholdPercent: 100,
