@@ -41,7 +41,10 @@ async function rootlessKubelet(t: TestContext, flags: readonly string[]) {
   const manifests = own("manifests");
   const configFile = join(dir, "kubelet.json");
   const kind = { apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" };
-  await writeFile(configFile, JSON.stringify({ ...kind, podLogsDir: own("logs"), volumePluginDir: own("volume-plugins") }));
+  await writeFile(
+    configFile,
+    JSON.stringify({ ...kind, podLogsDir: own("logs"), volumePluginDir: own("volume-plugins") }),
+  );
   const child = spawn(
     command,
     [

@@ -181,7 +181,7 @@ test("a pull secret whose keys have many wildcards delays nothing", async (t) =>
   assert.equal((await agent.request("PUT", "/manifests/app", pod)).status, 201);
   await waitFor(() => assert.equal(agent.running().length, 1));
   const [pull] = agent.runtime.callsOf("PullImage");
-  assert.equal((pull?.request as { auth?: unknown }).auth, undefined);
+  assert.equal((pull!.request as { auth?: unknown }).auth, undefined);
 });
 
 test("a pod may not refer to objects without the directory, which is not allowed with a cluster", async (t) => {

@@ -356,8 +356,8 @@ describe("an HTTPS probe of a server with HTTP/2", () => {
       t,
       serveHttp2(pem, (_, response) => void response.end("fine")),
     );
-    process.env["DISABLE_HTTP2"] = "1";
-    t.after(() => delete process.env["DISABLE_HTTP2"]);
+    process.env.DISABLE_HTTP2 = "1";
+    t.after(() => delete process.env.DISABLE_HTTP2);
     const { kind } = await probe(port, { scheme: "HTTPS" });
     assert.equal(kind, "failure");
   });

@@ -240,7 +240,7 @@ function overTls(socket: Socket, host: string): TLSSocket {
     socket: socket,
     secureContext: context,
     rejectUnauthorized: false,
-    ALPNProtocols: process.env["DISABLE_HTTP2"] ? ["http/1.1"] : ["h2", "http/1.1"],
+    ALPNProtocols: process.env.DISABLE_HTTP2 ? ["http/1.1"] : ["h2", "http/1.1"],
     ...(isName && { servername: host }),
   });
   stream.on("error", () => {});
