@@ -190,10 +190,12 @@ describeOnContainerd("statistics of a pod", (version) => {
     });
 });
 
-function between(value: number | undefined, low: number, high: number, what: string): void {
+/** The value was read between these two. Memory may also have been freed in the meantime. */
+function between(value: number | undefined, first: number, last: number, what: string): void {
+  const [low, high] = [Math.min(first, last), Math.max(first, last)];
   assert.ok(
     value !== undefined && value >= low * 0.95 && value <= high * 1.05,
-    `${what}: ${low} … ${value} … ${high}`,
+    `${what}: ${first} … ${value} … ${last}`,
   );
 }
 
