@@ -83,6 +83,19 @@ describe("fuzzed parsers", () => {
     assert.deepEqual(await run(), await run());
   });
 
+  test("what inputs leave for the next turn of the event loop does not fill the memory", async () => {
+    const { findings, done } = await supervise({
+      target: "../ticking-target",
+      inputs: [],
+      seconds: Number.POSITIVE_INFINITY,
+      seed: 1,
+      executions: 50_000,
+      maxHeapMb: 64,
+    });
+    assert.deepEqual(findings, []);
+    assert.ok((done?.executions ?? 0) >= 50_000);
+  });
+
   test("the fuzzer finds an input behind several conditions, and shortens it", async () => {
     const { findings, done } = await supervise({
       target: "../maze-target",

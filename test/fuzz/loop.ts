@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Coverage } from "./coverage.ts";
 import { type Material, mutate } from "./mutate.ts";
 import { Random } from "./random.ts";
@@ -72,6 +73,8 @@ export async function fuzz({ target, corpus, seed, run, isOver }: LoopOptions): 
     };
     let size = smallestBatch;
     while (!isOver(executions)) {
+      // The inputs may have left work for it, such as streams that are to be closed.
+      await nextTurn();
       const batch = Array.from({ length: size }, () => mutate(chosen(inputs, random), material));
       coverage.take();
       await runAll(batch);
