@@ -31,7 +31,8 @@ export async function supervise(o: SuperviseOptions): Promise<Outcome> {
   const current = shared(memory);
   const worker = new Worker(new URL("worker.ts", import.meta.url), {
     workerData: { ...job, memory } satisfies Job,
-    resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
+    // With a large young generation, one collection may exceed the limit by so much that the process ends instead of the thread.
+    resourceLimits: { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: 16 },
   });
   const findings: Finding[] = [];
   const add = (problem: string, input = current.input) =>

@@ -73,7 +73,7 @@ export function readCertificate(block: PemBlock): CertificateParts {
   body.optional(contextTag(1, false));
   body.optional(contextTag(2, false));
   const extensions = body.sees(contextTag(3, true))
-    ? readExtensions(body.into(contextTag(3, true)).sequence())
+    ? extensionsIn(body.into(contextTag(3, true)))
     : new Map<Oid, Extension>();
   body.end();
   checkUnused(extensions);
@@ -111,6 +111,12 @@ export function readCertificate(block: PemBlock): CertificateParts {
     subjectDer: name.whole,
     subjectKeyId: extensionValue(extensions, OID.subjectKeyId, readKeyId),
   };
+}
+
+function extensionsIn(explicit: DerReader): ReadonlyMap<Oid, Extension> {
+  const extensions = readExtensions(explicit.sequence());
+  explicit.end();
+  return extensions;
 }
 
 function extensionValue<T>(

@@ -30,8 +30,10 @@ function make(o: {
   afterValidity?: Buffer;
   spki?: Buffer;
   extensions?: readonly Buffer[];
+  afterExtensions?: Buffer;
 }) {
-  const { algorithm = ecdsaSha256, extensions = [], afterValidity = Buffer.alloc(0) } = o;
+  const none = Buffer.alloc(0);
+  const { algorithm = ecdsaSha256, extensions = [], afterValidity = none, afterExtensions = none } = o;
   const body = sequence(
     element(contextTag(0, true), o.version ?? element(TAG.integer, Buffer.of(2))),
     o.serial ?? element(TAG.integer, Buffer.of(1)),
@@ -40,7 +42,9 @@ function make(o: {
     sequence(time(new Date(0)), time(new Date(1e12)), afterValidity),
     o.name ?? plainName,
     o.spki ?? p256,
-    ...(extensions.length > 0 ? [element(contextTag(3, true), sequence(...extensions))] : []),
+    ...(extensions.length > 0
+      ? [element(contextTag(3, true), sequence(...extensions), afterExtensions)]
+      : []),
   );
   return pem("CERTIFICATE", sequence(body, algorithm, bitString(Buffer.of(0))));
 }
@@ -69,6 +73,7 @@ const rejected: readonly [string, Parameters<typeof make>[0]][] = [
   ["a padded object identifier", { extensions: [extension("551d801e", sequence())] }],
   ["an empty object identifier", { extensions: [extension("", sequence())] }],
   ["a boolean of 1", { extensions: [extension("2a030405", sequence(), 1)] }],
+  ["data after its extensions", { ...ca(), afterExtensions: element(TAG.integer, Buffer.of(1)) }],
   ["a critical key identifier", { extensions: [extension("551d0e", octetString(Buffer.of(1)), 0xff)] }],
   [
     "a path length that is not the shortest",
