@@ -43,7 +43,9 @@ export function checkExports(files) {
 /** Each export, and how many times the file itself uses it. */
 function exportsOf(code) {
   const found = [...code.matchAll(declared)].map((match) => ({
-    ...{ name: match[2], isType: /interface|type/.test(match[1]), index: match.index },
+    name: match[2],
+    isType: /interface|type/.test(match[1]),
+    index: match.index,
     ownUses: usesOf(match[2], code) - 1,
   }));
   for (const match of code.matchAll(listed))

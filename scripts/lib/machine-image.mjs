@@ -84,7 +84,9 @@ async function buildImage(work) {
   const base = join(work, "base");
   await buildTree(work, base, basePackages);
   await createRepository({
-    ...{ work, tree: base, target: join(image, "repository") },
+    work,
+    tree: base,
+    target: join(image, "repository"),
     run: (program, args) => command(work, program, args),
   });
   await makeDisk(work, base, join(image, "base.img"));

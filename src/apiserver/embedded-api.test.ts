@@ -17,8 +17,12 @@ const serviceAddress = "127.77.0.1";
 /** An API server for pods; the port of its service, and whether the certificate there is valid. */
 async function apiForPods(t: TestContext, dir: string) {
   const api = await startEmbeddedApi({
-    ...{ dir, kubeconfig: join(dir, "kubeconfig"), clock: systemClock, logger: silentLogger },
-    ...{ serviceRange, podRange: "127.0.0.0/8" },
+    dir,
+    kubeconfig: join(dir, "kubeconfig"),
+    clock: systemClock,
+    logger: silentLogger,
+    serviceRange,
+    podRange: "127.0.0.0/8",
   });
   t.after(() => api.stop());
   const ref = { resource: "services", namespace: "default", name: "kubernetes" };

@@ -93,7 +93,11 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
   let pki = currentPki();
   const store = Store.open({ path: join(dir, "objects.db"), clock, logger });
   const authParts = auth({
-    ...{ pki, objects: () => server.objects, clock, logger, ...lifetimes(o) },
+    pki,
+    objects: () => server.objects,
+    clock,
+    logger,
+    ...lifetimes(o),
     ownNames: {
       serviceAddress,
       endpoints: host === "0.0.0.0" ? [hostname(), ...addresses] : [host],

@@ -250,7 +250,10 @@ test("an upgrade is rejected for a resource without connect subresource", async 
 test("a rejection over HTTP/2 ends with its stream, which is not reset", async (t) => {
   const { server, pair, client } = await secureApi(t);
   const socket = connectTls({
-    ...{ port: server.port, host: "127.0.0.1", ca: pair.cert, ...client },
+    port: server.port,
+    host: "127.0.0.1",
+    ca: pair.cert,
+    ...client,
     ALPNProtocols: ["h2"],
   });
   t.after(() => socket.destroy());

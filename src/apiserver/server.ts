@@ -118,7 +118,11 @@ export class ApiServer implements Component {
     this.#unread = new UnreadResponses(this.#limits.unreadResponses);
     const catalog = new Catalog(definitions);
     const dependencies: WriteDependencies = {
-      ...{ store, catalog, clock, admission: options.admission, propagation: options.propagation ?? [] },
+      store,
+      catalog,
+      clock,
+      admission: options.admission,
+      propagation: options.propagation ?? [],
       objects: (dryRun) => (dryRun ? dryObjects : objects),
     };
     const { signal } = this.#ending;
@@ -126,13 +130,20 @@ export class ApiServer implements Component {
     const dryObjects = new SystemObjects(dependencies, { dryRun: true, signal });
     this.objects = objects;
     const discovery = new Discovery({
-      ...{ catalog, openapi: options.openapi, documents: options.documents ?? {} },
+      catalog,
+      openapi: options.openapi,
+      documents: options.documents ?? {},
       address: () => `${this.#o.host ?? "127.0.0.1"}:${this.port}`,
     });
     const checks = { ping: () => healthy, storage: () => store.health(), ...options.checks };
     this.#handler = new RestHandler({
-      ...{ dependencies, clock, logger, fields: options.fields, tables: options.tables },
-      ...{ authenticator: options.authenticator, authorizer: options.authorizer },
+      dependencies,
+      clock,
+      logger,
+      fields: options.fields,
+      tables: options.tables,
+      authenticator: options.authenticator,
+      authorizer: options.authorizer,
       maxBodyBytes: options.maxBodyBytes ?? 3 * megabyte,
       limitsOf: options.limitsOf ?? (() => undefined),
       limitedRequests: this.#limits.connections - reserved,
@@ -207,7 +218,9 @@ export class ApiServer implements Component {
 
   #secure({ key, cert, clientCa }: TlsFiles): Http2SecureServer {
     const server = createSecureServer({
-      ...{ key, cert, ca: clientCa },
+      key,
+      cert,
+      ca: clientCa,
       requestCert: true,
       // A client without a certificate may have a token.
       rejectUnauthorized: false,
@@ -229,7 +242,9 @@ export class ApiServer implements Component {
     server.on("secureConnection", bufferPipelinedData);
     // Node.js also reads the HTTP/1.1 settings from here.
     Object.assign(server, {
-      ...{ keepAliveTimeout: this.#limits.idleMs, headersTimeout: headersTimeoutMs, requestTimeout: 0 },
+      keepAliveTimeout: this.#limits.idleMs,
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: 0,
       maxHeaderSize,
     });
     return server;

@@ -131,7 +131,8 @@ async function runAgent({
     server:
       config.enableServer || config.readOnlyPort > 0
         ? {
-            ...{ version, flags: flagValues(args) },
+            version,
+            flags: flagValues(args),
             manifests: flags.enableManifestsHandler,
             heapSnapshots: flags.enableHeapSnapshots,
           }
@@ -140,7 +141,8 @@ async function runAgent({
     ...(flags.enableConsole &&
       config.enableServer && {
         console: await servedConsole({
-          ...{ clock: systemClock, logger },
+          clock: systemClock,
+          logger,
           linkCommand: `kubelet console --root-dir ${flags.rootDir}`,
         }),
       }),

@@ -5,10 +5,21 @@ import { duration, explanationLines } from "./explanation-lines.ts";
 
 const at = "2026-01-01T00:01:00.000Z";
 const pod: PodExplanation = {
-  ...{ namespace: "default", name: "web", uid: "u1", source: "api", phase: "Pending", ready: false },
+  namespace: "default",
+  name: "web",
+  uid: "u1",
+  source: "api",
+  phase: "Pending",
+  ready: false,
   seenAt: "2026-01-01T00:00:00.000Z",
-  ...{ cause: null, failedAt: null, waitsFor: null },
-  ...{ details: [], lastError: null, start: null, history: [], dropped: 0 },
+  cause: null,
+  failedAt: null,
+  waitsFor: null,
+  details: [],
+  lastError: null,
+  start: null,
+  history: [],
+  dropped: 0,
 };
 const lines = (...pods: PodExplanation[]) => explanationLines({ node: "node-a", at, pods });
 
@@ -17,7 +28,9 @@ test("a blocked pod: the wait, its next retry, the error and the timeline", () =
     ...pod,
     cause: "container c: no such image",
     waitsFor: {
-      ...{ step: "image", text: "Back-off pulling x", container: "c" },
+      step: "image",
+      text: "Back-off pulling x",
+      container: "c",
       since: "2026-01-01T00:00:48.000Z",
       until: "2026-01-01T00:01:08.000Z",
     },
@@ -25,12 +38,17 @@ test("a blocked pod: the wait, its next retry, the error and the timeline", () =
     lastError: { text: "no such image", at: "2026-01-01T00:00:30.000Z" },
     history: [
       {
-        ...{ step: "sandbox", text: "creating the sandbox", ms: 600 },
+        step: "sandbox",
+        text: "creating the sandbox",
+        ms: 600,
         startedAt: "2026-01-01T00:00:00.030Z",
         endedAt: "2026-01-01T00:00:00.630Z",
       },
       {
-        ...{ step: "image", text: "pulling image x", ms: 29_370, error: "no such image" },
+        step: "image",
+        text: "pulling image x",
+        ms: 29_370,
+        error: "no such image",
         startedAt: "2026-01-01T00:00:00.630Z",
         endedAt: "2026-01-01T00:00:30.000Z",
       },
@@ -73,7 +91,10 @@ test("a pod that is not blocked, and no pods", () => {
 
 test("a failed pod: why, when, and when it was removed", () => {
   const failed = {
-    ...{ ...pod, phase: "Failed", cause: "OutOfcpu: Pod was rejected", failedAt: "2026-01-01T00:00:18.000Z" },
+    ...pod,
+    phase: "Failed",
+    cause: "OutOfcpu: Pod was rejected",
+    failedAt: "2026-01-01T00:00:18.000Z",
     details: ["OutOfcpu: Pod was rejected", "another line"],
   };
   assert.deepEqual(lines(failed), [

@@ -84,7 +84,11 @@ export function fileLogger(dir: string): {
   const stream = createWriteStream(path, { flags: "a", mode: 0o600 });
   const write = (line: string) => void stream.write(line);
   const options: LogWriterOptions = {
-    ...{ format: "text", verbosity: 2, write, now: () => new Date(), pid: process.pid },
+    format: "text",
+    verbosity: 2,
+    write,
+    now: () => new Date(),
+    pid: process.pid,
   };
   return {
     path,

@@ -43,7 +43,9 @@ test("each use of a deprecated flag is reported on standard error, before anythi
 
 test("an unknown flag together with --version is an error", () => {
   assert.deepEqual(kubelet("--version", "--nope"), {
-    ...{ status: 1, stdout: "", stderr: "kubelet: unknown flag: --nope\n" },
+    status: 1,
+    stdout: "",
+    stderr: "kubelet: unknown flag: --nope\n",
   });
 });
 

@@ -11,12 +11,22 @@ const healthy: NodeExplanation = {
   notReady: [],
   thresholds: [
     {
-      ...{ signal: "memory.available", kind: "hard", value: "100Mi", threshold: "100Mi" },
-      ...{ available: "22.1Gi", capacity: "23.5Gi", met: false },
+      signal: "memory.available",
+      kind: "hard",
+      value: "100Mi",
+      threshold: "100Mi",
+      available: "22.1Gi",
+      capacity: "23.5Gi",
+      met: false,
     },
     {
-      ...{ signal: "nodefs.available", kind: "hard", value: "10%", threshold: "25.2Gi" },
-      ...{ available: "74Gi", capacity: "252Gi", met: false },
+      signal: "nodefs.available",
+      kind: "hard",
+      value: "10%",
+      threshold: "25.2Gi",
+      available: "74Gi",
+      capacity: "252Gi",
+      met: false,
     },
     { signal: "imagefs.available", kind: "soft", value: "15%", met: false },
   ],
@@ -68,7 +78,9 @@ const shutdowns: [title: string, shutdown: NodeExplanation["shutdown"], lines: s
   [
     "the shutdown in progress",
     {
-      ...{ periods, problem: null, last: { start: "2026-11-16T12:59:50.000Z", end: null } },
+      periods,
+      problem: null,
+      last: { start: "2026-11-16T12:59:50.000Z", end: null },
       active: { since: "2026-11-16T12:59:50.000Z", priority: 0, waitsFor: ["default/a", "default/b"] },
     },
     ["shutdown announced 10 s ago, waits for default/a, default/b"],
@@ -76,7 +88,9 @@ const shutdowns: [title: string, shutdown: NodeExplanation["shutdown"], lines: s
   [
     "the last shutdown",
     {
-      ...{ periods: [periods[0]!], problem: null, active: null },
+      periods: [periods[0]!],
+      problem: null,
+      active: null,
       last: { start: "2026-11-16T12:58:00.000Z", end: "2026-11-16T12:58:20.000Z" },
     },
     [

@@ -29,7 +29,12 @@ export async function unscheduledPods(socketPath: string): Promise<PodExplanatio
   const access = await loadKubeconfig(kubeconfig).catch(() => undefined);
   if (!access) return [];
   const api = new HttpKubeTransport({
-    ...{ access, userAgent: "kubelet-explain", qps: 0, burst: 0, clock: systemClock, logger: silentLogger },
+    access,
+    userAgent: "kubelet-explain",
+    qps: 0,
+    burst: 0,
+    clock: systemClock,
+    logger: silentLogger,
   });
   try {
     const get = <T>(path: string, query = {}) =>
@@ -48,10 +53,21 @@ export async function unscheduledPods(socketPath: string): Promise<PodExplanatio
 export function explainUnscheduled(pod: Pod, node: SchedulerNode | undefined): PodExplanation {
   const { namespace, name, uid, creationTimestamp } = pod.metadata;
   return {
-    ...{ namespace, name, uid, source: "api", phase: pod.status?.phase ?? "Pending", ready: false },
+    namespace,
+    name,
+    uid,
+    source: "api",
+    phase: pod.status?.phase ?? "Pending",
+    ready: false,
     seenAt: new Date(String(creationTimestamp)).toISOString(),
-    ...{ cause: causeOf(pod, node), failedAt: null, waitsFor: null, details: [], lastError: null },
-    ...{ start: null, history: [], dropped: 0 },
+    cause: causeOf(pod, node),
+    failedAt: null,
+    waitsFor: null,
+    details: [],
+    lastError: null,
+    start: null,
+    history: [],
+    dropped: 0,
   };
 }
 

@@ -114,7 +114,11 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     const { setVerbosity } = log;
     const console = options["no-console"] ? undefined : await consoleOf(files, options, log.logger);
     agent = await startLocalAgent(node, log.logger, {
-      ...{ ...kind, gates: loaded.gates, metrics, setVerbosity, version },
+      ...kind,
+      gates: loaded.gates,
+      metrics,
+      setVerbosity,
+      version,
       ...(console && { console }),
     });
     if (cluster) out.write(`kubectl:   export KUBECONFIG=${files.api.kubeconfig}\n`);
@@ -188,7 +192,9 @@ async function consoleOf(
     selected["base-dir"] === undefined ? `--node ${selected.name ?? "default"}` : `--root-dir ${kubelet}`;
   const loopbackPort = await persistentPort(join(base, "console-port"), "127.0.0.1", 10280);
   return servedConsole({
-    ...{ clock: systemClock, logger, loopbackPort },
+    clock: systemClock,
+    logger,
+    loopbackPort,
     linkCommand: `kubelet console ${which}`,
     sessionsFile: join(base, "console-sessions.json"),
   });

@@ -89,7 +89,9 @@ export function changeRoutes(node: ConsoleNode, logger: Logger): ApiRoute[] {
           throw new ConsoleProblem("conflict", `container ${container} does not run`);
         const ref = `${namespace}/${name}`;
         logger.info("Restarting container from the console", {
-          ...{ user: exchange.session.user.name, pod: ref, container },
+          user: exchange.session.user.name,
+          pod: ref,
+          container,
         });
         reply(
           exchange,

@@ -48,7 +48,11 @@ export function createConsole(o: ConsoleOptions): NodeConsole {
       const { session, request } = exchange;
       const lastId = request.headers["last-event-id"];
       await streamTo({
-        ...{ feed, clock, exchange, sessionEnded: session.ended, stopping: stopping.signal },
+        feed,
+        clock,
+        exchange,
+        sessionEnded: session.ended,
+        stopping: stopping.signal,
         lastId: typeof lastId === "string" ? lastId : undefined,
         mayRead: async () => logins.find(request, false) === session && (await mayDo(node, session, "read")),
       });

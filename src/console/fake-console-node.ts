@@ -9,9 +9,21 @@ const at = "2026-01-01T00:00:00.000Z";
 export function fakeExplanation(pod: Pod, more: Partial<PodExplanation> = {}): PodExplanation {
   const { namespace, name, uid } = pod.metadata;
   return {
-    ...{ namespace, name, uid, source: "applied", phase: "Running", ready: true, seenAt: at },
-    ...{ cause: null, failedAt: null, waitsFor: null, details: [], lastError: null, start: null },
-    ...{ history: [], dropped: 0 },
+    namespace,
+    name,
+    uid,
+    source: "applied",
+    phase: "Running",
+    ready: true,
+    seenAt: at,
+    cause: null,
+    failedAt: null,
+    waitsFor: null,
+    details: [],
+    lastError: null,
+    start: null,
+    history: [],
+    dropped: 0,
     ...more,
   };
 }
@@ -21,7 +33,12 @@ export function fakeConsolePod(parts: FakePodParts = {}, more: Partial<ConsolePo
   const { uid, namespace, name } = pod.metadata;
   const status = pod.status ?? { phase: "Running" };
   return {
-    ...{ uid, namespace, name, pod, status, terminating: false },
+    uid,
+    namespace,
+    name,
+    pod,
+    status,
+    terminating: false,
     explanation: fakeExplanation(pod),
     ...more,
   };
@@ -76,15 +93,13 @@ export class FakeConsoleNode implements ConsoleNode {
   state(): ReturnType<ConsoleNode["state"]> {
     this.counts.state++;
     return {
-      ...{
-        cause: null,
-        notReady: [],
-        pressure: [],
-        published: [],
-        thresholds: [],
-        lastEviction: null,
-        addresses: [],
-      },
+      cause: null,
+      notReady: [],
+      pressure: [],
+      published: [],
+      thresholds: [],
+      lastEviction: null,
+      addresses: [],
       capacity: { cpu: "4", memory: "8Gi", pods: "110" },
       allocatable: { cpu: "3500m", memory: "7Gi", pods: "110" },
       runtime: { name: "fake", version: "1", endpoint: "unix:///fake", state: "up", problem: undefined },
@@ -103,7 +118,12 @@ export class FakeConsoleNode implements ConsoleNode {
     return {
       node: { nodeName: this.name, startTime: at, cpu, memory, ...slow },
       pods: [...this.pods.values()].map(({ uid, namespace, name }) => ({
-        ...{ podRef: { uid, namespace, name }, startTime: at, containers: [], cpu, memory, ...slow },
+        podRef: { uid, namespace, name },
+        startTime: at,
+        containers: [],
+        cpu,
+        memory,
+        ...slow,
       })),
     };
   }

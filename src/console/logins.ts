@@ -171,7 +171,8 @@ export class Logins {
   #unauthenticated(message: string): ConsoleProblem {
     const { access, linkCommand: command } = this.#node;
     const login: LoginInfo = {
-      ...{ method: access ? "token" : "link", command },
+      method: access ? "token" : "link",
+      command,
       ...(this.#persisted && { challenge: this.#persisted.challenge }),
     };
     return new ConsoleProblem("unauthenticated", message, { login });

@@ -23,7 +23,10 @@ export function podOf(node: ConsoleNode, { params }: Pick<SessionExchange, "para
 /** Everything that is read on request: details, YAML, usage, images, logs; and exec. */
 export function podRoutes(node: ConsoleNode, feed: Feed, clock: Clock): ApiRoute[] {
   const read = (path: string, handle: NonNullable<ApiRoute["handle"]>): ApiRoute => ({
-    ...{ method: "GET", path, action: "read", handle },
+    method: "GET",
+    path,
+    action: "read",
+    handle,
   });
   const container = (exchange: SessionExchange) => {
     const { namespace, name, uid } = podOf(node, exchange);
@@ -34,8 +37,12 @@ export function podRoutes(node: ConsoleNode, feed: Feed, clock: Clock): ApiRoute
       const shown = podOf(node, exchange);
       const { uid } = shown;
       const detail = podDetail({
-        ...{ shown, revision: feed.revision(uid), now: epochMs(clock.wall()), nodeName: node.name },
-        ...{ changes: node.changes, whyReadOnly: node.whyReadOnly },
+        shown,
+        revision: feed.revision(uid),
+        now: epochMs(clock.wall()),
+        nodeName: node.name,
+        changes: node.changes,
+        whyReadOnly: node.whyReadOnly,
         events: feed.eventsOf(uid),
         probes: node.probes(uid),
         usage: feed.containers(uid),

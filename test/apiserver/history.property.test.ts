@@ -100,20 +100,32 @@ async function runHistory(
       if (event.type === "BOOKMARK") continue;
       const { version, object, previous } = event;
       history.push({
-        ...{ version, name: object.key.name, before: previous?.value },
+        version,
+        name: object.key.name,
+        before: previous?.value,
         after: event.type === "DELETED" ? undefined : object.value,
       });
     }
   })();
   const access = parseKubeconfig(kubeconfig(api.url), "test");
   const transport = new HttpKubeTransport({
-    ...{ access, userAgent: "test", qps: 0, burst: 0, logger: silentLogger, clock: systemClock },
+    access,
+    userAgent: "test",
+    qps: 0,
+    burst: 0,
+    logger: silentLogger,
+    clock: systemClock,
   });
   const abort = new AbortController();
   const clients = [false, true].map(
     (streamList) =>
       new Reflector<ApiObject>({
-        ...{ name: "maps", path: mapsPath, transport, clock: systemClock, logger: silentLogger, streamList },
+        name: "maps",
+        path: mapsPath,
+        transport,
+        clock: systemClock,
+        logger: silentLogger,
+        streamList,
         transform: (raw) => raw as unknown as ApiObject,
       }),
   );

@@ -31,8 +31,12 @@ describe("limits of the embedded API", { skip: available === true ? false : avai
     dir = mkdtempSync(join(tmpdir(), "api-limits-"));
     const kubeconfig = join(dir, "kubeconfig");
     api = await startEmbeddedApi({
-      ...{ dir, kubeconfig, clock: systemClock, logger: silentLogger },
-      ...{ serviceRange, podRange: "127.0.0.0/8" },
+      dir,
+      kubeconfig,
+      clock: systemClock,
+      logger: silentLogger,
+      serviceRange,
+      podRange: "127.0.0.0/8",
     });
     admin = new Kubectl("1.36", kubeconfig, "default", dir);
     ca = readFileSync(join(dir, "pki/ca.crt"));

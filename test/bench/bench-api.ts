@@ -144,7 +144,12 @@ function isThisMachine(host: string): boolean {
 async function adminOf(kubeconfig: string): Promise<HttpKubeTransport> {
   const access = await loadKubeconfig(kubeconfig);
   return new HttpKubeTransport({
-    ...{ access, userAgent: "kubelet-bench", qps: 0, burst: 0, clock: systemClock, logger: silentLogger },
+    access,
+    userAgent: "kubelet-bench",
+    qps: 0,
+    burst: 0,
+    clock: systemClock,
+    logger: silentLogger,
   });
 }
 

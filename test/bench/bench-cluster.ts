@@ -48,7 +48,10 @@ export class BenchCluster {
     });
     const port = await freePort();
     const agent = await AgentProcess.create(node, {
-      ...{ enableServer: true, address: "127.0.0.1", port, maxPods: Math.max(110, o.pods + 10) },
+      enableServer: true,
+      address: "127.0.0.1",
+      port,
+      maxPods: Math.max(110, o.pods + 10),
       authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
       authorization: { mode: "AlwaysAllow" },
     });
@@ -72,7 +75,9 @@ export class BenchCluster {
       ...leavesHostUnchanged,
     ];
     const kubelet = new RunningKubelet(program, {
-      ...{ flags, port: this.#port, logFile: this.#agent.logFile },
+      flags,
+      port: this.#port,
+      logFile: this.#agent.logFile,
       onFailure: (error) => this.watch.fail(error),
     });
     this.#kubelets.push(kubelet);

@@ -113,7 +113,10 @@ export class ClusterAgent {
     const spec = { nodeName, terminationGracePeriodSeconds: 1, containers: [container()] };
     const create = (_: unknown, i: number) =>
       this.#user.create(pods, {
-        ...{ apiVersion: "v1", kind: "Pod", metadata: { name: `${prefix}-${i}` }, spec },
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: `${prefix}-${i}` },
+        spec,
       });
     await Promise.all(Array.from({ length: count }, create));
     await this.#areRunning(count);

@@ -39,7 +39,9 @@ export async function run(o: OptionValues<typeof options>): Promise<boolean> {
   const containerd = containerdVersions().find(({ name }) => name === "2.x")!.available;
   if (containerd !== true) throw new UsageError(`containerd 2.x: ${containerd}`);
   const cluster = await BenchCluster.start({
-    ...{ containerd: "2.x", pods: o.pods, kubeconfig: o.kubeconfig && resolve(o.kubeconfig) },
+    containerd: "2.x",
+    pods: o.pods,
+    kubeconfig: o.kubeconfig && resolve(o.kubeconfig),
   });
   try {
     const environment = await environmentOf(cluster, programs);

@@ -138,9 +138,11 @@ function report(windows: ReadonlyMap<number, readonly Window[]>): boolean {
   let ok = true;
   for (const [viewers, limit] of limits) {
     const window = {
-      ...{ share: middle(viewers, "share"), made: middle(viewers, "made") },
+      share: middle(viewers, "share"),
+      made: middle(viewers, "made"),
       messages: middle(viewers, "messages"),
-      ...{ bytes: middle(viewers, "bytes"), changes: middle(viewers, "changes") },
+      bytes: middle(viewers, "bytes"),
+      changes: middle(viewers, "changes"),
     };
     const more = window.share - middle(0, "share");
     const verdict = more <= limit ? "ok" : "OVER";
@@ -171,7 +173,8 @@ async function logIn(agent: ClusterAgent): Promise<ConsoleSession> {
   const { link } = JSON.parse(await text(response)) as { link: string };
   const { origin, hash } = new URL(link);
   const login = request(`${origin}/console/api/login`, {
-    ...{ method: "POST", rejectUnauthorized: false },
+    method: "POST",
+    rejectUnauthorized: false,
     headers: { origin, "content-type": "application/json" },
   }).end(JSON.stringify({ token: hash.slice(loginFragment.length) }));
   const [reply] = (await once(login, "response")) as [IncomingMessage];
@@ -188,7 +191,9 @@ class Viewer {
 
   static async open({ origin, key }: ConsoleSession): Promise<Viewer> {
     const call = request(`${origin}/console/api/stream`, {
-      ...{ rejectUnauthorized: false, agent: false, headers: { "x-console-key": key } },
+      rejectUnauthorized: false,
+      agent: false,
+      headers: { "x-console-key": key },
     });
     const [response] = (await once(call.end(), "response")) as [IncomingMessage];
     if (response.statusCode !== 200) throw new Error(`stream: ${response.statusCode}`);

@@ -35,9 +35,16 @@ export async function measureKubelet(
     const deleteAll = await remove(cluster, names);
     await cluster.waitUntilEmpty();
     return {
-      ...{ ...started.figures, ...one, ...burst, killedToRunning, restartToPod, deleteAll },
-      ...{ idleCpu: idle.cpuPercent, idleMemory: idle.memory },
-      ...{ steadyCpu: steady.cpuPercent, podsMemory: steady.memory },
+      ...started.figures,
+      ...one,
+      ...burst,
+      killedToRunning,
+      restartToPod,
+      deleteAll,
+      idleCpu: idle.cpuPercent,
+      idleMemory: idle.memory,
+      steadyCpu: steady.cpuPercent,
+      podsMemory: steady.memory,
     };
   } finally {
     await kubelet.stop();

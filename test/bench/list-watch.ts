@@ -29,7 +29,10 @@ async function bench(client: string, kind: string, values: OptionValues<typeof o
   try {
     const [{ port }] = (await once(server, "message")) as [{ port: number }];
     const options = {
-      ...{ server: `http://127.0.0.1:${port}`, pods: values.pods, seconds: values.seconds, list: kind },
+      server: `http://127.0.0.1:${port}`,
+      pods: values.pods,
+      seconds: values.seconds,
+      list: kind,
     };
     const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
     // Those of bin/kubelet.

@@ -28,7 +28,8 @@ export async function environmentOf(
     api: cluster.api.name,
     loadBefore: Number(readFileSync("/proc/loadavg", "utf8").split(" ")[0]),
     kubelets: kubelets.map(({ name, version }, i) => ({
-      ...{ name, version },
+      name,
+      version,
       ...(i === 0 && { node: process.version.slice(1) }),
     })),
   };

@@ -13,7 +13,12 @@ const table = {
 
 test("options without arguments have their defaults", () => {
   assert.deepEqual(parseOptions(table, []), {
-    ...{ pods: 60, rounds: 3, containerd: "2.x", quick: false, json: undefined, reference: [] },
+    pods: 60,
+    rounds: 3,
+    containerd: "2.x",
+    quick: false,
+    json: undefined,
+    reference: [],
   });
 });
 

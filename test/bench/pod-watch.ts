@@ -27,11 +27,17 @@ export class PodWatch {
     const transform = (raw: unknown) => raw as WithConditions;
     this.#watches = [
       new Reflector<WithConditions>({
-        ...{ ...common, transform, name: "pods", path: podsPath },
+        ...common,
+        transform,
+        name: "pods",
+        path: podsPath,
         onChange: ({ type, object }) => this.#onPod(object, type === "deleted"),
       }),
       new Reflector<WithConditions>({
-        ...{ ...common, transform, name: "nodes", path: "/api/v1/nodes" },
+        ...common,
+        transform,
+        name: "nodes",
+        path: "/api/v1/nodes",
         fieldSelector: `metadata.name=${benchNode}`,
         onChange: ({ type, object }) => this.#onNode(object, type === "deleted"),
       }),

@@ -41,7 +41,10 @@ export async function run(o: Options): Promise<boolean> {
   const node = await startTestNode({ containerd: o.containerd as ContainerdVersion });
   const port = await freePort();
   const agent = await AgentProcess.create(node, {
-    ...{ enableServer: true, address: "127.0.0.1", port, authorization: { mode: "AlwaysAllow" } },
+    enableServer: true,
+    address: "127.0.0.1",
+    port,
+    authorization: { mode: "AlwaysAllow" },
     authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
   });
   try {

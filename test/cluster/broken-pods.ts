@@ -38,7 +38,10 @@ const volume = (source: Record<string, unknown>): Pick<BrokenPod, "container" | 
 });
 const fast = { periodSeconds: 1, failureThreshold: 1 };
 const extraContainer = (name: string, more: Partial<Container>): Container => ({
-  ...{ name, image: busyboxName, imagePullPolicy: "Never" as const, command: sleeper },
+  name,
+  image: busyboxName,
+  imagePullPolicy: "Never" as const,
+  command: sleeper,
   ...more,
 });
 
@@ -127,7 +130,8 @@ export const brokenPods: readonly BrokenPod[] = [
         extraContainer("proxy", {
           restartPolicy: "Always",
           startupProbe: {
-            ...{ exec: { command: sh("echo not warm; exit 1") }, periodSeconds: 1 },
+            exec: { command: sh("echo not warm; exit 1") },
+            periodSeconds: 1,
             failureThreshold: 1000,
           },
         }),

@@ -15,7 +15,10 @@ async function crioCluster(t: TestContext) {
   mkdirSync(join(dir, "run/crio"), { recursive: true });
   const lines: string[] = [];
   const logger = createLogger({
-    ...{ format: "text", verbosity: 0, now: () => new Date(), pid: process.pid },
+    format: "text",
+    verbosity: 0,
+    now: () => new Date(),
+    pid: process.pid,
     write: (line) => lines.push(line),
   });
   const socketPath = join(dir, "run/crio/crio.sock");

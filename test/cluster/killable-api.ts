@@ -59,7 +59,12 @@ export class KillableApi {
   async admin(): Promise<HttpKubeTransport> {
     const access = await waitFor(() => loadKubeconfig(join(this.dir, "kubeconfig")));
     const client = new HttpKubeTransport({
-      ...{ access, userAgent: "admin", qps: 0, burst: 0, clock: systemClock, logger: silentLogger },
+      access,
+      userAgent: "admin",
+      qps: 0,
+      burst: 0,
+      clock: systemClock,
+      logger: silentLogger,
     });
     this.#clients.push(client);
     return client;

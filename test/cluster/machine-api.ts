@@ -37,7 +37,10 @@ export async function startMachineApi(t: Pick<TestContext, "after">): Promise<Ma
   const port = await freePort();
   const served: ServedRequest[] = [];
   const api = await startEmbeddedApi({
-    ...{ dir, port, clock, logger },
+    dir,
+    port,
+    clock,
+    logger,
     kubeconfig: join(dir, "kubeconfig"),
     node: { name: nodeName, kubeconfig: join(dir, "kubelet.kubeconfig") },
     onRequest: (request) => served.push(request),
@@ -59,7 +62,9 @@ export async function startMachineApi(t: Pick<TestContext, "after">): Promise<Ma
   const cluster = clusterAccess({
     access: await access("kubelet.kubeconfig"),
     config: { kubeAPIQPS: 50, kubeAPIBurst: 100 },
-    ...{ kubeletVersion: "v1.36.4", clock, logger },
+    kubeletVersion: "v1.36.4",
+    clock,
+    logger,
   });
   clients.push(cluster);
   t.after(async () => {

@@ -42,7 +42,9 @@ export async function startManualApprovalApi(
   const server: ApiServer = new ApiServer({
     store,
     definitions: definitions({ ...parts, pods: podDefinition({ mountTokens: false }) }),
-    ...{ authenticator, authorizer, admission },
+    authenticator,
+    authorizer,
+    admission,
     tls: { key: serving.key, cert: serving.certificate, clientCa: ca.certificate },
   });
   const components = parts.components.filter(({ name }) => name !== "certificate-approver");

@@ -16,7 +16,9 @@ test("a deleted Node object is logged once, with what to do, and its status is u
   const log = new AgentLog();
   const config = {
     ...cluster.config(),
-    ...{ nodeStatusUpdateFrequency: 100, nodeStatusReportFrequency: 100, nodeLeaseDurationSeconds: 1 },
+    nodeStatusUpdateFrequency: 100,
+    nodeStatusReportFrequency: 100,
+    nodeLeaseDurationSeconds: 1,
   };
   const remove = (path: string) => api.request({ method: "DELETE", path });
   const node = () => api.get("nodes", "", nodeName) as unknown as NodeObject | undefined;

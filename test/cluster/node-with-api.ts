@@ -153,11 +153,9 @@ export class NodeWithApi {
   async running(): Promise<RunningContainer[]> {
     const found = await this.runtime.listContainers({ state: { state: ContainerState.CONTAINER_RUNNING } });
     return found.map(({ id, labels, metadata }) => ({
-      ...{
-        id: id as ContainerId,
-        pod: labels["io.kubernetes.pod.name"] ?? "",
-        attempt: metadata?.attempt ?? 0,
-      },
+      id: id as ContainerId,
+      pod: labels["io.kubernetes.pod.name"] ?? "",
+      attempt: metadata?.attempt ?? 0,
     }));
   }
 

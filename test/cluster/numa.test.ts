@@ -34,7 +34,8 @@ async function startCluster(t: Parameters<typeof TestCluster.start>[0]) {
     reservedMemory: [{ numaNode: 0, limits: { memory: "128Mi" } }],
   };
   return {
-    ...{ cluster, sysDir },
+    cluster,
+    sysDir,
     start: (more: Partial<KubeletConfiguration> = {}, gates: Record<string, boolean> = {}) =>
       cluster.startAgent({ sysDir, config: { ...config, ...more }, gates: new FeatureGates(gates) }),
   };

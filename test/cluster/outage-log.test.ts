@@ -13,7 +13,8 @@ const outageMs = 1000 * Number(process.env.OUTAGE_SECONDS ?? 12);
 async function readyStatus(admin: HttpKubeTransport): Promise<string | undefined> {
   const path = `/api/v1/nodes/${nodeName}`;
   const { status } = await admin.request<{ status: { conditions: { type: string; status: string }[] } }>({
-    ...{ method: "GET", path },
+    method: "GET",
+    path,
   });
   return status.conditions.find(({ type }) => type === "Ready")?.status;
 }

@@ -20,7 +20,9 @@ type Probe = NonNullable<Container["readinessProbe"]>;
 
 const missingFile = (path: string): Probe => ({
   exec: { command: ["sh", "-c", `test ! -e ${path}`] },
-  ...{ periodSeconds: 1, failureThreshold: 1, timeoutSeconds: 5 },
+  periodSeconds: 1,
+  failureThreshold: 1,
+  timeoutSeconds: 5,
 });
 const restartsOf = ({ status }: Pod) => status?.containerStatuses?.[0]?.restartCount;
 const isReady = ({ status }: Pod) => status?.conditions?.find(({ type }) => type === "Ready")?.status;

@@ -54,7 +54,8 @@ export class ResizedPod {
 
   patch(spec: object): Promise<Pod> {
     return this.#node.admin.request<Pod>({
-      ...{ method: "PATCH", path: `${podsPath}/${this.name}/resize` },
+      method: "PATCH",
+      path: `${podsPath}/${this.name}/resize`,
       contentType: "application/strategic-merge-patch+json",
       body: { spec },
     });

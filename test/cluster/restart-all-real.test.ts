@@ -35,7 +35,10 @@ describeOnContainerd("a container that restarts all containers of its pod", (ver
       const image = { image: busyboxName, imagePullPolicy: "Never" as const };
       const sleeps = sh("trap 'exit 0' TERM; sleep 10000 & wait");
       const trigger: Container = {
-        ...{ name: "trigger", ...image, ...rules, ...shared },
+        name: "trigger",
+        ...image,
+        ...rules,
+        ...shared,
         command: triggers(containerType === "init" ? "true" : "trap 'exit 0' TERM; sleep 10000 & wait"),
         restartPolicy: containerType === "sidecar" ? "Always" : "Never",
       };

@@ -91,9 +91,14 @@ export class TraceCollector {
       this.resources.push(plain(resource?.attributes ?? []));
       for (const span of scopeSpans.flatMap(({ spans }) => spans))
         this.spans.push({
-          ...{ name: span.name, kind: span.kind, error: span.status?.message },
-          ...{ traceId: hex(span.traceId), spanId: hex(span.spanId), parentId: hex(span.parentSpanId) },
-          ...{ start: span.startTimeUnixNano, end: span.endTimeUnixNano },
+          name: span.name,
+          kind: span.kind,
+          error: span.status?.message,
+          traceId: hex(span.traceId),
+          spanId: hex(span.spanId),
+          parentId: hex(span.parentSpanId),
+          start: span.startTimeUnixNano,
+          end: span.endTimeUnixNano,
           attributes: plain(span.attributes),
           links: span.links.map((link) => `${hex(link.traceId)}/${hex(link.spanId)}`),
         });

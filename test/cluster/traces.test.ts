@@ -29,7 +29,10 @@ test("syncs of a pod and their calls to the runtime and the API are spans with t
   const collector = await collectorOf(t);
   const tracing = configuredTracing({
     config: tracingTo(collector.endpoint, always),
-    ...{ nodeName, version: "v1.36.4", clock: systemClock, logger: silentLogger },
+    nodeName,
+    version: "v1.36.4",
+    clock: systemClock,
+    logger: silentLogger,
   });
   const { cluster, admin, traceparents } = await startEmbeddedApi(t, tracing?.tracer);
   const post = (path: string, kind: string, body: object) =>
@@ -126,7 +129,10 @@ async function withServer(t: TestContext, tracing: object) {
     new Promise<number | undefined>((resolve, reject) => {
       const call = request(
         {
-          ...{ host: "127.0.0.1", port: node.agent.serverPort, path, rejectUnauthorized: false },
+          host: "127.0.0.1",
+          port: node.agent.serverPort,
+          path,
+          rejectUnauthorized: false,
           headers: { ...(traceparent && { traceparent }) },
         },
         (response) => response.resume().on("end", () => resolve(response.statusCode)),

@@ -63,10 +63,19 @@ class Client {
     this.#proxy = proxy;
     this.#transport = new HttpKubeTransport({
       access: api.access(proxy.port),
-      ...{ userAgent: "test", qps: 0, burst: 0, clock, logger: silentLogger },
+      userAgent: "test",
+      qps: 0,
+      burst: 0,
+      clock,
+      logger: silentLogger,
     });
     this.#watch = new Reflector<Version>({
-      ...{ name: "maps", path, transport: this.#transport, clock, logger: silentLogger, streamList },
+      name: "maps",
+      path,
+      transport: this.#transport,
+      clock,
+      logger: silentLogger,
+      streamList,
       labelSelector: "of=test",
       metrics: { listed: () => this.lists++ },
       transform: (raw) => raw as unknown as Version,
@@ -324,7 +333,9 @@ async function secureApi(t: TestContext): Promise<ServedApi> {
 
 function plainKubeconfig(port: number): string {
   return JSON.stringify({
-    ...{ apiVersion: "v1", kind: "Config", "current-context": "c" },
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "c",
     clusters: [{ name: "c", cluster: { server: `http://127.0.0.1:${port}` } }],
     users: [{ name: "u", user: {} }],
     contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],

@@ -76,7 +76,8 @@ export async function consoleServer(
       call.on("error", reject);
       call.on("response", async (response) =>
         resolve({
-          ...{ status: response.statusCode ?? 0, headers: response.headers },
+          status: response.statusCode ?? 0,
+          headers: response.headers,
           body: await text(response),
         }),
       );
@@ -88,7 +89,9 @@ export async function consoleServer(
     });
   /** The headers of a page that is logged in: those of requests, and those of WebSockets. */
   const headersOf = (key: string) => ({
-    ...{ "x-console-key": key, origin, "content-type": "application/json" },
+    "x-console-key": key,
+    origin,
+    "content-type": "application/json",
     "sec-websocket-protocol": `v5.channel.k8s.io, kubelet-console-key.${key}`,
   });
   const logIn = async () => {

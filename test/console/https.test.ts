@@ -55,7 +55,13 @@ describe("the console on the port of the kubelet API", () => {
   ) => {
     const json = o.body && { "content-type": "application/json" };
     const call = request({
-      ...{ host: "127.0.0.1", port, method, path, rejectUnauthorized: false, agent: false, ...o.who },
+      host: "127.0.0.1",
+      port,
+      method,
+      path,
+      rejectUnauthorized: false,
+      agent: false,
+      ...o.who,
       headers: { origin: `https://127.0.0.1:${port}`, ...json, ...o.headers },
     });
     call.end(o.body && JSON.stringify(o.body));

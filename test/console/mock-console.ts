@@ -110,12 +110,10 @@ export class MockConsole {
     if (kind === "images") {
       const sizes = { "postgres:17": 438e6, "app:2.1": 71e6, "web:1.4": 52e6, "pause:3.10": 0.7e6 };
       const items = Object.entries(sizes).map(([image, bytes], index) => ({
-        ...{
-          name: `registry.example/${image}`,
-          id: `sha256:${index}`,
-          bytes,
-          pinned: image === "pause:3.10",
-        },
+        name: `registry.example/${image}`,
+        id: `sha256:${index}`,
+        bytes,
+        pinned: image === "pause:3.10",
       }));
       return json(response, 200, { count: items.length, bytes: 562e6, items });
     }
@@ -148,8 +146,12 @@ export class MockConsole {
     const now = this.#clock();
     const pods = [...this.pods.values()];
     const snapshot: Snapshot = {
-      ...{ kind: "snapshot", now, node: mockNode(now), pods },
-      ...{ usage: mockHistory(pods, now), events: mockEvents(pods, now) },
+      kind: "snapshot",
+      now,
+      node: mockNode(now),
+      pods,
+      usage: mockHistory(pods, now),
+      events: mockEvents(pods, now),
     };
     response.write(`event: snapshot\nid: ${++this.#id}\ndata: ${JSON.stringify(snapshot)}\n\n`);
   }

@@ -83,11 +83,21 @@ export function mockPod(index: number, now: number): PodSummary {
 
 export function mockNode(now: number): NodeState {
   const condition = (type: string, status: "True" | "False", reason: string, message: string) => ({
-    ...{ type, status, reason, message, since: now - 300 * minute },
+    type,
+    status,
+    reason,
+    message,
+    since: now - 300 * minute,
   });
   const threshold = (signal: string, value: string, available: string, capacity: string) => ({
-    ...{ signal, kind: "hard" as const, value, threshold: value, available, capacity },
-    ...{ met: false, evictsInSeconds: null },
+    signal,
+    kind: "hard" as const,
+    value,
+    threshold: value,
+    available,
+    capacity,
+    met: false,
+    evictsInSeconds: null,
   });
   return {
     name: "node-1",
@@ -130,13 +140,20 @@ export function mockNode(now: number): NodeState {
       { name: "pods", capacity: 250, allocatable: 250, requested: 60, used: null },
     ],
     versions: {
-      ...{ kubelet: "v1.36.4", kernel: "6.12.9-amd64", os: "Debian GNU/Linux 12 (bookworm)" },
-      ...{ architecture: "amd64", cgroups: "v2, systemd", node: "v24.21.0" },
+      kubelet: "v1.36.4",
+      kernel: "6.12.9-amd64",
+      os: "Debian GNU/Linux 12 (bookworm)",
+      architecture: "amd64",
+      cgroups: "v2, systemd",
+      node: "v24.21.0",
     },
     addresses: ["192.0.2.17"],
     runtime: {
-      ...{ name: "containerd", version: "2.1.4", endpoint: "unix:///run/containerd/containerd.sock" },
-      ...{ state: "up" as const, problem: null },
+      name: "containerd",
+      version: "2.1.4",
+      endpoint: "unix:///run/containerd/containerd.sock",
+      state: "up" as const,
+      problem: null,
     },
     api: { state: "connected", server: "https://192.0.2.10:6443", problem: null },
     certificates: [
@@ -189,7 +206,8 @@ function mockNodeUsage(time: number, now: number): Usage {
     cpu: used.cpu * (cpu! / last.cpu!),
     memory: used.memory * (memory! / last.memory!),
     disk: used.disk - (now - time) * 300,
-    ...{ rx, tx },
+    rx,
+    tx,
   };
 }
 
@@ -232,9 +250,13 @@ export function mockPodUsage(pod: PodSummary, now: number): PodUsage {
 
 export function mockEvents(pods: readonly PodSummary[], now: number): PodEvent[] {
   return pods.slice(0, 12).map((pod, index) => ({
-    ...{ id: index + 1, uid: pod.uid, object: `${pod.namespace}/${pod.name}`, container: "app" },
+    id: index + 1,
+    uid: pod.uid,
+    object: `${pod.namespace}/${pod.name}`,
+    container: "app",
     ...newestEvent(pod),
-    ...{ firstAt: now - 20 * minute, lastAt: now - (12 - index) * 30_000 },
+    firstAt: now - 20 * minute,
+    lastAt: now - (12 - index) * 30_000,
   }));
 }
 
@@ -243,12 +265,16 @@ type EventText = Pick<PodEvent, "type" | "reason" | "message" | "count">;
 function newestEvent(pod: PodSummary): EventText {
   if (pod.restarts > 0)
     return {
-      ...{ type: "Warning", reason: "BackOff", count: 7 },
+      type: "Warning",
+      reason: "BackOff",
+      count: 7,
       message: "Back-off restarting failed container app",
     };
   if (pod.phase === "Pending")
     return {
-      ...{ type: "Warning", reason: "Failed", count: 4 },
+      type: "Warning",
+      reason: "Failed",
+      count: 4,
       message: 'Failed to pull image "registry.example/worker:2.1": manifest unknown',
     };
   return { type: "Normal", reason: "Started", message: "Started container app", count: 1 };
@@ -258,14 +284,16 @@ function newestEvent(pod: PodSummary): EventText {
 function eventsOf(pod: PodSummary, now: number): PodEvent[] {
   const start = pod.startedAt ?? now;
   const one = (reason: string, message: string, ms: number): PodEvent => ({
-    ...{
-      id: 100 + ms,
-      uid: pod.uid,
-      object: `${pod.namespace}/${pod.name}`,
-      container: "app",
-      type: "Normal",
-    },
-    ...{ reason, message, count: 1, firstAt: start + ms, lastAt: start + ms },
+    id: 100 + ms,
+    uid: pod.uid,
+    object: `${pod.namespace}/${pod.name}`,
+    container: "app",
+    type: "Normal",
+    reason,
+    message,
+    count: 1,
+    firstAt: start + ms,
+    lastAt: start + ms,
   });
   const image = "registry.example/app:2.1";
   const begin = [
@@ -282,16 +310,32 @@ function moreContainers(app: ContainerDetail): ContainerDetail[] {
   const none = { ports: [], probes: [], restarts: 0, last: null };
   const startedAt = app.startedAt ?? 0;
   const init: ContainerDetail = {
-    ...{ ...app, ...none, name: "migrate", kind: "init", image: "registry.example/migrate:2.1" },
-    ...{ state: "terminated", reason: "Completed", exitCode: 0, ready: true },
-    ...{ startedAt: startedAt - 2_000, finishedAt: startedAt - 400 },
+    ...app,
+    ...none,
+    name: "migrate",
+    kind: "init",
+    image: "registry.example/migrate:2.1",
+    state: "terminated",
+    reason: "Completed",
+    exitCode: 0,
+    ready: true,
+    startedAt: startedAt - 2_000,
+    finishedAt: startedAt - 400,
   };
   const sidecar: ContainerDetail = {
-    ...{ ...app, ...none, name: "log-shipper", kind: "sidecar", image: "registry.example/fluent-bit:3.2" },
+    ...app,
+    ...none,
+    name: "log-shipper",
+    kind: "sidecar",
+    image: "registry.example/fluent-bit:3.2",
     mounts: [{ volume: "logs", path: "/var/log/app", readOnly: true }],
     resources: {
-      ...{ cpuRequest: 0.02, cpuLimit: null, memoryRequest: 16 * mebibyte, memoryLimit: 32 * mebibyte },
-      ...{ cpu: 0.004, memory: 11 * mebibyte },
+      cpuRequest: 0.02,
+      cpuLimit: null,
+      memoryRequest: 16 * mebibyte,
+      memoryLimit: 32 * mebibyte,
+      cpu: 0.004,
+      memory: 11 * mebibyte,
     },
   };
   return [init, sidecar];
@@ -301,11 +345,19 @@ function moreContainers(app: ContainerDetail): ContainerDetail[] {
 function crashes(start: number, now: number): TimelineStep[] {
   const of = { container: "app", until: null, error: null };
   const run = (at: number): TimelineStep => ({
-    ...{ ...of, step: "container", text: "starting container app", startedAt: at, endedAt: at + 270 },
+    ...of,
+    step: "container",
+    text: "starting container app",
+    startedAt: at,
+    endedAt: at + 270,
   });
   const backoff = (seconds: number, at: number, endedAt: number | null): TimelineStep => ({
-    ...{ ...of, step: "backoff", text: `back-off ${seconds}s before restarting app`, startedAt: at },
-    ...{ endedAt, until: at + seconds * 1000 },
+    ...of,
+    step: "backoff",
+    text: `back-off ${seconds}s before restarting app`,
+    startedAt: at,
+    endedAt,
+    until: at + seconds * 1000,
   });
   let at = start + 3_120;
   const steps: TimelineStep[] = [];
@@ -339,18 +391,22 @@ function mockContainer(pod: PodSummary, now: number): ContainerDetail {
       : null,
     probes: [
       {
-        ...{
-          kind: "readiness" as const,
-          text: "HTTP GET :8080/healthz",
-          periodSeconds: 10,
-          failureThreshold: 3,
-        },
-        ...{ result: running ? ("success" as const) : null, failures: 0, lastFailure: null },
+        kind: "readiness" as const,
+        text: "HTTP GET :8080/healthz",
+        periodSeconds: 10,
+        failureThreshold: 3,
+        result: running ? ("success" as const) : null,
+        failures: 0,
+        lastFailure: null,
       },
     ],
     resources: {
-      ...{ cpuRequest: 0.1, cpuLimit: 0.5, memoryRequest: 64 * mebibyte, memoryLimit: 128 * mebibyte },
-      ...{ cpu: running ? 0.062 : null, memory: running ? 71 * mebibyte : null },
+      cpuRequest: 0.1,
+      cpuLimit: 0.5,
+      memoryRequest: 64 * mebibyte,
+      memoryLimit: 128 * mebibyte,
+      cpu: running ? 0.062 : null,
+      memory: running ? 71 * mebibyte : null,
     },
     ports: [{ name: "http", port: 8080, protocol: "TCP" }],
     mounts: [{ volume: "config", path: "/etc/app", readOnly: true }],
@@ -367,8 +423,13 @@ export function mockDetail(pod: PodSummary, now: number): PodDetail {
     ms: number | null,
     error: string | null = null,
   ) => ({
-    ...{ step: name, text, container: name === "image" || name === "container" ? "app" : null },
-    ...{ startedAt: start + from, endedAt: ms === null ? null : start + from + ms, until: null, error },
+    step: name,
+    text,
+    container: name === "image" || name === "container" ? "app" : null,
+    startedAt: start + from,
+    endedAt: ms === null ? null : start + from + ms,
+    until: null,
+    error,
   });
   const failed = !pod.ready && pod.phase !== "Succeeded";
   const app = mockContainer(pod, now);
@@ -416,7 +477,9 @@ export function mockDetail(pod: PodSummary, now: number): PodDetail {
         status:
           type.includes("eady") && !pod.ready && type !== "PodReadyToStartContainers" ? "False" : "True",
       } as const),
-      ...{ reason: "", message: "", since: start },
+      reason: "",
+      message: "",
+      since: start,
     })),
     events: eventsOf(pod, now),
     annotations: { "example.com/owner": "team-a" },

@@ -147,7 +147,10 @@ describe(long("screenshots of the console page"), { skip: browserUnavailable }, 
         const mock = new MockConsole(60, () => now);
         await mock.start();
         const { page, context, errors } = await openPage(browser, {
-          ...{ viewport: size, colorScheme, deviceScaleFactor: 1.5, timezoneId: "UTC" },
+          viewport: size,
+          colorScheme,
+          deviceScaleFactor: 1.5,
+          timezoneId: "UTC",
         });
         try {
           await page.clock.setFixedTime(now);

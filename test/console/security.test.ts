@@ -32,7 +32,9 @@ const writes = [
 ];
 const exec = `/console/api/pods/${uid}/exec/c0?command=sh&stdout=true`;
 const webSocket = {
-  ...{ connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13" },
+  connection: "Upgrade",
+  upgrade: "websocket",
+  "sec-websocket-version": "13",
   "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
 };
 

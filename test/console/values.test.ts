@@ -30,7 +30,9 @@ while :; do i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; sleep 0.1; done`;
 
 const container = { name: "main", image: "localhost/kubelet-ts/demo:1", imagePullPolicy: "Never" };
 const pod = (name: string, main: object, spec: object = {}) => ({
-  ...{ apiVersion: "v1", kind: "Pod", metadata: { name } },
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name },
   spec: { terminationGracePeriodSeconds: 1, containers: [{ ...container, ...main }], ...spec },
 });
 const pods = [
@@ -201,7 +203,8 @@ describe(long("values of the console page"), { skip: reason }, () => {
       cpu: numberIn(await now("CPU (cores)")),
       memory: numberIn(await now("Memory")),
       disk: numberIn(await now("Disk")),
-      ...{ rx: numberIn(rx), tx: numberIn(tx) },
+      rx: numberIn(rx),
+      tx: numberIn(tx),
     };
   };
 
@@ -211,8 +214,12 @@ describe(long("values of the console page"), { skip: reason }, () => {
     const disk = one ? one["ephemeral-storage"]?.usedBytes : all.fs?.usedBytes;
     return {
       at: Date.parse(cpu!.time),
-      ...{ cpu: cpu!.usageNanoCores! / 1e9, cpuSeconds: cpu!.usageCoreNanoSeconds! / 1e9 },
-      ...{ memory: memory!.workingSetBytes!, disk: disk!, rx: network!.rxBytes!, tx: network!.txBytes! },
+      cpu: cpu!.usageNanoCores! / 1e9,
+      cpuSeconds: cpu!.usageCoreNanoSeconds! / 1e9,
+      memory: memory!.workingSetBytes!,
+      disk: disk!,
+      rx: network!.rxBytes!,
+      tx: network!.txBytes!,
     };
   };
 
@@ -281,7 +288,9 @@ describe(long("values of the console page"), { skip: reason }, () => {
         return {
           step: (await item.getAttribute("data-step")) ?? "",
           container: (await item.locator(".label .muted").allTextContents()).join("").trim(),
-          ...{ from: time(from)!, to: time(to), duration: await textOf(item.locator(".number")) },
+          from: time(from)!,
+          to: time(to),
+          duration: await textOf(item.locator(".number")),
         };
       }),
     );

@@ -82,7 +82,8 @@ describe("kinds of CSI volumes", { skip: available === true ? false : available 
       method: "POST",
       path: "/apis/authentication.k8s.io/v1/tokenreviews",
       body: {
-        ...{ apiVersion: "authentication.k8s.io/v1", kind: "TokenReview" },
+        apiVersion: "authentication.k8s.io/v1",
+        kind: "TokenReview",
         spec: { token: tokens.vault.token, audiences: ["vault"] },
       },
     });

@@ -43,9 +43,13 @@ export class CsiTestNode {
     const [port, readOnlyPort] = [await freePort(), await freePort()];
     const apiNode = await NodeWithApi.start(containerd, {
       config: {
-        ...{ enableServer: true, address: "127.0.0.1", port, readOnlyPort },
+        enableServer: true,
+        address: "127.0.0.1",
+        port,
+        readOnlyPort,
         // Pods are synced this often, and notice changes of their PVCs.
-        ...{ syncFrequency: "1s", volumeStatsAggPeriod: "1s" },
+        syncFrequency: "1s",
+        volumeStatsAggPeriod: "1s",
         ...config,
       },
       ...more,
@@ -65,7 +69,9 @@ export class CsiTestNode {
   /** Creates a driver and its CSIDriver object, but does not start it. */
   async driver(name: string, object: object, more: Partial<CsiDriverOptions> = {}): Promise<DriverProcess> {
     await this.create("/apis/storage.k8s.io/v1/csidrivers", {
-      ...{ apiVersion: "storage.k8s.io/v1", kind: "CSIDriver", metadata: { name } },
+      apiVersion: "storage.k8s.io/v1",
+      kind: "CSIDriver",
+      metadata: { name },
       spec: { attachRequired: false, volumeLifecycleModes: ["Persistent", "Ephemeral"], ...object },
     });
     const driver = new DriverProcess({
@@ -84,7 +90,9 @@ export class CsiTestNode {
     const capacity = { storage: "1Mi" };
     const modes = { accessModes: ["ReadWriteOnce"], volumeMode: "Filesystem", ...spec };
     await this.create("/api/v1/persistentvolumes", {
-      ...{ apiVersion: "v1", kind: "PersistentVolume", metadata: { name: `pv-${name}` } },
+      apiVersion: "v1",
+      kind: "PersistentVolume",
+      metadata: { name: `pv-${name}` },
       spec: {
         ...modes,
         capacity,
@@ -94,7 +102,9 @@ export class CsiTestNode {
       },
     });
     await this.create(claimsPath, {
-      ...{ apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name } },
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: { name },
       spec: {
         accessModes: modes.accessModes,
         volumeMode: modes.volumeMode,

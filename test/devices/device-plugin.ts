@@ -128,7 +128,10 @@ class TestDevicePlugin {
       const registration = PluginRegistration.method;
       server.addService(serviceDefinition(PluginRegistration as DescService), {
         ...unary(registration.getInfo, async () => ({
-          ...{ type: "DevicePlugin", name: resource, endpoint: this.#socket, supportedVersions: [version] },
+          type: "DevicePlugin",
+          name: resource,
+          endpoint: this.#socket,
+          supportedVersions: [version],
         })),
         ...unary(registration.notifyRegistrationStatus, async () => ({})),
       });

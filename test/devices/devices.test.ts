@@ -38,7 +38,9 @@ describeOnContainerd("device plugins", (version) => {
     const name = resource.replace("/", "-");
     const created = new PluginProcess(
       {
-        ...{ resource, stateDir: join(rootDir, "..", name), dir: join(rootDir, "device-plugins") },
+        resource,
+        stateDir: join(rootDir, "..", name),
+        dir: join(rootDir, "device-plugins"),
         ...(isInRegistry && { registrationSocket: join(rootDir, "plugins_registry", `${name}.sock`) }),
       },
       settings,

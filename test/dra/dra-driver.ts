@@ -64,7 +64,12 @@ export async function serveDraDriver(o: DraDriverOptions): Promise<void> {
   await Promise.all([o.cdiDir, preparedDir(o)].map((dir) => mkdir(dir, { recursive: true })));
   const access = await loadKubeconfig(o.kubeconfig);
   const kube = new HttpKubeTransport({
-    ...{ access, userAgent: o.name, qps: 0, burst: 0, clock: systemClock, logger: silentLogger },
+    access,
+    userAgent: o.name,
+    qps: 0,
+    burst: 0,
+    clock: systemClock,
+    logger: silentLogger,
   });
   const plugin = {
     nodePrepareResources: async ({ claims }: NodePrepareResourcesRequest) => ({
@@ -123,11 +128,14 @@ async function prepare(o: DraDriverOptions, kube: HttpKubeTransport, { namespace
   );
   const kind = `${o.name}/device`;
   const devices = results.map(({ request, device }) => ({
-    ...{ requestNames: [request], poolName: pool, deviceName: device },
+    requestNames: [request],
+    poolName: pool,
+    deviceName: device,
     cdiDeviceIds: [`${kind}=${uid}-${request}-${device}`],
   }));
   const spec = {
-    ...{ cdiVersion: "0.5.0", kind },
+    cdiVersion: "0.5.0",
+    kind,
     devices: results.map(({ request, device }) => ({
       name: `${uid}-${request}-${device}`,
       containerEdits: { env: [`DEVICE_${request.toUpperCase().replaceAll("-", "_")}=${device}`] },
@@ -158,7 +166,9 @@ async function publish(
   kube: HttpKubeTransport,
 ): Promise<never> {
   const slice = {
-    ...{ apiVersion: "resource.k8s.io/v1", kind: "ResourceSlice", metadata: { name: `${nodeName}-${name}` } },
+    apiVersion: "resource.k8s.io/v1",
+    kind: "ResourceSlice",
+    metadata: { name: `${nodeName}-${name}` },
     spec: {
       driver: name,
       nodeName,
@@ -186,7 +196,9 @@ async function sendHealth({ stateDir }: DraDriverOptions, stream: ServerWritable
       stream.write(
         create(NodeWatchResourcesResponseSchema, {
           devices: Object.entries(healths).map(([deviceName, { health, message = "" }]) => ({
-            ...{ device: { poolName: pool, deviceName }, health: HealthStatus[health], message },
+            device: { poolName: pool, deviceName },
+            health: HealthStatus[health],
+            message,
             healthCheckTimeoutSeconds: 600n,
           })),
         }),

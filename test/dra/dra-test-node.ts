@@ -47,7 +47,9 @@ export class DraTestNode {
   ): Promise<DriverProcess> {
     const driver = this.instance(name, devices, more);
     await this.create(`${resourceApi}/deviceclasses`, {
-      ...{ apiVersion: "resource.k8s.io/v1", kind: "DeviceClass", metadata: { name } },
+      apiVersion: "resource.k8s.io/v1",
+      kind: "DeviceClass",
+      metadata: { name },
       spec: { selectors: [{ cel: { expression: `device.driver == "${name}"` } }] },
     });
     return driver;
@@ -58,7 +60,10 @@ export class DraTestNode {
     const { node, api } = this.apiNode;
     const runDir = dirname(node.endpoint.replace("unix://", ""));
     const driver = new DriverProcess({
-      ...{ name, nodeName, devices, kubeconfig: join(api.dir, "kubeconfig") },
+      name,
+      nodeName,
+      devices,
+      kubeconfig: join(api.dir, "kubeconfig"),
       stateDir: join(this.rootDir, "..", "dra", name),
       cdiDir: join(runDir, "cdi"),
       endpoint: join(this.rootDir, "plugins", name, "dra.sock"),
@@ -71,14 +76,18 @@ export class DraTestNode {
 
   claim(name: string, deviceClassName: string, more: object = {}): Promise<unknown> {
     return this.create(claimsPath, {
-      ...{ apiVersion: "resource.k8s.io/v1", kind: "ResourceClaim", metadata: { name } },
+      apiVersion: "resource.k8s.io/v1",
+      kind: "ResourceClaim",
+      metadata: { name },
       spec: { devices: { requests: [{ name: "gpu", exactly: { deviceClassName, ...more } }] } },
     });
   }
 
   template(name: string, deviceClassName: string): Promise<unknown> {
     return this.create(`${resourceApi}/namespaces/default/resourceclaimtemplates`, {
-      ...{ apiVersion: "resource.k8s.io/v1", kind: "ResourceClaimTemplate", metadata: { name } },
+      apiVersion: "resource.k8s.io/v1",
+      kind: "ResourceClaimTemplate",
+      metadata: { name },
       spec: { spec: { devices: { requests: [{ name: "gpu", exactly: { deviceClassName } }] } } },
     });
   }
@@ -103,7 +112,8 @@ export class DraTestNode {
     const [request, claim] = ["container-0-request-0", `${name}-extended-resources`];
     const owner = { apiVersion: "v1", kind: "Pod", name, uid, controller: true };
     await this.create(claimsPath, {
-      ...{ apiVersion: "resource.k8s.io/v1", kind: "ResourceClaim" },
+      apiVersion: "resource.k8s.io/v1",
+      kind: "ResourceClaim",
       metadata: {
         name: claim,
         ownerReferences: [owner],
@@ -123,7 +133,10 @@ export class DraTestNode {
       status: { extendedResourceClaimStatus: { resourceClaimName: claim, requestMappings } },
     });
     await this.create(`${podsPath}/${name}/binding`, {
-      ...{ apiVersion: "v1", kind: "Binding", metadata: { name }, target: { kind: "Node", name: nodeName } },
+      apiVersion: "v1",
+      kind: "Binding",
+      metadata: { name },
+      target: { kind: "Node", name: nodeName },
     });
   }
 

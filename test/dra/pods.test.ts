@@ -246,7 +246,9 @@ describe("pods with resource claims", options, () => {
   test("a claim that the embedded API cannot allocate is rejected with the reason", async () => {
     await node.driver("refused.example.com", []);
     await node.create(claimsPath, {
-      ...{ apiVersion: "resource.k8s.io/v1", kind: "ResourceClaim", metadata: { name: "cel" } },
+      apiVersion: "resource.k8s.io/v1",
+      kind: "ResourceClaim",
+      metadata: { name: "cel" },
       spec: {
         devices: {
           requests: [

@@ -161,7 +161,9 @@ describeOnContainerd("exclusive CPUs", (version) => {
           volumes: [{ name: "release", hostPath: { path: dir } }],
           containers: [
             {
-              ...{ name: "c", command, volumeMounts: [{ name: "release", mountPath: "/release" }] },
+              name: "c",
+              command,
+              volumeMounts: [{ name: "release", mountPath: "/release" }],
               resources: { limits: { cpu, memory: "32Mi" } },
             },
           ],

@@ -35,9 +35,13 @@ export function crioStats({ pods, clock, images }: RuntimeState): Map<string, Ha
     );
   const cpu = () => ({ timestamp: now(), usageCoreNanoSeconds: { value: cpuNs } });
   const memory = () => ({
-    ...{ timestamp: now(), workingSetBytes: { value: workingSetBytes }, usageBytes: { value: usageBytes } },
-    ...{ availableBytes: { value: unlimited }, rssBytes: { value: 10_000_000n } },
-    ...{ pageFaults: { value: 0n }, majorPageFaults: { value: 0n } },
+    timestamp: now(),
+    workingSetBytes: { value: workingSetBytes },
+    usageBytes: { value: usageBytes },
+    availableBytes: { value: unlimited },
+    rssBytes: { value: 10_000_000n },
+    pageFaults: { value: 0n },
+    majorPageFaults: { value: 0n },
   });
   const containerStats = ({ id, config }: FakeContainer): ContainerStats =>
     create(ContainerStatsSchema, {
@@ -50,18 +54,18 @@ export function crioStats({ pods, clock, images }: RuntimeState): Map<string, Ha
         swapAvailableBytes: { value: unlimited },
       },
       writableLayer: {
-        ...{ timestamp: now(), usedBytes: { value: 8192n }, inodesUsed: { value: 5n } },
+        timestamp: now(),
+        usedBytes: { value: 8192n },
+        inodesUsed: { value: 5n },
         fsId: { mountpoint: `${crioStorage}/overlay/${id}/merged` },
       },
     });
   const link = (name: string, rx: bigint) => ({
-    ...{
-      name,
-      rxBytes: { value: rx },
-      rxErrors: { value: 0n },
-      txBytes: { value: 2n * rx },
-      txErrors: { value: 0n },
-    },
+    name,
+    rxBytes: { value: rx },
+    rxErrors: { value: 0n },
+    txBytes: { value: 2n * rx },
+    txErrors: { value: 0n },
   });
 
   return new Map<string, Handler>([
@@ -76,7 +80,8 @@ export function crioStats({ pods, clock, images }: RuntimeState): Map<string, Ha
           stats: [...pods.sandboxes.values()].map((sandbox) => ({
             attributes: { id: sandbox.id, metadata: sandbox.config.metadata, labels: sandbox.config.labels },
             linux: {
-              ...{ cpu: cpu(), memory: memory() },
+              cpu: cpu(),
+              memory: memory(),
               process: { timestamp: now(), processCount: { value: 2n } },
               // The first link is the default interface and is not listed.
               network: {
@@ -116,7 +121,8 @@ export function crioStats({ pods, clock, images }: RuntimeState): Map<string, Ha
             metrics: [
               {
                 name: "container_network_receive_bytes_total",
-                ...{ metricType: MetricType.COUNTER, value: { value: 4000n } },
+                metricType: MetricType.COUNTER,
+                value: { value: 4000n },
                 labelValues: [...labelsOf(sandbox), "eth0"],
               },
             ],
@@ -125,7 +131,8 @@ export function crioStats({ pods, clock, images }: RuntimeState): Map<string, Ha
               metrics: [
                 {
                   name: "container_cpu_usage_seconds_total",
-                  ...{ metricType: MetricType.COUNTER, value: { value: cpuNs / 1_000_000_000n } },
+                  metricType: MetricType.COUNTER,
+                  value: { value: cpuNs / 1_000_000_000n },
                   labelValues: [...labelsOf(sandbox, container), "total"],
                 },
               ],
@@ -140,7 +147,8 @@ export function crioStats({ pods, clock, images }: RuntimeState): Map<string, Ha
         const used = { usedBytes: { value: images.usedBytes() }, inodesUsed: { value: 60n } };
         const filesystems = [{ timestamp: now(), fsId: { mountpoint }, ...used }];
         return create(ImageFsInfoResponseSchema, {
-          ...{ imageFilesystems: filesystems, containerFilesystems: filesystems },
+          imageFilesystems: filesystems,
+          containerFilesystems: filesystems,
         });
       },
     ],

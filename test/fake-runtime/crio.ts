@@ -53,7 +53,10 @@ export function crioHandlers(
   const removing = new Set<string>();
 
   on(r.version, () => ({
-    ...{ version: "0.1.0", runtimeName: "cri-o", runtimeVersion: "1.36.3", runtimeApiVersion: "v1" },
+    version: "0.1.0",
+    runtimeName: "cri-o",
+    runtimeVersion: "1.36.3",
+    runtimeApiVersion: "v1",
   }));
   on(r.status, () => ({
     status: {
@@ -62,7 +65,9 @@ export function crioHandlers(
         conditions.networkReady
           ? { type: "NetworkReady", status: true }
           : {
-              ...{ type: "NetworkReady", status: false, reason: "NetworkPluginNotReady" },
+              type: "NetworkReady",
+              status: false,
+              reason: "NetworkPluginNotReady",
               message:
                 "Network plugin returns error: No CNI configuration file in /etc/cni/net.d/. Has your network provider started?",
             },

@@ -50,7 +50,9 @@ class SimulatedPod {
     this.cgroup = podLimits(pod);
     for (const container of pod.spec.containers)
       this.containers.set(container.name, {
-        ...{ id: `${container.name}-0`, attempt: 0, runs: true },
+        id: `${container.name}-0`,
+        attempt: 0,
+        runs: true,
         limits: limitsOf(container),
       });
   }
@@ -87,7 +89,10 @@ class SimulatedPod {
     if (this.effectsLeft === 1) this.unknown.push(limits);
     else
       this.containers.set(container.name, {
-        ...{ id: `${container.name}-${attempt}`, attempt, runs: true, limits },
+        id: `${container.name}-${attempt}`,
+        attempt,
+        runs: true,
+        limits,
       });
   }
 
@@ -96,7 +101,9 @@ class SimulatedPod {
       [...this.containers].map(
         ([name, { id, attempt, runs, limits }]): ObservedContainer =>
           anObservedContainer(name, {
-            ...{ id: id as ContainerId, attempt, state: runs ? "running" : "exited" },
+            id: id as ContainerId,
+            attempt,
+            state: runs ? "running" : "exited",
             resources: { memoryLimit: Number(limits.memory) },
           }),
       ),
@@ -135,7 +142,9 @@ async function sync(pod: Pod, allocation: Allocation, node: SimulatedPod): Promi
     resizeStarts: (p) => allocation.resizeStarts(p),
     resized: (p, containers) => allocation.resized(p, containers),
     containerStarts: (p, container) => allocation.containerStarts(p, container),
-    ...{ progressed() {}, failed() {}, measured() {} },
+    progressed() {},
+    failed() {},
+    measured() {},
     resourcesOf: (_pod, container) => {
       const { quota, memory } = limitsOf(container);
       return { cpuQuota: quota, memoryLimitInBytes: memory };
@@ -147,7 +156,9 @@ async function sync(pod: Pod, allocation: Allocation, node: SimulatedPod): Promi
     memoryUsage: async () => 0n,
   };
   const resizer = new PodResizer({
-    ...{ resizing, clock: new FakeClock(), logger: silentLogger },
+    resizing,
+    clock: new FakeClock(),
+    logger: silentLogger,
     runtime: {
       updateContainerResources: async (id, linux) =>
         node.effect(() =>
@@ -168,7 +179,8 @@ async function sync(pod: Pod, allocation: Allocation, node: SimulatedPod): Promi
   });
   for (let stage = 0; stage < 10; stage++) {
     const plan = planPod(pod, node.observed(), {
-      ...{ ...noChange, replaced: () => true },
+      ...noChange,
+      replaced: () => true,
       resize: {
         actionFor: (container, isInit) => allocation.actionFor(pod, container, isInit),
         ofPod: allocation.needsPodResize(pod),
@@ -209,7 +221,9 @@ test("a pod ends up with the resources that were requested last, wherever the ag
       dirs.push(rootDir);
       const newAgent = async () => {
         const created = new Allocation({
-          ...{ rootDir, logger: silentLogger, gates: { podLevel: true, initContainers: true } },
+          rootDir,
+          logger: silentLogger,
+          gates: { podLevel: true, initContainers: true },
         });
         await created.start();
         return created;

@@ -80,7 +80,8 @@ export class SimulatedAgent {
     const initialSync = new InitialSync({ post, sources: () => ["file"] });
     initialSync.runtimeKnown();
     const hints = new RefreshHints({
-      ...{ clock, observed },
+      clock,
+      observed,
       refresh: (uid) => this.#pleg.refresh(uid),
       isStarting: (uid) => this.#runtime.isStarting(uid),
       relistSoon: () => this.#pleg.relistSoon(),

@@ -71,7 +71,9 @@ export function attaching(setup: KubectlSetup): void {
           const k = kubectl();
           const name = named("shell");
           const shell = k.start(["run", name, "-it", "--rm", "--restart=Never", image, "--", "sh"], {
-            ...{ env, terminal: true, open: true },
+            env,
+            terminal: true,
+            open: true,
           });
           shell.write("echo $((6 * 7))\n");
           await shell.prints(/^42\r$/m);

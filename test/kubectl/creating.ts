@@ -161,7 +161,9 @@ export function creating(setup: KubectlSetup): void {
         const requests = [{ name: "gpu", exactly: { deviceClassName: "none" } }];
         const deviceClass = { apiVersion, kind: "DeviceClass", metadata: { name: "none" }, spec: {} };
         const template = {
-          ...{ apiVersion, kind: "ResourceClaimTemplate", metadata: { name: "one-gpu" } },
+          apiVersion,
+          kind: "ResourceClaimTemplate",
+          metadata: { name: "one-gpu" },
           spec: { spec: { devices: { requests } } },
         };
         const claiming = pod("claiming", {

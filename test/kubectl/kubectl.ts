@@ -112,9 +112,12 @@ export class Kubectl {
       // The discovery cache must not be shared with other nodes.
       env: {
         ...process.env,
-        ...{ KUBECACHEDIR: join(this.#dir, "cache"), TMPDIR: this.#dir },
+        KUBECACHEDIR: join(this.#dir, "cache"),
+        TMPDIR: this.#dir,
         // Hundreds of short commands: they end before garbage collection would pay off.
-        ...{ GOGC: "off", GOMEMLIMIT: "256MiB", GOMAXPROCS: "1" },
+        GOGC: "off",
+        GOMEMLIMIT: "256MiB",
+        GOMAXPROCS: "1",
         ...options.env,
       },
     });

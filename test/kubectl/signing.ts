@@ -60,8 +60,13 @@ export function signing(setup: KubectlSetup): void {
         kind: "PodCertificateRequest",
         metadata: { name: "of-a-pod" },
         spec: {
-          ...{ signerName: "example.com/signer", podName: "p", podUID: "1", nodeName: "n", nodeUID: "2" },
-          ...{ serviceAccountName: "default", serviceAccountUID: "3" },
+          signerName: "example.com/signer",
+          podName: "p",
+          podUID: "1",
+          nodeName: "n",
+          nodeUID: "2",
+          serviceAccountName: "default",
+          serviceAccountUID: "3",
           stubPKCS10Request: block?.der.toString("base64"),
         },
       };

@@ -51,7 +51,11 @@ export class GuestApi {
     const dir = await mkdtemp(join(tmpdir(), "guest-api-"));
     const adminFile = join(dir, "kubeconfig");
     const server = await startEmbeddedApi({
-      ...{ dir, host, kubeconfig: adminFile, clock, logger },
+      dir,
+      host,
+      kubeconfig: adminFile,
+      clock,
+      logger,
       port: 6443,
       node: { name: node, kubeconfig: join(dir, "kubelet.kubeconfig") },
     });
@@ -88,7 +92,8 @@ export class GuestApi {
 
   async resize(name: string, container: string, resources: ResourceRequirements): Promise<void> {
     await this.#admin.request({
-      ...{ method: "PATCH", path: `${podsPath}/${name}/resize` },
+      method: "PATCH",
+      path: `${podsPath}/${name}/resize`,
       contentType: "application/strategic-merge-patch+json",
       body: { spec: { containers: [{ name: container, resources }] } },
     });

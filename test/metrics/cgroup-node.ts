@@ -23,8 +23,13 @@ const pressure =
   "some avg10=1.00 avg60=0.00 avg300=0.00 total=123\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=45\n";
 
 const files = (memory: number, pids: readonly number[], cpuMax = "max 100000\n") => ({
-  ...{ "cpu.pressure": pressure, "memory.pressure": pressure, "io.pressure": pressure },
-  ...{ "cpu.weight": "20\n", "cpu.max": cpuMax, "memory.min": "0\n", "memory.peak": "99000000\n" },
+  "cpu.pressure": pressure,
+  "memory.pressure": pressure,
+  "io.pressure": pressure,
+  "cpu.weight": "20\n",
+  "cpu.max": cpuMax,
+  "memory.min": "0\n",
+  "memory.peak": "99000000\n",
   "memory.events": "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\n",
   "cpu.stat": "usage_usec 8000000\nuser_usec 5000000\nsystem_usec 3000000\n",
   "memory.current": `${memory}\n`,
@@ -45,8 +50,11 @@ export async function cgroupNode(t: TestContext, { crio = false, podStatsFromRun
   const socketPath = join(dir, "cri.sock");
   const runtime = await startFakeRuntime({ socketPath, crio });
   const client = createCriClient({
-    ...{ runtimeEndpoint: runtime.endpoint, requestTimeoutMs: 10_000 },
-    ...{ logger: silentLogger, clock: systemClock, metrics: createMetrics() },
+    runtimeEndpoint: runtime.endpoint,
+    requestTimeoutMs: 10_000,
+    logger: silentLogger,
+    clock: systemClock,
+    metrics: createMetrics(),
   });
   t.after(async () => {
     client.close();
@@ -60,7 +68,8 @@ export async function cgroupNode(t: TestContext, { crio = false, podStatsFromRun
   };
   const sandbox = await client.runPodSandbox(config, "");
   const main = {
-    ...{ metadata: { name: "main", attempt: 0 }, image: { image: fakeImages.busybox } },
+    metadata: { name: "main", attempt: 0 },
+    image: { image: fakeImages.busybox },
     labels: { "io.kubernetes.container.name": "main", "io.kubernetes.pod.uid": uid },
   };
   const container = await client.createContainer(sandbox, main, config);
@@ -101,27 +110,46 @@ export async function cgroupNode(t: TestContext, { crio = false, podStatsFromRun
     client.containerStatus(container),
   ]);
   const pod: ObservedPod = {
-    ...{ uid: uid as PodUid, name: "web", namespace: "default" },
+    uid: uid as PodUid,
+    name: "web",
+    namespace: "default",
     sandboxes: [observedSandbox(sandboxStatus!)],
     containers: [observedContainer(sandbox, containerStatus!)],
   };
   const networks: (number | "self")[] = [];
   const eth0 = {
-    ...{ name: "eth0", rxBytes: 7, rxPackets: 1, rxErrors: 0, rxDropped: 0 },
-    ...{ txBytes: 9, txPackets: 1, txErrors: 0, txDropped: 0 },
+    name: "eth0",
+    rxBytes: 7,
+    rxPackets: 1,
+    rxErrors: 0,
+    rxDropped: 0,
+    txBytes: 9,
+    txPackets: 1,
+    txErrors: 0,
+    txDropped: 0,
   };
   const space = { availableBytes: 700, capacityBytes: 1000, usedBytes: 300 };
   const stats = new Stats({
-    ...{ nodeName: "n", clock: systemClock, logger: silentLogger, runtime: client },
+    nodeName: "n",
+    clock: systemClock,
+    logger: silentLogger,
+    runtime: client,
     cgroups: cgroupUsageReader({ version: 2, root: join(dir, "cgroup") } as never),
     observed: { all: () => [pod] },
     pod: () => undefined,
     cgroupOf: () => slice,
     podsCgroup: "/kubepods.slice",
     systemCgroups: async () => ({}),
-    ...{ rootDir: dir, podLogsDir: dir, machine: { memoryBytes: 1e9, swapBytes: 0 } },
-    ...{ bootedAt: wallTime(1000), startedAt: wallTime(2000), psi: true, isCrio: crio },
-    ...{ podStatsFromRuntime, maxAgeMs: 0, secondSampleMs: 0 },
+    rootDir: dir,
+    podLogsDir: dir,
+    machine: { memoryBytes: 1e9, swapBytes: 0 },
+    bootedAt: wallTime(1000),
+    startedAt: wallTime(2000),
+    psi: true,
+    isCrio: crio,
+    podStatsFromRuntime,
+    maxAgeMs: 0,
+    secondSampleMs: 0,
     host: {
       network: async (pid) => {
         networks.push(pid);
@@ -150,7 +178,9 @@ export async function cgroupNode(t: TestContext, { crio = false, podStatsFromRun
       .handle({
         request: { headers: {}, method: "GET" } as IncomingMessage,
         response: response as unknown as ServerResponse,
-        ...{ params: {}, query: new URLSearchParams(), signal: new AbortController().signal },
+        params: {},
+        query: new URLSearchParams(),
+        signal: new AbortController().signal,
         caller: { name: "u", groups: [] },
       });
     return parsePrometheus(text);

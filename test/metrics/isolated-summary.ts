@@ -49,7 +49,9 @@ const cgroupsOf = (pid: number) => readFileSync(`/proc/${pid}/cgroup`, "utf8").t
 await membership.attach(runtimeCgroup, process.pid);
 const node = await MeteredNode.start(process.argv[2] as ContainerdVersion, () => ({
   config: {
-    ...{ cgroupRoot: "/", kubeletCgroups: "/kubelet", systemCgroups: "/system" },
+    cgroupRoot: "/",
+    kubeletCgroups: "/kubelet",
+    systemCgroups: "/system",
     volumeStatsAggPeriod: "10s",
   },
   flags: [`--runtime-cgroups=${runtimeCgroup}`],
@@ -76,7 +78,9 @@ try {
     `/api/v1/nodes/${nodeName}`,
   );
   const expected = {
-    ...{ nodeName, cgroupVersion: layout.version, pods },
+    nodeName,
+    cgroupVersion: layout.version,
+    pods,
     memoryLimit: Number(status.capacity.memory.replace("Ki", "")) * 1024,
   };
   let differences: readonly string[] = ["no summary"];

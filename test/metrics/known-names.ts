@@ -36,7 +36,10 @@ export function listedMetrics(): Map<string, Listed[]> {
     endpoints.set(
       part.slice(0, part.indexOf("\n")),
       rows.map(([, name = "", type = "", labels = "", exposed = ""]) => ({
-        ...{ name, type, exposed, labels: labels === "-" ? "" : labels.replaceAll(" ", "") },
+        name,
+        type,
+        exposed,
+        labels: labels === "-" ? "" : labels.replaceAll(" ", ""),
       })),
     );
   }

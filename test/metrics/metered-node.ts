@@ -64,8 +64,15 @@ export class MeteredNode {
     return new Promise((resolve, reject) => {
       const call = request(
         {
-          ...{ host: "127.0.0.1", port: this.port, path, method, headers: { ...headers }, timeout: 30_000 },
-          ...{ ...this.#identity, rejectUnauthorized: false, agent: false },
+          host: "127.0.0.1",
+          port: this.port,
+          path,
+          method,
+          headers: { ...headers },
+          timeout: 30_000,
+          ...this.#identity,
+          rejectUnauthorized: false,
+          agent: false,
         },
         (response) => {
           const parts: Buffer[] = [];

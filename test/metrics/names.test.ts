@@ -96,7 +96,9 @@ async function exposed(path: string, probes: Metrics, agent: Metrics): Promise<K
     query: new URLSearchParams(),
   } as unknown as Exchange);
   const parsed = [...parsePrometheus(text).values()].map(({ name, type, samples }) => ({
-    ...{ name, type, labels: labelsOf(samples[0]!).join(",") },
+    name,
+    type,
+    labels: labelsOf(samples[0]!).join(","),
   }));
   if (path === "/metrics") return [...parsed, ...declared(agent)];
   return path === "/metrics/probes" ? [...parsed, ...declared(probes)] : parsed;

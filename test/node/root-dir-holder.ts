@@ -16,7 +16,9 @@ const overview = {
   onChange: () => () => {},
 };
 const localApi = new LocalApi({
-  ...{ socketPath: join(rootDir, "kubelet.sock"), overview, logger: silentLogger },
+  socketPath: join(rootDir, "kubelet.sock"),
+  overview,
+  logger: silentLogger,
   explain: () => undefined,
 });
 const lock = new RootDirLock({ rootDir, clock: systemClock, logger: silentLogger, waitMs: 0 });

@@ -38,7 +38,9 @@ async function main(): Promise<RootlessReport> {
   odd.startAgent([...flags, "--feature-gates=KubeletInUserNamespace=true"]);
   const { status } = await odd.runs("web");
   const report = {
-    ...{ uidMap: readFileSync("/proc/self/uid_map", "utf8").trim(), deniedSetting, withoutGate },
+    uidMap: readFileSync("/proc/self/uid_map", "utf8").trim(),
+    deniedSetting,
+    withoutGate,
     phase: status?.phase,
     restarts: status?.containerStatuses?.[0]?.restartCount,
   };

@@ -70,10 +70,19 @@ export class GuardedNode {
     writeFileSync(
       configFile,
       JSON.stringify({
-        ...{ apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" },
-        ...{ containerRuntimeEndpoint, podLogsDir, staticPodPath, volumePluginDir },
-        ...{ address: "127.0.0.1", port: this.port, healthzPort: this.healthPort },
-        ...{ cgroupsPerQOS: false, enforceNodeAllocatable: ["none"], failCgroupV1: false, resolvConf: "" },
+        apiVersion: "kubelet.config.k8s.io/v1beta1",
+        kind: "KubeletConfiguration",
+        containerRuntimeEndpoint,
+        podLogsDir,
+        staticPodPath,
+        volumePluginDir,
+        address: "127.0.0.1",
+        port: this.port,
+        healthzPort: this.healthPort,
+        cgroupsPerQOS: false,
+        enforceNodeAllocatable: ["none"],
+        failCgroupV1: false,
+        resolvConf: "",
         imageGCHighThresholdPercent: 100,
         ...(o.featureGates && { featureGates: o.featureGates }),
         ...(o.readOnly && { readOnlyPort: this.readOnlyPort }),
@@ -267,7 +276,9 @@ function reviewAccess(
 
 function kubeconfigOf(server: string): string {
   return JSON.stringify({
-    ...{ apiVersion: "v1", kind: "Config", "current-context": "c" },
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "c",
     contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
     clusters: [{ name: "c", cluster: { server } }],
     users: [{ name: "u", user: {} }],

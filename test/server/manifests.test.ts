@@ -54,7 +54,13 @@ describe("pods applied over HTTPS", () => {
 
   const send = async (method: string, path: string, who?: TestPair, body?: string) => {
     const call = request({
-      ...{ host: "127.0.0.1", port, method, path, rejectUnauthorized: false, agent: false, ...who },
+      host: "127.0.0.1",
+      port,
+      method,
+      path,
+      rejectUnauthorized: false,
+      agent: false,
+      ...who,
     });
     call.end(body);
     const [response] = await once(call, "response");

@@ -63,7 +63,8 @@ const signed =
     testPair(node.ca, name, o);
 const otherCa = testAuthority("other");
 const upgradeTo = (protocol: string, more: Record<string, string> = {}) => ({
-  ...{ connection: "Upgrade", upgrade: protocol },
+  connection: "Upgrade",
+  upgrade: protocol,
   ...more,
 });
 const webSocket = upgradeTo("websocket", {
@@ -117,7 +118,10 @@ const unauthenticated: Case[] = endpoints.flatMap(([path, method = "GET", header
     },
     {
       name: `${method} ${path}${kind} without permission`,
-      ...{ ...requests, token: "good-denied", status: 403, message: /^Forbidden \(user=denied/ },
+      ...requests,
+      token: "good-denied",
+      status: 403,
+      message: /^Forbidden \(user=denied/,
     },
   ];
 });
@@ -202,7 +206,9 @@ const permissions: Case[] = [
   {
     name: "checkpoint with permission for proxy only",
     path: `/checkpoint/default/${pod}/app`,
-    ...{ method: "POST", token: "good-proxy", status: 403 },
+    method: "POST",
+    token: "good-proxy",
+    status: 403,
   },
 ];
 
@@ -268,25 +274,27 @@ const paths: Case[] = [
   ].map((path) => ({ name: `the path without a file ${path.slice(0, 60)}`, path, status: 404 })),
   ...["absolute", "relative", "root/etc/passwd", "root/", "root/proc/self/environ", "environment"].map(
     (name) => ({
-      ...{ name: `the symlink ${name}`, path: `${logs}/${name}`, status: 403 },
+      name: `the symlink ${name}`,
+      path: `${logs}/${name}`,
+      status: 403,
     }),
   ),
 ];
 
 const methods: Case[] = [
   ...["DELETE", "PUT", "POST", "PATCH", "PROPFIND", "OPTIONS", "TRACE"].map((method) => ({
-    ...{ name: method, method, status: 405 },
+    name: method,
+    method,
+    status: 405,
   })),
   { name: "POST to /containerLogs", path: log, method: "POST", status: 405 },
   { name: "GET of /run", path: run, status: 405 },
   { name: "GET of /checkpoint", path: `/checkpoint/default/${pod}/app`, status: 405 },
   { name: "GET of /debug/flags", path: "/debug/flags/v", status: 406 },
   {
-    ...{
-      name: "another method in a header",
-      path: "/debug/flags/v",
-      headers: { "x-http-method-override": "PUT" },
-    },
+    name: "another method in a header",
+    path: "/debug/flags/v",
+    headers: { "x-http-method-override": "PUT" },
     status: 406,
   },
   { name: "an invalid verbosity", path: "/debug/flags/v", method: "PUT", body: "loud", status: 400 },
@@ -346,12 +354,16 @@ const upgrades: Case[] = [
   },
   { name: "portForward to a missing pod", path: "/portForward/default/nope", headers: spdy, status: 404 },
   {
-    ...{ name: "portForward over WebSocket to an invalid port", path: `${forward}?port=99999` },
-    ...{ headers: { ...webSocket, "sec-websocket-protocol": "v4.channel.k8s.io" }, status: 400 },
+    name: "portForward over WebSocket to an invalid port",
+    path: `${forward}?port=99999`,
+    headers: { ...webSocket, "sec-websocket-protocol": "v4.channel.k8s.io" },
+    status: 400,
   },
   {
-    ...{ name: "portForward over WebSocket without ports", path: forward },
-    ...{ headers: { ...webSocket, "sec-websocket-protocol": "v4.channel.k8s.io" }, status: 400 },
+    name: "portForward over WebSocket without ports",
+    path: forward,
+    headers: { ...webSocket, "sec-websocket-protocol": "v4.channel.k8s.io" },
+    status: 400,
   },
 ];
 
@@ -376,7 +388,8 @@ for (const [title, cases] of Object.entries(tables))
             ...(body !== undefined && { "content-length": String(body.length) }),
             ...one.headers,
           },
-          ...{ body, pair: one.pair?.() },
+          body,
+          pair: one.pair?.(),
         });
         assert.equal(response.status, status, response.text.slice(0, 500));
         if (message) assert.match(response.body, message);
@@ -402,7 +415,8 @@ async function raw(
   const given = { connection: "close", ...o.headers };
   const lines = Object.entries({ host: "x", ...given }).map(([name, value]) => `${name}: ${value}\r\n`);
   const text = await rawTls(node.port, `${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n${o.body ?? ""}`, {
-    ...{ ...o.pair, until: isComplete },
+    ...o.pair,
+    until: isComplete,
   });
   return { text, status: Number(text.slice(9, 12)), body: text.slice(text.indexOf("\r\n\r\n") + 4) };
 }
@@ -473,7 +487,7 @@ describe("other protocols", () => {
   for (const [name, headers, isAdmin, status] of byHttp2)
     test(`${name} over HTTP/2 gets ${status}`, async () => {
       const session = connectHttp2(`https://127.0.0.1:${node.port}`, {
-        ...{ rejectUnauthorized: false },
+        rejectUnauthorized: false,
         ...(isAdmin && node.admin),
       });
       session.on("error", () => {});

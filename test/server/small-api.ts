@@ -11,7 +11,10 @@ export function apiRoutes(pod: Pod, routes: readonly Route[]): Route[] {
     ["GET", "POST"].map((method): Route => {
       const own = routes.find((route) => route.method === method && route.path === path);
       return {
-        ...{ method, path: `${base}/${name}`, attributes, handle: async () => {} },
+        method,
+        path: `${base}/${name}`,
+        attributes,
+        handle: async () => {},
         upgrade: async (exchange) => {
           const params = { ...exchange.params, container: exchange.query.get("container") ?? "" };
           await own?.upgrade?.({ ...exchange, params });
@@ -19,7 +22,9 @@ export function apiRoutes(pod: Pod, routes: readonly Route[]): Route[] {
       };
     });
   const document = (path: string, value: object): Route => ({
-    ...{ method: "GET", path, attributes },
+    method: "GET",
+    path,
+    attributes,
     handle: async ({ response }) => replyJson(response, value),
   });
   const resource = { name: "pods", singularName: "pod", namespaced: true, kind: "Pod", verbs: ["get"] };
@@ -28,7 +33,9 @@ export function apiRoutes(pod: Pod, routes: readonly Route[]): Route[] {
     document("/apis", { kind: "APIGroupList", apiVersion: "v1", groups: [] }),
     document("/api/v1", { kind: "APIResourceList", groupVersion: "v1", resources: [resource] }),
     {
-      ...{ method: "GET", path: base, attributes },
+      method: "GET",
+      path: base,
+      attributes,
       handle: async ({ response }) => replyJson(response, { ...pod, status }),
     },
     ...of("exec", "/exec/{namespace}/{pod}/{container}"),
@@ -40,7 +47,9 @@ export function apiRoutes(pod: Pod, routes: readonly Route[]): Route[] {
 /** A kubeconfig for kubectl to reach it. */
 export function kubeconfigFor(port: number): string {
   return JSON.stringify({
-    ...{ apiVersion: "v1", kind: "Config", "current-context": "x" },
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "x",
     clusters: [
       { name: "x", cluster: { server: `https://127.0.0.1:${port}`, "insecure-skip-tls-verify": true } },
     ],

@@ -6,7 +6,12 @@ import { SpdyConnection } from "../../src/kubelet/server/streaming/spdy/connecti
 export function openSpdy(port: number, path: string, protocol: string): Promise<SpdyConnection> {
   return new Promise((resolve, reject) => {
     const outgoing = request({
-      ...{ host: "127.0.0.1", port, path, method: "POST", agent: false, rejectUnauthorized: false },
+      host: "127.0.0.1",
+      port,
+      path,
+      method: "POST",
+      agent: false,
+      rejectUnauthorized: false,
       headers: { connection: "Upgrade", upgrade: "SPDY/3.1", "x-stream-protocol-version": protocol },
     });
     outgoing.on("response", ({ statusCode }) => reject(new Error(String(statusCode))));

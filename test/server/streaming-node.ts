@@ -56,7 +56,10 @@ export class StreamingNode {
   /** Starts a server with the streaming routes and, if given, `more` routes. */
   async serve(o: { idleMs?: number; more?: (routes: Route[]) => Route[] } = {}): Promise<TestServer> {
     const routes = streamingRoutes({
-      ...{ runtime: this.client, clock: systemClock, metrics: createMetrics(), translate: true },
+      runtime: this.client,
+      clock: systemClock,
+      metrics: createMetrics(),
+      translate: true,
       idleMs: o.idleMs ?? 0,
       desired: {
         byFullName: (name: PodFullName) => (name === fullNameOf(this.pod) ? this.pod : undefined),
@@ -83,15 +86,19 @@ export class StreamingNode {
   async #start(): Promise<void> {
     const { endpoint, logDir, cgroupRoot, images } = this.#node;
     this.client = createCriClient({
-      ...{ runtimeEndpoint: endpoint, requestTimeoutMs: 60_000 },
-      ...{ logger: silentLogger, clock: systemClock, metrics: createMetrics() },
+      runtimeEndpoint: endpoint,
+      requestTimeoutMs: 60_000,
+      logger: silentLogger,
+      clock: systemClock,
+      metrics: createMetrics(),
     });
     const { name, namespace, uid } = this.pod.metadata;
     const logDirectory = join(logDir, `streams_${uid}`);
     await mkdir(logDirectory, { recursive: true });
     const namespaceOptions = { network: NamespaceMode.POD, pid: NamespaceMode.CONTAINER };
     const config = {
-      ...{ metadata: { name, namespace, uid, attempt: 0 }, logDirectory },
+      metadata: { name, namespace, uid, attempt: 0 },
+      logDirectory,
       linux: { cgroupParent: cgroupRoot, securityContext: { namespaceOptions } },
     };
     const sandbox = await this.client.runPodSandbox(config, "");
@@ -101,12 +108,12 @@ export class StreamingNode {
         const id = await this.client.createContainer(
           sandbox,
           {
-            ...{ metadata: { name, attempt: 0 }, image: { image: images.busybox }, logPath: `${name}.log` },
-            ...{
-              linux: { securityContext: { namespaceOptions } },
-              ...container,
-              command: [...container.command],
-            },
+            metadata: { name, attempt: 0 },
+            image: { image: images.busybox },
+            logPath: `${name}.log`,
+            linux: { securityContext: { namespaceOptions } },
+            ...container,
+            command: [...container.command],
           },
           config,
         );
@@ -135,21 +142,25 @@ export class StreamingNode {
     const { uid, name, namespace } = this.pod.metadata;
     const defaults = { attempt: 0, createdAt: wallTime(1), annotations: {} };
     return {
-      ...{ uid, name, namespace },
+      uid,
+      name,
+      namespace,
       sandboxes: [{ ...defaults, id: sandboxId, state: "ready", ips: [], hostNetwork: false }],
       containers: ids.map(([containerName, id]) => ({
         ...defaults,
-        ...{
-          id,
-          name: containerName,
-          sandboxId,
-          state: "running",
-          hash: "",
-          image: "",
-          imageRef: "",
-          startedAt: wallTime(1),
-        },
-        ...{ finishedAt: wallTime(0), exitCode: 0, reason: "", message: "", logPath: "" },
+        id,
+        name: containerName,
+        sandboxId,
+        state: "running",
+        hash: "",
+        image: "",
+        imageRef: "",
+        startedAt: wallTime(1),
+        finishedAt: wallTime(0),
+        exitCode: 0,
+        reason: "",
+        message: "",
+        logPath: "",
       })),
     };
   }

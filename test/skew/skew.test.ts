@@ -39,7 +39,8 @@ async function start(t: Parameters<typeof TestCluster.start>[0], release: Releas
   const config = { ...cluster.config(), nodeStatusUpdateFrequency: 100, nodeLeaseDurationSeconds: 1 };
   const start = () =>
     cluster.startAgent({
-      ...{ config, logger: log.logger },
+      config,
+      logger: log.logger,
       cluster: { transport: api, kubeletVersion: "v1.36.4" },
     });
   const count = (pattern: RegExp) => cluster.api.requests.filter((request) => pattern.test(request)).length;

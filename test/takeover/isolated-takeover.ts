@@ -41,12 +41,10 @@ async function restoreContainers(node: TestNode): Promise<Map<string, string>> {
           : "";
     const usesHostNetwork = pod.spec.hostNetwork === true;
     const config = {
-      ...{
-        metadata,
-        labels: { ...labels },
-        annotations: { ...annotations },
-        hostname: usesHostNetwork ? "" : metadata.name,
-      },
+      metadata,
+      labels: { ...labels },
+      annotations: { ...annotations },
+      hostname: usesHostNetwork ? "" : metadata.name,
       logDirectory: join(node.logDir, `${metadata.namespace}_${metadata.name}_${metadata.uid}`),
       linux: {
         cgroupParent: `${node.cgroupRoot}/kubepods/${qosCgroup}pod${metadata.uid}`,
@@ -59,7 +57,9 @@ async function restoreContainers(node: TestNode): Promise<Map<string, string>> {
     for (const one of snapshot.allContainers.filter((c) => c.sandbox === id).reverse()) {
       const { name, attempt } = one.metadata;
       const of = {
-        ...{ metadata: one.metadata, labels: { ...one.labels }, annotations: { ...one.annotations } },
+        metadata: one.metadata,
+        labels: { ...one.labels },
+        annotations: { ...one.annotations },
         image: { image: node.images.busybox },
         command: name === "first" ? ["true"] : [...container("c").command!],
         logPath: `${name}/${attempt}.log`,

@@ -53,7 +53,8 @@ async function createContainers(
     const containers = recorded.snapshot.allContainers.filter((c) => c.sandbox === id).reverse();
     for (const container of containers) {
       const of = {
-        ...{ metadata: container.metadata, labels: { ...container.labels } },
+        metadata: container.metadata,
+        labels: { ...container.labels },
         annotations: { ...container.annotations },
         image: { image: busyboxName },
         command: container.metadata.name === "first" ? ["true"] : server,

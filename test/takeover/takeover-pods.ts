@@ -17,7 +17,9 @@ function pod(name: string, spec: Partial<PodSpec>, labels: Record<string, string
     automountServiceAccountToken: name === "volumes",
   };
   return {
-    ...{ apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default", labels } },
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: "default", labels },
     spec: { ...more, ...spec },
   } as unknown as Pod;
 }
@@ -69,7 +71,9 @@ export const apiPods: readonly Pod[] = [
 /** Manifests, as JSON. The reference kubelet's result is in `recorded/`. */
 export const manifests: Readonly<Record<string, unknown>> = {
   "small.json": {
-    ...{ apiVersion: "v1", kind: "Pod", metadata: { name: "small" } },
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "small" },
     spec: { hostNetwork: true, containers: [container("c")] },
   },
   "full.json": {

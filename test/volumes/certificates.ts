@@ -116,7 +116,11 @@ async function requestsOf(n: VolumeNode, pod: string, count: number): Promise<Re
 }
 
 const condition = (type: string, reason: string, message: string) => ({
-  ...{ type, reason, message, status: "True", lastTransitionTime: new Date().toISOString() },
+  type,
+  reason,
+  message,
+  status: "True",
+  lastTransitionTime: new Date().toISOString(),
 });
 
 function setStatus(n: VolumeNode, { metadata }: Request, status: object): Promise<unknown> {
@@ -134,19 +138,29 @@ async function issue(n: VolumeNode, request: Request): Promise<string> {
   const ca = generateKey();
   const authority = signCertificate({
     subject: { commonName: "test signer", organizations: [] },
-    ...{ issuer: "self", publicKey: ca.publicKey, key: ca.privateKey },
-    ...{ notBefore, notAfter, isCa: true, usages: ["cert sign"] },
+    issuer: "self",
+    publicKey: ca.publicKey,
+    key: ca.privateKey,
+    notBefore,
+    notAfter,
+    isCa: true,
+    usages: ["cert sign"],
   });
   const certificateChain = signCertificate({
     subject: { commonName: request.spec.podName, organizations: [] },
-    ...{ issuer: { certificate: authority, key: ca.privateKey }, publicKey },
-    ...{ notBefore, notAfter, usages: ["digital signature", "client auth"] },
+    issuer: { certificate: authority, key: ca.privateKey },
+    publicKey,
+    notBefore,
+    notAfter,
+    usages: ["digital signature", "client auth"],
   });
   const at = (date: Date) => `${date.toISOString().slice(0, 19)}Z`;
   await setStatus(n, request, {
     conditions: [condition("Issued", "Signed", "")],
     certificateChain: `# of the test\n${certificateChain}`,
-    ...{ notBefore: at(notBefore), notAfter: at(notAfter), beginRefreshAt: at(new Date(now + hourMs / 2)) },
+    notBefore: at(notBefore),
+    notAfter: at(notAfter),
+    beginRefreshAt: at(new Date(now + hourMs / 2)),
   });
   return certificateChain;
 }

@@ -45,7 +45,9 @@ export function cleanupTests(node: () => VolumeNode): void {
     await agent.end("SIGKILL");
     for (const name of deletedDuringOutage)
       await node().apiNode.admin.request({
-        ...{ method: "DELETE", path: `${podsPath}/${name}`, query: { gracePeriodSeconds: "0" } },
+        method: "DELETE",
+        path: `${podsPath}/${name}`,
+        query: { gracePeriodSeconds: "0" },
       });
     await node().patch("/api/v1/namespaces/default/configmaps/settings", { data: { a: "tres" } });
     node().apiNode.startAgent();

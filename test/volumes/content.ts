@@ -33,7 +33,10 @@ export const content: VolumeSuite = {
     const trustBundle = await rootCertificate((path) => n.apiNode.get(path));
     const apiVersion = "certificates.k8s.io/v1beta1";
     await n.create(bundles, {
-      ...{ apiVersion, kind: "ClusterTrustBundle", metadata: { name: "anchors" }, spec: { trustBundle } },
+      apiVersion,
+      kind: "ClusterTrustBundle",
+      metadata: { name: "anchors" },
+      spec: { trustBundle },
     });
     const volumes = [
       { name: "config", configMap: { name: "settings" } },

@@ -62,7 +62,8 @@ function killed(version: ContainerdVersion, count: number): void {
 
   const remove = (name: string, now: boolean) =>
     n.apiNode.admin.request({
-      ...{ method: "DELETE", path: `${podsPath}/${name}` },
+      method: "DELETE",
+      path: `${podsPath}/${name}`,
       ...(now && { query: { gracePeriodSeconds: "0" } }),
     });
   /** All volumes of the pod can be read and written. */

@@ -55,7 +55,9 @@ export const mounting: VolumeSuite = {
         volumes: [{ name: "data", emptyDir: {} }],
         initContainers: [
           {
-            ...{ name: "i", image: busyboxName, imagePullPolicy: "Never" },
+            name: "i",
+            image: busyboxName,
+            imagePullPolicy: "Never",
             command: ["ln", "-s", "/etc", "/whole/out"],
             volumeMounts: [{ name: "data", mountPath: "/whole" }],
           },

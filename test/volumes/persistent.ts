@@ -39,7 +39,9 @@ export async function boundVolume(n: VolumeNode, name: string, pv: object, o: Cl
   };
   const claimRef = { namespace: "default", name };
   await n.create(volumes, {
-    ...{ apiVersion: "v1", kind: "PersistentVolume", metadata: { name: `pv-${name}` } },
+    apiVersion: "v1",
+    kind: "PersistentVolume",
+    metadata: { name: `pv-${name}` },
     spec: { ...common, capacity, claimRef, persistentVolumeReclaimPolicy: "Retain", ...pv },
   });
   const ownerReferences = o.owner && [
@@ -52,7 +54,9 @@ export async function boundVolume(n: VolumeNode, name: string, pv: object, o: Cl
     },
   ];
   await n.create(claims, {
-    ...{ apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name, ownerReferences } },
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: { name, ownerReferences },
     spec: { ...common, volumeName: `pv-${name}`, resources: { requests: capacity } },
   });
 }

@@ -11,7 +11,9 @@ import type { VolumeNode } from "./volume-node.ts";
 /** A configuration of the kubelet API that lets every client on this machine in. */
 export function insecureServer(port: number): Record<string, unknown> {
   return {
-    ...{ enableServer: true, address: "127.0.0.1", port },
+    enableServer: true,
+    address: "127.0.0.1",
+    port,
     authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
     authorization: { mode: "AlwaysAllow" },
     volumeStatsAggPeriod: "1s",

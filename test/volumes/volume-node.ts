@@ -69,7 +69,10 @@ export class VolumeNode {
   /** Name, image and command of containers have defaults. */
   addPod(name: string, { labels, annotations, spec }: VolumePod): Promise<Pod> {
     const complete = (container: Partial<Container>) => ({
-      ...{ name: "c", image: busyboxName, imagePullPolicy: "Never", command: sleeper },
+      name: "c",
+      image: busyboxName,
+      imagePullPolicy: "Never",
+      command: sleeper,
       ...container,
     });
     const containers = (spec.containers ?? [{}]).map(complete);

@@ -92,7 +92,12 @@ test("dpkg-deb reads a package", { skip: hasDpkg ? false : "needs dpkg 1.21.18 o
   ]);
   const release = { seconds, debianVersion: "0.1.0~git1" };
   const deb = debianPackage({
-    ...{ root, tree, arch: "arm64", release, kubernetesVersion: "1.36.4", maintainer: "a <b@c>" },
+    root,
+    tree,
+    arch: "arm64",
+    release,
+    kubernetesVersion: "1.36.4",
+    maintainer: "a <b@c>",
   });
   const path = join(dir, "t.deb");
   writeFileSync(path, deb);

@@ -24,8 +24,12 @@ const commands = [
 ];
 const input = { flags, commands, gates: ["AllAlpha", "NodeLogQuery"] };
 const man = manPage({
-  ...{ groups: [{ title: "All", flags }], defaults: { "max-pods": "110" }, commands },
-  ...{ gates: ["AllAlpha=true|false"], version: "1.0.0-x", seconds: 0 },
+  groups: [{ title: "All", flags }],
+  defaults: { "max-pods": "110" },
+  commands,
+  gates: ["AllAlpha=true|false"],
+  version: "1.0.0-x",
+  seconds: 0,
 });
 let dir;
 

@@ -64,7 +64,9 @@ function partsOf({ root, release, npm, names: bundled, documents }, arch) {
   const names = [...bundled, ...nativePackages(arch), nodePackage(arch)];
   const components = names.map((name) => ({ name, ...npm.locked(name) }));
   const bill = sbom({
-    ...{ release, arch, nodeParts: nodeParts() },
+    release,
+    arch,
+    nodeParts: nodeParts(),
     packages: components.slice(0, -1),
     node: components.at(-1),
   });
@@ -86,7 +88,9 @@ function tarball(common, parts, base) {
 function debian(common, parts) {
   const { root, release, texts } = common;
   const tree = debianTree({
-    ...{ root, ...texts, program: program(common, parts, debianCacheDir) },
+    root,
+    ...texts,
+    program: program(common, parts, debianCacheDir),
     documents: merge(parts.documents, new Map([["copyright", file(copyright(parts.names))]])),
   });
   const version = kubernetesVersion.replace(/^v/, "");

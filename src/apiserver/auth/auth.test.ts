@@ -39,7 +39,9 @@ async function setUp(t: TestContext) {
   const server: ApiServer = new ApiServer({
     store,
     definitions: definitions({ ...parts, pods: podDefinition({ mountTokens: false }) }),
-    ...{ authenticator, authorizer, admission },
+    authenticator,
+    authorizer,
+    admission,
     tls: {
       key: pki.serving.key,
       cert: pki.serving.certificate,

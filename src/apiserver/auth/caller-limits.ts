@@ -6,13 +6,17 @@ const kibibyte = 1024;
 
 /** A kubelet watches the objects of each of its pods, and writes their whole status. */
 const ofNode: CallerLimits = {
-  ...{ connections: 200, requests: 500, watches: 2000 },
+  connections: 200,
+  requests: 500,
+  watches: 2000,
   bodyBytes: 3 * kibibyte * kibibyte,
 };
 
 /** Pods read their own namespace and write nothing but reviews; bootstrappers write certificate signing requests. */
 const ofOthers: CallerLimits = {
-  ...{ connections: 100, requests: 50, watches: 100 },
+  connections: 100,
+  requests: 50,
+  watches: 100,
   bodyBytes: 256 * kibibyte,
 };
 

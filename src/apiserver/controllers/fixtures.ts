@@ -26,11 +26,18 @@ export async function startCluster(): Promise<Cluster> {
   const store = memoryStore({ clock });
   const definitions = testDefinitions(clock);
   const { objects } = new ApiServer({
-    ...{ store, definitions, clock, propagation: handledPropagation },
+    store,
+    definitions,
+    clock,
+    propagation: handledPropagation,
     ...allowAll,
   });
   const parts = controllers({
-    ...{ objects, definitions, clock, rootCa, logger: silentLogger },
+    objects,
+    definitions,
+    clock,
+    rootCa,
+    logger: silentLogger,
     builtIns: { apiAddress: "10.0.0.1", apiPort: 6443, serviceRange: "10.96.0.0/16", servicePort: 443 },
   });
   const ending = new AbortController();

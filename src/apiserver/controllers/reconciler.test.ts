@@ -15,7 +15,11 @@ async function start(reconcile: (round: number) => Promise<number | undefined>) 
   const end = new AbortController();
   const begun = epochMs(clock.wall());
   const reconciler = new Reconciler({
-    ...{ name: "test", cache, clock, logger: silentLogger, watches: ["pods"] },
+    name: "test",
+    cache,
+    clock,
+    logger: silentLogger,
+    watches: ["pods"],
     reconcile: () => {
       rounds.push(epochMs(clock.wall()) - begun);
       return reconcile(rounds.length);

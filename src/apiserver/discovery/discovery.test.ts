@@ -31,13 +31,21 @@ test("a version lists its resources and their subresources", async (t) => {
   const all = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
   assert.deepEqual(body.resources, [
     {
-      ...{ name: "widgets", singularName: "widget", namespaced: true, kind: "Widget", verbs: all },
-      ...{ shortNames: ["wd"], categories: ["all"] },
+      name: "widgets",
+      singularName: "widget",
+      namespaced: true,
+      kind: "Widget",
+      verbs: all,
+      shortNames: ["wd"],
+      categories: ["all"],
     },
     { name: "widgets/echo", singularName: "", namespaced: true, kind: "Widget", verbs: ["create", "get"] },
     { name: "widgets/paint", singularName: "", namespaced: true, kind: "Paint", verbs: ["create"] },
     {
-      ...{ name: "widgets/status", singularName: "", namespaced: true, kind: "Widget" },
+      name: "widgets/status",
+      singularName: "",
+      namespaced: true,
+      kind: "Widget",
       verbs: ["get", "patch", "update"],
     },
   ]);

@@ -7,8 +7,13 @@ const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 /** A request of a kubelet for one of its pods. */
 const podRequest = {
-  ...{ signerName: "a.b/c", podName: "p", podUID: "pu", serviceAccountName: "s", serviceAccountUID: "su" },
-  ...{ nodeName: "n", nodeUID: "nu" },
+  signerName: "a.b/c",
+  podName: "p",
+  podUID: "pu",
+  serviceAccountName: "s",
+  serviceAccountUID: "su",
+  nodeName: "n",
+  nodeUID: "nu",
   stubPKCS10Request:
     pemBlocks(
       makeRequest({ subject: { commonName: "", organizations: [] }, key: generateKey().privateKey }),

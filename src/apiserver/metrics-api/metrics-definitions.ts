@@ -21,7 +21,12 @@ function nodes(options: MetricsApiOptions): ResourceDefinition {
     });
   };
   return {
-    ...{ group, version, name: "nodes", singular: "", kind: "NodeMetrics", namespaced: false },
+    group,
+    version,
+    name: "nodes",
+    singular: "",
+    kind: "NodeMetrics",
+    namespaced: false,
     virtual: {
       async get({ name }, context) {
         const node = await context.objects.get({ resource: "nodes", namespace: "", name });
@@ -50,7 +55,12 @@ function pods(options: MetricsApiOptions): ResourceDefinition {
     });
   };
   return {
-    ...{ group, version, name: "pods", singular: "", kind: "PodMetrics", namespaced: true },
+    group,
+    version,
+    name: "pods",
+    singular: "",
+    kind: "PodMetrics",
+    namespaced: true,
     virtual: {
       async get({ namespace, name }, context) {
         const pod = await context.objects.get({ resource: "pods", namespace, name });

@@ -35,13 +35,11 @@ const definitions: DocumentedResource[] = kindNames.split("\n").flatMap((line) =
   const [apiVersion = "", ...kinds] = line.split(" ");
   const [version = "", group = ""] = apiVersion.split("/").reverse();
   return kinds.map((kind) => ({
-    ...{
-      group,
-      version,
-      kind,
-      namespaced: true,
-      verbs: ["get", "list", "create", "patch", "delete"] as const,
-    },
+    group,
+    version,
+    kind,
+    namespaced: true,
+    verbs: ["get", "list", "create", "patch", "delete"] as const,
     name: `${kind.toLowerCase()}s`,
   }));
 });

@@ -169,8 +169,11 @@ function field(number: number, value: string | Buffer | number): Buffer {
 test("empty values of optional fields are kept", () => {
   const options = message("v1", "DeleteOptions", Buffer.concat([field(1, 0), field(3, 0), field(5, "All")]));
   assert.deepEqual(decodeProtobuf(options), {
-    ...{ apiVersion: "v1", kind: "DeleteOptions" },
-    ...{ gracePeriodSeconds: 0, orphanDependents: false, dryRun: ["All"] },
+    apiVersion: "v1",
+    kind: "DeleteOptions",
+    gracePeriodSeconds: 0,
+    orphanDependents: false,
+    dryRun: ["All"],
   });
 });
 
@@ -314,7 +317,8 @@ const broken: [string, Buffer, string][] = [
 for (const [what, bytes, error] of broken)
   test(`${what} is rejected`, () => {
     assert.throws(() => decodeProtobuf(bytes, config), {
-      ...{ status: 400, reason: "BadRequest" },
+      status: 400,
+      reason: "BadRequest",
       message: error,
     });
   });

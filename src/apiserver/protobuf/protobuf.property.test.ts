@@ -53,7 +53,9 @@ function jsonOf(declared: FieldType, mayBeEmpty: boolean): fc.Arbitrary<Json> {
     case "map":
       return fc
         .uniqueArray(fc.tuple(key, jsonOf(type.values, true)), {
-          ...{ minLength: 1, maxLength: 3, selector: ([name]) => name },
+          minLength: 1,
+          maxLength: 3,
+          selector: ([name]) => name,
         })
         .map((entries) => objectFrom(entries));
     default:

@@ -70,7 +70,10 @@ export const widgets: ResourceDefinition = {
       },
     },
     hidden: {
-      ...{ type: "update", internal: true, countsGenerations: false, ignored: [["spec"]] },
+      type: "update",
+      internal: true,
+      countsGenerations: false,
+      ignored: [["spec"]],
       prepareUpdate() {},
     },
     paint: {
@@ -155,7 +158,9 @@ export async function testApi(
   await server.objects.create("namespaces", { metadata: { name: "default" } });
   const url = `http://127.0.0.1:${server.port}`;
   return {
-    ...{ server, store, url },
+    server,
+    store,
+    url,
     async send(method, path, body, headers = {}) {
       const sent = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
       const response = await fetch(url + path, {

@@ -67,7 +67,8 @@ test("an invalid message is rejected", async (t) => {
   const api = await testApi(t);
   const whole = encodeProtobuf(configMap("a", { k: "v" }) as never);
   const response = await fetch(api.url + mapsPath, {
-    ...{ method: "POST", headers: { "content-type": protobufType } },
+    method: "POST",
+    headers: { "content-type": protobufType },
     body: new Uint8Array(whole.subarray(0, -1)),
   });
   assert.equal(response.status, 400);

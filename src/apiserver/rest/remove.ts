@@ -48,8 +48,11 @@ async function removeSeen(
   const context = contextOf(dependencies, request);
   checkPreconditions(request, seen, options);
   await admit(dependencies, request, {
-    ...{ operation: "DELETE", subresource: "", name: key.name },
-    ...{ oldObject: current, options },
+    operation: "DELETE",
+    subresource: "",
+    name: key.name,
+    oldObject: current,
+    options,
   });
   const { deletionGrace, hasSpecFinalizers } = definition;
   const plan = planDeletion(current, {

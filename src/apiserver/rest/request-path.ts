@@ -48,7 +48,13 @@ export function parsePath(path: string): Target | undefined {
   return {
     kind: "resource",
     apiVersion: group === "" ? version : `${group}/${version}`,
-    ...{ group, version, namespace, resource, name, subresource, path },
+    group,
+    version,
+    namespace,
+    resource,
+    name,
+    subresource,
+    path,
     rest: more.length === 0 ? "" : `/${raw.slice(from + 3).join("/")}`,
   };
 }

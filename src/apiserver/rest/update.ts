@@ -112,8 +112,11 @@ async function change(
   keepMetadata(draft, oldObject);
   definition.defaults?.(draft);
   await admit(dependencies, request, {
-    ...{ operation: "UPDATE", subresource: subresource?.name ?? "" },
-    ...{ name: key.name, object: draft, oldObject },
+    operation: "UPDATE",
+    subresource: subresource?.name ?? "",
+    name: key.name,
+    object: draft,
+    oldObject,
   });
   if (subresource) subresource.rules.prepareUpdate(draft, oldObject, context);
   else await definition.prepareUpdate?.(draft, oldObject, context);

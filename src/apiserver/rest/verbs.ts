@@ -40,7 +40,13 @@ export function attributesOf(
   const many = verb === "list" || verb === "watch" || verb === "deletecollection";
   const name = target.name || (many ? nameInSelector(fieldSelector) : "");
   return {
-    ...{ verb, group, version, resource, subresource, namespace, name },
+    verb,
+    group,
+    version,
+    resource,
+    subresource,
+    namespace,
+    name,
     ...(many && fieldSelector && { fieldSelector }),
     ...(many && labelSelector && { labelSelector }),
   };

@@ -271,8 +271,10 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({
-      ...{ kind: fc.constant("watch" as const), limit: fc.integer({ min: 0, max: 3 }) },
-      ...{ selective: fc.boolean(), eager: fc.boolean() },
+      kind: fc.constant("watch" as const),
+      limit: fc.integer({ min: 0, max: 3 }),
+      selective: fc.boolean(),
+      eager: fc.boolean(),
     }),
   },
   {

@@ -98,7 +98,10 @@ export class Store {
     const shared = { revisions: this.#revisions, history: this.#history, clock, logger };
     this.#compactor = new Compactor({ ...shared, limits });
     this.#writer = new Writer({
-      ...{ revisions: this.#revisions, clock, version: current, maxBatch },
+      revisions: this.#revisions,
+      clock,
+      version: current,
+      maxBatch,
       committed: (events) => this.#committed(events),
       failed: (error) => {
         this.#health = { ok: false, reason: error.message };
@@ -219,8 +222,11 @@ export class Store {
   watch(scope: Scope, options: WatchOptions = {}): AsyncGenerator<WatchEvent, void, undefined> {
     const start = options.start ?? { kind: "state", notOlderThan: 0, markEnd: false };
     const source = {
-      ...{ clock: this.#clock, head: this.#head, history: this.#history },
-      ...{ bookmarkMs: this.#bookmarkMs, freshnessMs: this.#freshnessMs },
+      clock: this.#clock,
+      head: this.#head,
+      history: this.#history,
+      bookmarkMs: this.#bookmarkMs,
+      freshnessMs: this.#freshnessMs,
     };
     const fixed = start.kind === "now" ? ({ kind: "after", version: this.#head.version } as const) : start;
     return watchEvents(source, scope, fixed, options);

@@ -24,7 +24,10 @@ function aWriter() {
   const published: ChangeEvent[] = [];
   const failures: string[] = [];
   const writer = new Writer({
-    ...{ revisions: disk, clock: new FakeClock(), version: 0, maxBatch: 256 },
+    revisions: disk,
+    clock: new FakeClock(),
+    version: 0,
+    maxBatch: 256,
     committed: (events) => published.push(...events),
     failed: (error) => failures.push(error.message),
   });

@@ -38,7 +38,9 @@ export class Sessions {
     if (this.#sessions.size >= maxSessions) this.#endOldest(user);
     const end = new AbortController();
     const session: ConsoleSession = {
-      ...{ user, isLocal: o.isLocal, ended: end.signal },
+      user,
+      isLocal: o.isLocal,
+      ended: end.signal,
       expiresAt: epochMs(plusMs(this.#clock.wall(), o.validMs)),
     };
     const expiry = plusMs(this.#clock.monotonic(), o.validMs);

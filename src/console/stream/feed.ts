@@ -330,7 +330,11 @@ export class Feed {
     if (active.node?.version === version) return active.node.state;
     const { cpu = null, memory = null, disk = null } = last?.usage.node ?? {};
     const state = nodeState({
-      ...{ node: this.#o.node, now: this.#now(), images, clientCertificate, viewers: this.#viewers.size },
+      node: this.#o.node,
+      now: this.#now(),
+      images,
+      clientCertificate,
+      viewers: this.#viewers.size,
       used: { cpu, memory, "ephemeral-storage": disk },
       agent: last?.agent ?? { cpu: null, memory: null },
     });

@@ -26,7 +26,13 @@ export class RecentEvents {
           id: this.#nextId++,
           uid: pod?.uid ?? "",
           object: pod ? `${pod.namespace}/${pod.name}` : this.#nodeName,
-          ...{ container, type, reason, message, count: 1, firstAt: now, lastAt: now },
+          container,
+          type,
+          reason,
+          message,
+          count: 1,
+          firstAt: now,
+          lastAt: now,
         };
     this.#events.delete(changed.id);
     this.#events.set(changed.id, changed);

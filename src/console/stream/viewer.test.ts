@@ -48,7 +48,11 @@ function open(feed: Feed, clock: FakeClock, o: { isGone?: boolean } = {}) {
   const stopping = new AbortController();
   const state: { mayRead: boolean | Error } = { mayRead: true };
   const done = streamTo({
-    ...{ feed, clock, lastId: undefined, sessionEnded: session.signal, stopping: stopping.signal },
+    feed,
+    clock,
+    lastId: undefined,
+    sessionEnded: session.signal,
+    stopping: stopping.signal,
     exchange: {
       request: {} as IncomingMessage,
       response: response as unknown as ServerResponse,

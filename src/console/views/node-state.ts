@@ -31,7 +31,10 @@ export function nodeState(facts: NodeFacts): NodeState {
     cause: state.cause,
     conditions: conditions(state),
     thresholds: state.thresholds.map((t) => ({
-      ...{ signal: t.signal, kind: t.kind, value: t.value, met: t.met },
+      signal: t.signal,
+      kind: t.kind,
+      value: t.value,
+      met: t.met,
       threshold: t.threshold ?? null,
       available: t.available ?? null,
       capacity: t.capacity ?? null,
@@ -62,7 +65,10 @@ function conditions({ notReady, pressure, published }: ConsoleNodeState): Condit
     // A change is published later: until then its time is not known.
     const same = published.find((condition) => condition.type === type && condition.status === status);
     return {
-      ...{ type, status, reason: reason || (same?.reason ?? ""), message: message || (same?.message ?? "") },
+      type,
+      status,
+      reason: reason || (same?.reason ?? ""),
+      message: message || (same?.message ?? ""),
       since: timeOf(same?.lastTransitionTime),
     };
   };

@@ -54,8 +54,15 @@ test("a detail names Secrets and never has their values", () => {
   });
   const of = fakeConsolePod({ spec: pod.spec as never });
   const detail = podDetail({
-    ...{ shown: of, revision: 3, now: 0, nodeName: "n", events: [], probes: [], usage: new Map() },
-    ...{ changes: undefined, whyReadOnly: "cluster" },
+    shown: of,
+    revision: 3,
+    now: 0,
+    nodeName: "n",
+    events: [],
+    probes: [],
+    usage: new Map(),
+    changes: undefined,
+    whyReadOnly: "cluster",
   });
   assert.deepEqual(
     detail.volumes.map(({ kind, detail: reference }) => [kind, reference]),
@@ -74,7 +81,11 @@ test("the node has capacity, allocatable, requests and usage of each resource", 
     fakeConsolePod({ spec: { containers: [{ resources: { requests } }] } }),
   );
   const state = nodeState({
-    ...{ node, now: 0, images: null, viewers: 1, agent: { cpu: null, memory: null } },
+    node,
+    now: 0,
+    images: null,
+    viewers: 1,
+    agent: { cpu: null, memory: null },
     used: { cpu: 0.5 },
   });
   assert.deepEqual(state.resources, [
@@ -96,7 +107,12 @@ test("a condition has the time and the reason of its transition once it is publi
   const state = { ...node.state(), published, pressure: ["MemoryPressure"] };
   node.state = () => state;
   const { conditions } = nodeState({
-    ...{ node, now: 0, images: null, viewers: 1, agent: { cpu: null, memory: null }, used: {} },
+    node,
+    now: 0,
+    images: null,
+    viewers: 1,
+    agent: { cpu: null, memory: null },
+    used: {},
   });
   assert.deepEqual(
     conditions.map((condition) => [condition.type, condition.status, condition.since, condition.reason]),

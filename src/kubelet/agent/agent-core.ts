@@ -112,7 +112,8 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
   const oomWatcher = new OomWatcher({
     open: options.kernelLog ?? (() => openKernelLog()),
     onKill: (kill) => post({ kind: "oom-kill", kill }),
-    ...{ clock, logger },
+    clock,
+    logger,
   });
   const unposted = view ? withCluster(view, logger, node) : withoutCluster(local, logger, node);
   const clusterDependent = options.console ? withPostedEvents(unposted, post) : unposted;

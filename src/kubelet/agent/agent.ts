@@ -49,7 +49,8 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const { workers, statuses, volumes, pleg, overview } = pods;
   const notReady = () => notReadyReasons({ connection, volumes, pleg, shutdown: core.shutdown });
   const cluster: Cluster = joinCluster(core, {
-    ...{ workers, statuses },
+    workers,
+    statuses,
     areSourcesReady: () => initialSync.areSourcesReady(),
     volumesInUse: () => volumes.manager.inUse(),
     isSettled: () => volumes.isSettled(),
@@ -58,7 +59,9 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   });
   const { sources, events, ...applied } = podSources(core, cluster);
   const podConfig = new PodConfig({
-    ...{ sources, clock, logger },
+    sources,
+    clock,
+    logger,
     onChange: (change) => post({ kind: "pods-changed", change }),
     events,
   });
@@ -78,7 +81,12 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const listeners = new PodListeners();
   const checks = healthChecks(pods.syncLoopCheck, pods.exclusive.devices.server);
   const endpoints = await agentEndpoints(core, {
-    ...{ checks, pods, stats, listeners, certificate: serving, manifests: applied },
+    checks,
+    pods,
+    stats,
+    listeners,
+    certificate: serving,
+    manifests: applied,
     explainer: explainer(core, { pods: pods.explanations, eviction, shutdown, notReady }),
     components: () => lifecycle.components,
   });

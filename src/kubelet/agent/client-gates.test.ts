@@ -39,12 +39,17 @@ for (const [streams, supported, expected] of [
     const authority = { "certificate-authority-data": base64(fixture("ca.pem")) };
     const access = parseKubeconfig(kubeconfig({ server: server.url, ...authority }, { token: "t" }), "/k");
     const transport = connection(access, {
-      ...{ ...options, clock: systemClock },
+      ...options,
+      clock: systemClock,
       gates: new FeatureGates({ WatchListClient: streams }),
     });
     t.after(() => transport.close());
     const watch = new Reflector({
-      ...{ name: "nodes", path: "/api/v1/nodes", transport, clock: systemClock, logger: silentLogger },
+      name: "nodes",
+      path: "/api/v1/nodes",
+      transport,
+      clock: systemClock,
+      logger: silentLogger,
       transform: (raw) => raw,
     });
     const stop = new AbortController();

@@ -22,7 +22,8 @@ test("requests have the configured rate and burst, except for those of heartbeat
     access: { cluster: { server: new URL(`http://127.0.0.1:${port}`) }, user: {} } as Access,
     config: { kubeAPIQPS: 2, kubeAPIBurst: 3 },
     kubeletVersion: "v1.36.4",
-    ...{ clock, logger: silentLogger },
+    clock,
+    logger: silentLogger,
   });
   t.after(() => {
     cluster.close();

@@ -81,7 +81,13 @@ export function connection(
 ): HttpKubeTransport {
   const userAgent = kubeletUserAgent(kubeletVersion, archOf(process.arch), "");
   return new HttpKubeTransport({
-    ...{ access, userAgent, ...rate, clock, logger, tracer, outages },
+    access,
+    userAgent,
+    ...rate,
+    clock,
+    logger,
+    tracer,
+    outages,
     metrics: metrics && requestMetrics(metrics, clock, { cacheGc: gates?.enabled("ClientsAllowTLSCacheGC") }),
     features: gates && {
       watchList: gates.enabled("WatchListClient"),

@@ -33,7 +33,10 @@ export async function clusterAccessAsNode(
     rotate: config.rotateCertificates,
     connect: (other) => connection(other, o),
     random: Math.random,
-    ...{ clock, logger, metrics: o.metrics, signal: o.signal },
+    clock,
+    logger,
+    metrics: o.metrics,
+    signal: o.signal,
   });
   const monitor =
     manager && new CertificateExpiryMonitor({ manager, clock, logger, onCertificateUnavailable });

@@ -65,7 +65,11 @@ export function consoleNode(
       if (!worker) return undefined;
       const { id, pod, phase, removed } = worker;
       return {
-        ...{ uid: id.uid, namespace: id.namespace, name: id.name, pod, status: statuses.get(uid) },
+        uid: id.uid,
+        namespace: id.namespace,
+        name: id.name,
+        pod,
+        status: statuses.get(uid),
         explanation: explanations.ofWorker(worker),
         terminating: phase === "terminating" || (phase === "terminated" && removed),
       };
@@ -77,7 +81,10 @@ export function consoleNode(
     process: () => readProcessUsage(node.bootedAt),
     images: async () =>
       (await cri.listImages()).map(({ id, repoTags, repoDigests, size, pinned }) => ({
-        ...{ id, name: repoTags[0] ?? repoDigests[0] ?? id, bytes: Number(size), pinned },
+        id,
+        name: repoTags[0] ?? repoDigests[0] ?? id,
+        bytes: Number(size),
+        pinned,
       })),
     clientCertificate: async () => await options.cluster?.clientCertificate?.(),
     streams: {
@@ -121,7 +128,9 @@ function consoleChanges(core: AgentCore, { pods, manifests }: ConsoleParts): Con
       method: "DELETE",
       path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}`,
       body: {
-        ...{ apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid } },
+        apiVersion: "v1",
+        kind: "DeleteOptions",
+        preconditions: { uid },
         ...(graceSeconds !== undefined && { gracePeriodSeconds: graceSeconds }),
       },
     });
@@ -146,7 +155,9 @@ function consoleProbes(core: AgentCore, { probes }: PodParts, uid: PodUid): Cons
       const id = newestContainer(observed, container)?.id;
       const failure = failures.find((f) => f.kind === kind && f.container === container);
       return {
-        ...{ container, kind, failures: failure?.times ?? 0 },
+        container,
+        kind,
+        failures: failure?.times ?? 0,
         outcome: id && core.results.get(kind, id),
         lastFailure: failure && { text: failure.text, at: epochMs(failure.at) },
       };
@@ -161,7 +172,11 @@ function nodeState(core: AgentCore, { explainNode, certificate }: ConsoleParts):
   const { state, runtime } = connection;
   const serving = certificate?.current()?.cert;
   return {
-    ...{ cause, notReady, published, thresholds, lastEviction },
+    cause,
+    notReady,
+    published,
+    thresholds,
+    lastEviction,
     pressure: conditions.map(({ type }) => type),
     capacity: capacity ?? node.capacity,
     allocatable: allocatable ?? node.info.allocatable,

@@ -20,14 +20,21 @@ export function cpuManager(core: AgentCore, activePods: () => readonly Pod[]): C
   const { options, config, node, observed, cri, metrics, clock, logger } = core;
   const policy = policyOf(core);
   const manager = new CpuManager({
-    ...{ rootDir: options.rootDir, policy, metrics, logger },
+    rootDir: options.rootDir,
+    policy,
+    metrics,
+    logger,
     podLevelResources: node.settings.gates.podLevelResources,
     podLevelManagers: node.settings.podLevelManagers,
   });
   const reconciler =
     policy &&
     new CpusetReconciler({
-      ...{ activePods, observed, runtime: cri, clock, logger },
+      activePods,
+      observed,
+      runtime: cri,
+      clock,
+      logger,
       everyMs: config.cpuManagerReconcilePeriod,
       cpusOf: (uid, container) => manager.cpusOf(uid, container),
     });

@@ -27,7 +27,10 @@ export function nodeDevices(
   const { options, node, observed, clock, logger, metrics, post } = core;
   const dir = devicePluginDir(options);
   const manager = new DeviceManager({
-    ...{ dir, clock, logger, metrics },
+    dir,
+    clock,
+    logger,
+    metrics,
     open: (socketPath) => openPlugin(socketPath, clock),
     numaNodes: node.topology.numaNodes.map(({ id }) => id),
     isLive: (uid) => {
@@ -43,7 +46,8 @@ export function nodeDevices(
   return {
     manager,
     server: new DeviceRegistrationServer({
-      ...{ dir, logger },
+      dir,
+      logger,
       register: (request, signal) => plugins.requested(request, signal),
       stop: () => plugins.stop(),
     }),

@@ -29,14 +29,18 @@ export function dynamicResources(core: AgentCore) {
   const withHealth = o.gates.enabled("ResourceHealthStatus");
   const withMessage = o.gates.enabled("ResourceHealthStatusMessage");
   const claims: ClaimManager = new ClaimManager({
-    ...{ rootDir: o.rootDir, clock, logger, metrics },
+    rootDir: o.rootDir,
+    clock,
+    logger,
+    metrics,
     getClaim: claimGetter(api),
     driver: (name) => drivers.get(name),
     extendedResources: o.gates.enabled("DRAExtendedResource"),
     podGroups: o.gates.enabled("DRAWorkloadResourceClaims"),
   });
   const slices = new SliceCleanup({
-    ...{ clock, logger },
+    clock,
+    logger,
     deleteSlices: sliceDeleter(api, node.name),
     isRegistered: () => view.node() !== undefined,
   });
@@ -44,7 +48,10 @@ export function dynamicResources(core: AgentCore) {
     for (const uid of usersOf(claims, driver)) post({ kind: "device-health-changed", uid });
   });
   const drivers = new DraDrivers({
-    ...{ clock, logger, slices, metrics: claims.metrics },
+    clock,
+    logger,
+    slices,
+    metrics: claims.metrics,
     onConnected: (driver) => post({ kind: "dra-driver-connected", driver }),
     ...(withHealth && {
       watchHealth: (driver, channel, signal) =>

@@ -49,7 +49,12 @@ export async function agentEndpoints(
   const { explain, explainNode } = parts.explainer;
   const streams = podStreams(core, { statuses, listeners: parts.listeners });
   const console = nodeConsole(core, {
-    ...{ pods, stats, streams, explainNode, certificate, manifests: manifests.manifests },
+    pods,
+    stats,
+    streams,
+    explainNode,
+    certificate,
+    manifests: manifests.manifests,
     serverPort: () => server?.port(),
   });
   const { certificateWait } = o.cluster ?? {};
@@ -76,7 +81,12 @@ export async function agentEndpoints(
   const server =
     o.server &&
     (await kubeletServer(core, {
-      ...{ explain, statuses, stats, streams, probeMetrics, console },
+      explain,
+      statuses,
+      stats,
+      streams,
+      probeMetrics,
+      console,
       version: o.server.version,
       certificate: config.enableServer ? certificate : undefined,
       checks: () => checks,
@@ -85,7 +95,10 @@ export async function agentEndpoints(
     }));
   const socketPath = `${o.rootDir}/kubelet.sock`;
   const localApi = new LocalApi({
-    ...{ socketPath, logger, overview, explain },
+    socketPath,
+    logger,
+    overview,
+    explain,
     routes: [...manifests.routes, ...(console?.localRoutes ?? [])],
   });
   return {

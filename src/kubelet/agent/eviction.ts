@@ -63,7 +63,11 @@ export function evictionManager(
     reclaim: parts.reclaim,
     ...(notifier && { notifier }),
     metrics: createEvictionMetrics(metrics),
-    ...{ events, nodeEvents, clock, logger, pressure },
+    events,
+    nodeEvents,
+    clock,
+    logger,
+    pressure,
     onPressure: () => post({ kind: "pressure-changed" }),
   });
 }

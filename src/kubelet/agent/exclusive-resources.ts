@@ -48,7 +48,11 @@ export function exclusiveResources(
   const devices = nodeDevices(core, parts);
   const { manager: cpus, reconciler } = cpuManager(core, parts.activePods);
   const memory = new MemoryManager({
-    ...{ rootDir: options.rootDir, numaNodes, reserved: node.reserved, metrics, logger },
+    rootDir: options.rootDir,
+    numaNodes,
+    reserved: node.reserved,
+    metrics,
+    logger,
     policy: config.memoryManagerPolicy,
     reservations: config.reservedMemory,
     podLevelManagers,
@@ -58,7 +62,11 @@ export function exclusiveResources(
   const records: readonly AllocationRecord[] = [devices.manager, cpus, memory];
   return {
     topology: new TopologyManager({
-      ...{ ...parts, hintProviders, metrics, clock, logger },
+      ...parts,
+      hintProviders,
+      metrics,
+      clock,
+      logger,
       policy: config.topologyManagerPolicy,
       scope: config.topologyManagerScope,
       podLevelManagers,

@@ -12,11 +12,24 @@ function info(step: StepKind, more: Partial<PodInfo> = {}): PodInfo {
   const history = new StepHistory(now - 60_000);
   history.startStep({ kind: step, text: "x", container: "a" }, now - 5000);
   return {
-    ...{ id: { namespace: "default", name: "web", uid: "u1" }, source: "api", phase: "syncing" },
-    ...{ pod: undefined, terminatedByItself: false, kills: [], oomKills: new Map() },
-    ...{ history, status: { phase: "Pending" }, isReady: false, failure: undefined, waiting: new Map() },
+    id: { namespace: "default", name: "web", uid: "u1" },
+    source: "api",
+    phase: "syncing",
+    pod: undefined,
+    terminatedByItself: false,
+    kills: [],
+    oomKills: new Map(),
+    history,
+    status: { phase: "Pending" },
+    isReady: false,
+    failure: undefined,
+    waiting: new Map(),
     blockedOn: { text: "x", since: now - 9000 },
-    ...{ probeFailures: [], running: [], volumes: [], unwrittenSince: undefined, now },
+    probeFailures: [],
+    running: [],
+    volumes: [],
+    unwrittenSince: undefined,
+    now,
     ...more,
   };
 }
@@ -25,7 +38,11 @@ const crashed: PodStatus = {
   phase: "Running",
   containerStatuses: [
     {
-      ...{ name: "a", image: "", imageID: "", ready: false, restartCount: 4 },
+      name: "a",
+      image: "",
+      imageID: "",
+      ready: false,
+      restartCount: 4,
       lastState: { terminated: { exitCode: 1, reason: "Error", finishedAt: "2026-01-01T00:00:30Z" } },
     },
   ],

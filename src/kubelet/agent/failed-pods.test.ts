@@ -6,9 +6,21 @@ import { FailedPods } from "./failed-pods.ts";
 
 const hour = 3_600_000;
 const failed = (name: string, at: number): PodExplanation => ({
-  ...{ namespace: "default", name, uid: name, source: "api", phase: "Failed", ready: false },
-  ...{ seenAt: "", cause: "c", failedAt: new Date(at).toISOString(), waitsFor: null, details: [] },
-  ...{ lastError: null, start: null, history: [], dropped: 0 },
+  namespace: "default",
+  name,
+  uid: name,
+  source: "api",
+  phase: "Failed",
+  ready: false,
+  seenAt: "",
+  cause: "c",
+  failedAt: new Date(at).toISOString(),
+  waitsFor: null,
+  details: [],
+  lastError: null,
+  start: null,
+  history: [],
+  dropped: 0,
 });
 const names = (pods: FailedPods, now: number) => pods.all(wallTime(now)).map(({ name }) => name);
 

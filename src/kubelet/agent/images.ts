@@ -47,7 +47,10 @@ export function imageManager(parts: ImageParts): {
     events,
     ...(parts.providers && {
       providers: new CredentialProviders({
-        ...{ loaded: parts.providers, clock, logger, metrics },
+        loaded: parts.providers,
+        clock,
+        logger,
+        metrics,
         ...(parts.tokens && { tokens: parts.tokens }),
       }),
     }),

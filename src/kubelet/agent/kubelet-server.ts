@@ -55,7 +55,8 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
     ? clientCaFile({
         file: x509.clientCAFile,
         reload: options.gates.enabled("ReloadKubeletClientCAFile"),
-        ...{ clock, logger },
+        clock,
+        logger,
       })
     : undefined;
   const access = nodeAccess({

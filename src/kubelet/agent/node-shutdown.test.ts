@@ -26,7 +26,10 @@ for (const [settings, period, periods, delays] of [
     };
     const logind = { socketPath: "/none", confDir: "/none" };
     const core = {
-      ...{ config, clock: new FakeClock(), logger: silentLogger, metrics: createMetrics() },
+      config,
+      clock: new FakeClock(),
+      logger: silentLogger,
+      metrics: createMetrics(),
       options: { gates: new FeatureGates(settings), logind, rootDir: "/none" },
     } as unknown as AgentCore;
     const parts = { isSynced: () => true, isWritten: () => true } as unknown as Parameters<

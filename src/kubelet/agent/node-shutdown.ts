@@ -27,11 +27,21 @@ export function nodeShutdown(
   const periods = shutdownPeriods(config, isByPriority);
   if (periods.length === 0) return undefined;
   return new NodeShutdown({
-    ...{ periods, activePods, isSynced, isWritten, state, record, events, nodeEvents, clock, logger },
+    periods,
+    activePods,
+    isSynced,
+    isWritten,
+    state,
+    record,
+    events,
+    nodeEvents,
+    clock,
+    logger,
     confDir: options.logind?.confDir ?? confDir,
     logind: (listener) =>
       new LogindClient({
-        ...{ clock, ...listener },
+        clock,
+        ...listener,
         ...(options.logind && { socketPath: options.logind.socketPath }),
       }),
     terminationOf: (uid) => {

@@ -27,30 +27,42 @@ function info(steps: readonly PastStep[], more: Partial<PodInfo> = {}): PodInfo 
   }
   const last = steps.at(-1);
   return {
-    ...{ id: { namespace: "default", name: "web", uid: "u1" }, source: "api", phase: "syncing", pod },
-    ...{ history, status: { phase: "Running" }, isReady: false, failure: undefined, waiting: new Map() },
+    id: { namespace: "default", name: "web", uid: "u1" },
+    source: "api",
+    phase: "syncing",
+    pod,
+    history,
+    status: { phase: "Running" },
+    isReady: false,
+    failure: undefined,
+    waiting: new Map(),
     blockedOn: last && { text: last.text ?? last.kind, since: now - 9000 },
-    ...{
-      terminatedByItself: false,
-      kills: [],
-      oomKills: new Map(),
-      probeFailures: [],
-      running: [],
-      volumes: [],
-      unwrittenSince: undefined,
-      now,
-    },
+    terminatedByItself: false,
+    kills: [],
+    oomKills: new Map(),
+    probeFailures: [],
+    running: [],
+    volumes: [],
+    unwrittenSince: undefined,
+    now,
     ...more,
   };
 }
 
 const end = (exitCode: number, more: Partial<Terminated> = {}): Terminated => ({
-  ...{ exitCode, reason: exitCode === 0 ? "Completed" : "Error", startedAt: ago(20), finishedAt: ago(10) },
+  exitCode,
+  reason: exitCode === 0 ? "Completed" : "Error",
+  startedAt: ago(20),
+  finishedAt: ago(10),
   containerID: "containerd://id1",
   ...more,
 });
 const container = (name: string, more: Partial<ContainerStatus>): ContainerStatus => ({
-  ...{ name, image: "", imageID: "", ready: false, restartCount: 0 },
+  name,
+  image: "",
+  imageID: "",
+  ready: false,
+  restartCount: 0,
   ...more,
 });
 const ran = (name: string, terminated: Terminated, restartCount = 1): PodStatus => ({
@@ -58,7 +70,9 @@ const ran = (name: string, terminated: Terminated, restartCount = 1): PodStatus 
   containerStatuses: [container(name, { restartCount, state: { running: {} }, lastState: { terminated } })],
 });
 const failed = (...containerStatuses: ContainerStatus[]): Partial<PodInfo> => ({
-  ...{ phase: "terminated", terminatedByItself: true, blockedOn: undefined },
+  phase: "terminated",
+  terminatedByItself: true,
+  blockedOn: undefined,
   status: { phase: "Failed", containerStatuses },
 });
 const failure = {

@@ -130,7 +130,15 @@ export class PodExplanations {
     const status = statuses.get(uid);
     const stops = runtime.stopping(uid);
     return {
-      ...{ id, pod, phase, blockedOn, history, failure, waiting, status, terminatedByItself },
+      id,
+      pod,
+      phase,
+      blockedOn,
+      history,
+      failure,
+      waiting,
+      status,
+      terminatedByItself,
       source: pod ? sourceOf(pod) : "none",
       isReady: isReady(worker, status),
       probeFailures: this.#probeFailures(uid),

@@ -98,7 +98,13 @@ test("concurrent changes notify a listener once, until it unsubscribes", async (
 });
 
 const ran = (name: string, more: Partial<ContainerStatus> = {}): ContainerStatus => ({
-  ...{ name, image: "", imageID: "", ready: true, started: true, restartCount: 0, state: { running: {} } },
+  name,
+  image: "",
+  imageID: "",
+  ready: true,
+  started: true,
+  restartCount: 0,
+  state: { running: {} },
   ...more,
 });
 const initialized = [{ type: "Initialized", status: "True" }];

@@ -48,7 +48,8 @@ export function podParts(
     isReady: () => initialSync.isComplete(),
   });
   const evictedPods = new EvictedPods({
-    ...{ rootDir: o.rootDir, logger },
+    rootDir: o.rootDir,
+    logger,
     bootId: node.identity.bootId,
     isStatic: (uid) => {
       const pod = desired.get(uid);
@@ -59,7 +60,10 @@ export function podParts(
   const allocatedPods = () => desired.all().map((pod) => allocation.allocatedPod(pod));
   const activePods = () => allocatedPods().filter((p) => workers.isActive(p.metadata.uid));
   const qosCgroups = new QosCgroups({
-    ...{ cgroups: node.cgroups, activePods, clock, logger },
+    cgroups: node.cgroups,
+    activePods,
+    clock,
+    logger,
     isSynced: () => initialSync.isComplete(),
     record: memoryQosMetrics(metrics, node.limits),
   });
@@ -82,7 +86,9 @@ export function podParts(
   const { pleg, eventStream, syncLoopCheck } = runtimeObserver(core, (uid) => runtime.isStarting(uid));
   const resources = dynamicResources(core);
   const run = podRuntime(core, {
-    ...{ cgroups, userNamespaces, dynamicResources: resources },
+    cgroups,
+    userNamespaces,
+    dynamicResources: resources,
     resizing: resizing(cgroups),
     observe: {
       refresh: (uid) => pleg.refresh(uid),
@@ -139,7 +145,11 @@ export function podParts(
     isTerminating: (uid) => evictedPods.get(uid) !== undefined || workers.get(uid)?.phase === "terminating",
   });
   const syncer = podSyncer(core, {
-    ...{ runtime, probes, userNamespaces, statuses, dynamicResources: resources },
+    runtime,
+    probes,
+    userNamespaces,
+    statuses,
+    dynamicResources: resources,
     volumes: volumes.manager,
     pullSecrets: run.pullSecrets,
     exclusiveResources: exclusive.topology,
@@ -171,7 +181,8 @@ export function podParts(
     workers: () => workers.all(),
   });
   const workerStatuses = new WorkerStatuses({
-    ...{ workers, statuses },
+    workers,
+    statuses,
     mirrorStatus: (pod) => cluster().statusInApi(pod),
   });
   const overview = new PodOverview({
@@ -181,25 +192,29 @@ export function podParts(
     runtimeHealth: () => core.connection.health(),
   });
   const explanations = new PodExplanations({
-    ...{ nodeName: node.name, clock, workers, statuses, observed, probes, runtime },
+    nodeName: node.name,
+    clock,
+    workers,
+    statuses,
+    observed,
+    probes,
+    runtime,
     volumes: volumes.manager,
     isWritten: (uid) => cluster().isWritten(uid),
   });
   /** Records on disk, which outlive the agent. */
   const records = [allocation, evictedPods, probing.probeCheckpoint, ...exclusive.records];
   return {
-    ...{
-      ...run,
-      ...probing,
-      probeMetrics: probing.metrics,
-      pleg,
-      eventStreams: eventStream ? [eventStream] : [],
-      syncLoopCheck,
-      userNamespaces,
-      allocation,
-      exclusive,
-      resizes,
-    },
+    ...run,
+    ...probing,
+    probeMetrics: probing.metrics,
+    pleg,
+    eventStreams: eventStream ? [eventStream] : [],
+    syncLoopCheck,
+    userNamespaces,
+    allocation,
+    exclusive,
+    resizes,
     records,
     /** Must be done before the first component is started. */
     async prepare() {
@@ -222,6 +237,13 @@ export function podParts(
       ...(resources ? [resources.component] : []),
       ...run.components,
     ],
-    ...{ cgroups, activePods, evictedPods, workers, statuses, workerStatuses, overview, explanations },
+    cgroups,
+    activePods,
+    evictedPods,
+    workers,
+    statuses,
+    workerStatuses,
+    overview,
+    explanations,
   };
 }

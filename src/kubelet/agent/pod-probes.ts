@@ -35,7 +35,12 @@ export function podProbes(
       ? undefined
       : (outcomeInStatus(parts.statusInApi(pod), kind, id) ?? checkpoint.get(kind, id));
   const probes = new ProbeManager({
-    ...{ clock, logger, results, events, hostIps, previousOutcome },
+    clock,
+    logger,
+    results,
+    events,
+    hostIps,
+    previousOutcome,
     metrics,
     observed: running,
     runtime: cri,

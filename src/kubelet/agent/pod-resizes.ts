@@ -31,7 +31,12 @@ export function podResizes(
   const conditions = new ResizeConditions(clock);
   const resizeMetrics = createResizeMetrics(metrics, conditions);
   const resizes = new Resizes({
-    ...{ allocation, conditions, clock, logger, events, metrics: resizeMetrics },
+    allocation,
+    conditions,
+    clock,
+    logger,
+    events,
+    metrics: resizeMetrics,
     reject: parts.reject,
     isReady: parts.isReady,
     limits: {

@@ -27,7 +27,9 @@ test("List has the pods that are active, or all without KubeletPodResourcesListU
     });
     const gates = new FeatureGates({ KubeletPodResourcesListUseActivePods: isOn });
     const core = {
-      ...{ clock: systemClock, logger: silentLogger, metrics: createMetrics() },
+      clock: systemClock,
+      logger: silentLogger,
+      metrics: createMetrics(),
       options: { gates, rootDir },
       desired: { all: () => [running, done] },
     } as unknown as AgentCore;

@@ -25,7 +25,11 @@ export function nodeAdmission(
 ): PodAdmission {
   const { node, config, events, metrics, clock, logger, observed, view } = core;
   return podAdmission({
-    ...{ clock, logger, events, metrics, ...parts },
+    clock,
+    logger,
+    events,
+    metrics,
+    ...parts,
     nodeName: node.name,
     labelsAndTaints: core.labelsAndTaints,
     allocatable: node.info.allocatable,
@@ -67,7 +71,12 @@ export function podSyncer(
   const { runtime, probes, statuses, volumes, userNamespaces, admit, admitted } = parts;
   const { exclusiveResources } = parts;
   return createPodSyncer({
-    ...{ runtime, probes, userNamespaces, admit, admitted, events },
+    runtime,
+    probes,
+    userNamespaces,
+    admit,
+    admitted,
+    events,
     pullSecrets: parts.pullSecrets,
     resourceClaims: parts.dynamicResources?.claims,
     objects: core.objects ?? noObjects,

@@ -85,7 +85,9 @@ export function podVolumes(
           nodeName: node.name,
           nodeUid: () => view.node()?.metadata.uid,
           onChange: (uid) => post({ kind: "volume-content-changed", ref: { kind: "PodCertificate", uid } }),
-          ...{ events, metrics, ...common },
+          events,
+          metrics,
+          ...common,
         })
       : undefined;
   const claimEvents = view?.recorder.claims ?? { normal() {}, warning() {} };
@@ -101,7 +103,14 @@ export function podVolumes(
         applyFsGroup({ pod, spec, dir, fsGroup, policy, readOnly: false, signal }),
     };
     flex = new FlexDrivers({
-      ...{ rootDir, nodeName: node.name, mounts, commands, guard, ownership, expander, ...common },
+      rootDir,
+      nodeName: node.name,
+      mounts,
+      commands,
+      guard,
+      ownership,
+      expander,
+      ...common,
       pluginDir: config.volumePluginDir,
       secrets: api ? driverSecrets(api) : noSecrets,
       onDriver: () => post({ kind: "volume-plugins-changed" }),

@@ -33,7 +33,9 @@ export function runtimeObserver(
     : undefined;
   const onDemand = options.gates.enabled("PLEGOnDemandRelist");
   const hints = new RefreshHints({
-    ...{ clock, observed, isStarting },
+    clock,
+    observed,
+    isStarting,
     refresh: (uid) => pleg.refreshNow(uid),
     relistSoon: () => pleg.relistSoon(),
   });

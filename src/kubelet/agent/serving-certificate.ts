@@ -55,7 +55,9 @@ function requestedCertificate(core: AgentCore, certDir: string): CertificateMana
     addresses: () => view.node()?.status.addresses ?? [],
     allowDnsOnly: options.gates.enabled("AllowDNSOnlyNodeCSR"),
     random: Math.random,
-    ...{ clock, logger, metrics },
+    clock,
+    logger,
+    metrics,
   });
 }
 

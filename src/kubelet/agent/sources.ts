@@ -35,7 +35,8 @@ export function podSources(core: AgentCore, cluster: Pick<Cluster, "sources">): 
   const applied = appliedManifests(core);
   const configured = configuredSources(config, {
     nodeName: node.name,
-    ...{ clock, logger },
+    clock,
+    logger,
     hasLocalObjects: o.localObjects !== undefined,
     allowApiReferences: !o.gates.enabled("PreventStaticPodAPIReferences"),
     events,

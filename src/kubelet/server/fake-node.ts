@@ -28,16 +28,18 @@ const container = (name: string, state: "running" | "exited") => ({
   name,
   sandboxId: "sandbox" as SandboxId,
   state,
-  ...{
-    attempt: 0,
-    hash: "",
-    image: "example/app:1",
-    imageRef: "",
-    createdAt: wallTime(1),
-    startedAt: wallTime(1),
-    finishedAt: wallTime(0),
-  },
-  ...{ exitCode: 0, reason: "", message: "", logPath: "", annotations: {} },
+  attempt: 0,
+  hash: "",
+  image: "example/app:1",
+  imageRef: "",
+  createdAt: wallTime(1),
+  startedAt: wallTime(1),
+  finishedAt: wallTime(0),
+  exitCode: 0,
+  reason: "",
+  message: "",
+  logPath: "",
+  annotations: {},
 });
 
 const observed: ObservedPod = {
@@ -48,7 +50,11 @@ const observed: ObservedPod = {
     {
       id: "sandbox" as SandboxId,
       state: "ready",
-      ...{ attempt: 0, createdAt: wallTime(1), ips: [], hostNetwork: false, annotations: {} },
+      attempt: 0,
+      createdAt: wallTime(1),
+      ips: [],
+      hostNetwork: false,
+      annotations: {},
     },
   ],
   containers: [container("app", "running"), container("shell", "running"), container("done", "exited")],
@@ -88,7 +94,11 @@ export function fakeNodeRoutes(o: {
     get: (uid: string) => (uid === observed.uid ? observed : undefined),
   };
   const debug: DebugOptions = {
-    ...{ desired, observed: observedPods, version: "v1.36.0", startedAt: wallTime(0), clock: systemClock },
+    desired,
+    observed: observedPods,
+    version: "v1.36.0",
+    startedAt: wallTime(0),
+    clock: systemClock,
     statuses: { get: () => ({ phase: "Running" }) },
     checks: () => [
       { name: "ping", health: () => ({ ok: true }) },
@@ -106,7 +116,9 @@ export function fakeNodeRoutes(o: {
     checkpointDir: async () => "/checkpoints",
     gates: { containerCheckpoint: true, statusz: true, flagz: true, ...o.gates },
     settings: {
-      ...{ enableDebuggingHandlers: true, enableDebugFlagsHandler: true, enableProfilingHandler: true },
+      enableDebuggingHandlers: true,
+      enableDebugFlagsHandler: true,
+      enableProfilingHandler: true,
       heapSnapshots: false,
       ...o.settings,
     },
@@ -116,13 +128,11 @@ export function fakeNodeRoutes(o: {
     ...openRoutes(debug),
     ...(enabled
       ? streamingRoutes({
-          ...{
-            runtime,
-            desired,
-            observed: observedPods,
-            clock: o.clock ?? systemClock,
-            metrics: createMetrics(),
-          },
+          runtime,
+          desired,
+          observed: observedPods,
+          clock: o.clock ?? systemClock,
+          metrics: createMetrics(),
           idleMs: o.idleMs ?? 0,
           translate: o.translate ?? true,
         })

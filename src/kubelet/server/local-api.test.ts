@@ -51,7 +51,10 @@ async function setUp(t: TestContext) {
   ];
   const make = () =>
     new LocalApi({
-      ...{ socketPath, overview, logger: silentLogger, routes },
+      socketPath,
+      overview,
+      logger: silentLogger,
+      routes,
       explain: (query) => {
         if ("pod" in query && query.pod === "weird") throw new RangeError("Invalid time value");
         return "pod" in query && query.pod !== "web" ? undefined : { query };

@@ -431,7 +431,8 @@ describe("rejected requests", () => {
   for (const { name, path = "/pods", method = "GET", pair, headers = {}, body, status, message } of cases)
     test(`${name}: ${status}`, async () => {
       const response = await send(server.port, path, {
-        ...{ method, headers: { ...headers, ...(body && { "content-length": body.length }) } },
+        method,
+        headers: { ...headers, ...(body && { "content-length": body.length }) },
         ...(body && { body }),
         ...pair,
       });

@@ -110,16 +110,27 @@ async function addPod(
     if (container) {
       sharedBy.push(cgroup);
       owners.set(cgroup, {
-        ...{ ...noContainer, ...podLabels, kind: "container", container: container.name },
-        ...{ image: container.image, startedAt: container.createdAt, containerId: container.id },
+        ...noContainer,
+        ...podLabels,
+        kind: "container",
+        container: container.name,
+        image: container.image,
+        startedAt: container.createdAt,
+        containerId: container.id,
         name: o.isCrio ? crioName(container.name, pod, container.attempt) : container.id,
       });
     } else if (sandbox) {
       const { id: name, attempt, createdAt: startedAt } = sandbox;
       const crio = o.isCrio && { name: crioName(crioSandbox, pod, attempt), container: crioSandbox };
       owners.set(cgroup, {
-        ...{ ...noContainer, ...podLabels, name, ...crio },
-        ...{ kind: "sandbox", startedAt, sharedBy, image: sandboxImages.get(sandbox.id) ?? "" },
+        ...noContainer,
+        ...podLabels,
+        name,
+        ...crio,
+        kind: "sandbox",
+        startedAt,
+        sharedBy,
+        image: sandboxImages.get(sandbox.id) ?? "",
       });
     }
   }

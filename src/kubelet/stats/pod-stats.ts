@@ -50,8 +50,12 @@ export class PodStatsProvider {
     const containers = await Promise.all(
       running.map((container) =>
         containerUsage(container, {
-          ...{ sampler, rates, psi: o.psi, hasCgroupPsi: o.cgroups.version === 2 },
-          ...{ canSwap: o.machine.swapBytes > 0, preferRuntime: o.podStatsFromRuntime },
+          sampler,
+          rates,
+          psi: o.psi,
+          hasCgroupPsi: o.cgroups.version === 2,
+          canSwap: o.machine.swapBytes > 0,
+          preferRuntime: o.podStatsFromRuntime,
           runtimeStats: runtime.containers.get(container.id),
           cgroup: dirs?.get(container.id),
         }),
@@ -154,7 +158,10 @@ export class PodStatsProvider {
       containers,
       ...(volumes.length > 0 && { volume: volumes }),
       "ephemeral-storage": ephemeralStorage({
-        ...{ time, space: nodeSpace, containers, volumes: ephemeral },
+        time,
+        space: nodeSpace,
+        containers,
+        volumes: ephemeral,
         files: [podLogs, hosts],
       }),
     };
@@ -245,7 +252,12 @@ function volumeOf({ name, claim, time, healthy, ...usage }: MeasuredVolume): Vol
   } = usage;
   const fs: FsStats = {
     time: rfc3339(time),
-    ...{ availableBytes, capacityBytes, usedBytes, inodesFree, inodes, inodesUsed },
+    availableBytes,
+    capacityBytes,
+    usedBytes,
+    inodesFree,
+    inodes,
+    inodesUsed,
   };
   return {
     ...fs,

@@ -63,7 +63,10 @@ export class PressureStats {
     return {
       memory: memoryOf(root, machine.memoryBytes),
       pods: memoryOf(pods, pods?.memory?.limit),
-      ...{ nodeFs, imageFs, containerFs: containerFs ?? imageFs, tasks },
+      nodeFs,
+      imageFs,
+      containerFs: containerFs ?? imageFs,
+      tasks,
     };
   }
 
@@ -90,6 +93,7 @@ function memoryOf(usage: CgroupUsage | undefined, capacity: number | undefined):
   const { usage: usageBytes, workingSet: workingSetBytes } = usage.memory;
   return {
     ...(capacity !== undefined && { availableBytes: Math.max(0, capacity - workingSetBytes) }),
-    ...{ usageBytes, workingSetBytes },
+    usageBytes,
+    workingSetBytes,
   };
 }

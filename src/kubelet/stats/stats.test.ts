@@ -122,7 +122,10 @@ describe("summary", () => {
       time: "1970-01-01T00:00:05Z",
       usedBytes: 3_387_392,
       inodesUsed: 315,
-      ...{ availableBytes: 700, capacityBytes: 1000, inodesFree: 60, inodes: 100 },
+      availableBytes: 700,
+      capacityBytes: 1000,
+      inodesFree: 60,
+      inodes: 100,
     });
     assert.deepEqual(node.runtime?.containerFs, node.runtime?.imageFs);
     assert.equal(node.rlimit?.maxpid, 32_768);
@@ -539,7 +542,9 @@ describe("CRI-O", () => {
   for (const podStatsFromRuntime of [false, true])
     it(`filesystems, PodAndContainerStatsFromCRI=${podStatsFromRuntime}: ${podStatsFromRuntime ? "as the runtime reports them" : "as cAdvisor measures them"}`, async () => {
       const usage = (mountpoint: string, used: bigint) => ({
-        ...{ fsId: { mountpoint }, usedBytes: { value: used }, inodesUsed: { value: 7n } },
+        fsId: { mountpoint },
+        usedBytes: { value: used },
+        inodesUsed: { value: 7n },
       });
       const storage = "/var/lib/containers/storage";
       const images = {

@@ -38,7 +38,11 @@ function setUp() {
   };
   const stopping = new AbortController();
   return {
-    ...{ clock, log, logs, component, stopping },
+    clock,
+    log,
+    logs,
+    component,
+    stopping,
     lifecycle: new Lifecycle(clock, logger, stopping.signal),
   };
 }

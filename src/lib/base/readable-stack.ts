@@ -12,7 +12,10 @@ const bundlePosition = /(?:file:\/\/)?(\/[^\s():]+\.cjs):(\d+):(\d+)/g;
 export function readableStack(error: Error): string {
   const stack = error.stack ?? `${error.name}: ${error.message}`;
   const frames = [...stack.matchAll(bundlePosition)].map(([frame, bundle = "", line, column]) => ({
-    ...{ frame, bundle, line: Number(line) - 1, column: Number(column) - 1 },
+    frame,
+    bundle,
+    line: Number(line) - 1,
+    column: Number(column) - 1,
   }));
   const readable = new Map<string, string>();
   for (const [bundle, inBundle] of Map.groupBy(frames, (frame) => frame.bundle)) {

@@ -40,7 +40,10 @@ test("several positions, in any order", () => {
 test("each position of a minified file is where the source maps of Node.js have it", async () => {
   const { outputFiles } = await build({
     entryPoints: [`${import.meta.dirname}/source-map.ts`, `${import.meta.dirname}/errors.ts`],
-    ...{ write: false, minify: true, sourcemap: "external", outdir: "/out" },
+    write: false,
+    minify: true,
+    sourcemap: "external",
+    outdir: "/out",
   });
   for (const [index, { text }] of outputFiles.entries()) {
     if (index % 2 > 0) continue;

@@ -15,7 +15,9 @@ interface Row {
 }
 
 const row = (text: string, field: string, value: unknown, ...more: string[]): Row => ({
-  ...{ text, field, value },
+  text,
+  field,
+  value,
   with: more,
 });
 const on = (field: string, ...more: string[]) => row("true", field, true, ...more);

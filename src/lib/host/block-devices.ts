@@ -32,8 +32,17 @@ export function parseDiskstats(text: string): ReadonlyMap<string, BlockDevice> {
     const [inFlight = 0, ioMs = 0, weightedIoMs = 0] = last;
     devices.set(`${major}:${minor}`, {
       path: `/dev/${name}`,
-      ...{ reads, readsMerged, sectorsRead, readMs, writes, writesMerged, sectorsWritten, writeMs },
-      ...{ inFlight, ioMs, weightedIoMs },
+      reads,
+      readsMerged,
+      sectorsRead,
+      readMs,
+      writes,
+      writesMerged,
+      sectorsWritten,
+      writeMs,
+      inFlight,
+      ioMs,
+      weightedIoMs,
     });
   }
   return devices;

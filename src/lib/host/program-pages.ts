@@ -27,8 +27,11 @@ export function unmodifiedFileMappings(smaps: string): Range[] {
     const [, start, end, permissions, file, inode] = header.exec(line) ?? [];
     if (start && end)
       mappings.push({
-        ...{ start: BigInt(`0x${start}`), end: BigInt(`0x${end}`) },
-        ...{ permissions: permissions!, file: inode === "0" ? "" : file!, modifiedKb: 0 },
+        start: BigInt(`0x${start}`),
+        end: BigInt(`0x${end}`),
+        permissions: permissions!,
+        file: inode === "0" ? "" : file!,
+        modifiedKb: 0,
       });
     else mappings.at(-1)!.modifiedKb += Number(modified.exec(line)?.[1] ?? 0);
   }

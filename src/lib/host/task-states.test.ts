@@ -24,7 +24,11 @@ describe("states of tasks", () => {
         await writeFile(join(dir, "stat"), `${pid + index} (a) R (b c) ${state} 1 1 1\n`);
       }
     assert.deepEqual(await readTaskStates([7, 8, 9], proc), {
-      ...{ sleeping: 3, running: 1, stopped: 2, uninterruptible: 1, iowaiting: 0 },
+      sleeping: 3,
+      running: 1,
+      stopped: 2,
+      uninterruptible: 1,
+      iowaiting: 0,
     });
     assert.deepEqual(await readTaskStates([], proc), none);
   });

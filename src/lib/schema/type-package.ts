@@ -138,6 +138,11 @@ const typeMeta: readonly Field[] = ["apiVersion", "kind"].map((name) => ({
   name,
   number: 0,
   type: scalar("string"),
-  ...{ required: false, pointer: false, kept: false, list: "atomic", keys: [], retainKeys: false },
+  required: false,
+  pointer: false,
+  kept: false,
+  list: "atomic",
+  keys: [],
+  retainKeys: false,
   embeddedIn: "TypeMeta",
 }));

@@ -58,7 +58,10 @@ export async function assertSettled(node: FaultNode, workload: Workload): Promis
 async function sandboxesOf(node: FaultNode): Promise<Sandbox[]> {
   const found = await node.apiNode.runtime.listPodSandboxes();
   return found.map(({ id, metadata, state, labels }) => ({
-    ...{ id, uid: metadata?.uid ?? "", name: metadata?.name ?? "", note: labels.note },
+    id,
+    uid: metadata?.uid ?? "",
+    name: metadata?.name ?? "",
+    note: labels.note,
     ready: state === PodSandboxState.SANDBOX_READY,
   }));
 }

@@ -27,11 +27,17 @@ const limits =
   /^(?:cpu\.(?:shares|cfs_(?:quota|period)_us|weight|max|idle)|memory\.(?:(?:memsw\.)?limit_in_bytes|max|min|low|high|swap\.max|oom\.group)|pids\.max|cpuset\.(?:cpus|mems)|hugetlb\..*(?:max|limit_in_bytes))$/;
 
 const config = {
-  ...{ kubeReserved: { cpu: "100m", memory: "100Mi" }, systemReserved: { memory: "100Mi" } },
-  ...{ podPidsLimit: 512, clusterDNS: ["10.96.0.10"], clusterDomain: "cluster.local" },
-  ...{ makeIPTablesUtilChains: true, volumeStatsAggPeriod: "1s", syncFrequency: "5s" },
-  ...{ authentication: { anonymous: { enabled: true }, webhook: { enabled: false } } },
-  ...{ authorization: { mode: "AlwaysAllow" }, enableServer: true },
+  kubeReserved: { cpu: "100m", memory: "100Mi" },
+  systemReserved: { memory: "100Mi" },
+  podPidsLimit: 512,
+  clusterDNS: ["10.96.0.10"],
+  clusterDomain: "cluster.local",
+  makeIPTablesUtilChains: true,
+  volumeStatsAggPeriod: "1s",
+  syncFrequency: "5s",
+  authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
+  authorization: { mode: "AlwaysAllow" },
+  enableServer: true,
 };
 
 function recordCalls(proxy: CriProxy): CriCall[] {
@@ -141,7 +147,10 @@ async function main(kind: Kind): Promise<Observation> {
     const { items: nodes } = await read<{ items: Json[] }>("/api/v1/nodes");
     const { items: events } = await read<{ items: Observation["events"] }>("/api/v1/events");
     return {
-      ...{ node: nodes[0]!, pods: items as unknown as Json[], events, summary: summary as unknown as Json },
+      node: nodes[0]!,
+      pods: items as unknown as Json[],
+      events,
+      summary: summary as unknown as Json,
       metrics: Object.fromEntries(
         await Promise.all(endpoints.map(async (path) => [path, await page(path)] as const)),
       ),

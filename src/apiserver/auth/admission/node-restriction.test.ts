@@ -133,8 +133,13 @@ function podCertificate(spec: object): Request {
     object: {
       metadata: { name: "r", namespace: "ns" },
       spec: {
-        ...{ nodeName: "n1", nodeUID: "node-uid", podName: "mine", podUID: "mine-uid" },
-        ...{ serviceAccountName: "default", serviceAccountUID: "account-uid", ...spec },
+        nodeName: "n1",
+        nodeUID: "node-uid",
+        podName: "mine",
+        podUID: "mine-uid",
+        serviceAccountName: "default",
+        serviceAccountUID: "account-uid",
+        ...spec,
       },
     },
   };
@@ -550,7 +555,9 @@ const rows: [string, Request, string?][] = [
   [
     "a ResourceSlice of another node",
     {
-      ...{ ...lease("CREATE", "s", ""), group: "resource.k8s.io", resource: "resourceslices" },
+      ...lease("CREATE", "s", ""),
+      group: "resource.k8s.io",
+      resource: "resourceslices",
       object: { metadata: { name: "s" }, spec: { nodeName: "n2" } } as never,
     },
     'resourceslices.resource.k8s.io "s" is forbidden: can only create ResourceSlice with the same NodeName as the requesting node',

@@ -14,7 +14,9 @@ import { type ClaimInputs, type ClaimStep, planClaims, podClaimAnnotation } from
 const node = { name: "n1", labels: {} };
 const slice = (devices: (string | Device)[], more: Partial<ResourceSlice["spec"]> = {}): ResourceSlice => ({
   spec: {
-    ...{ driver: "d", nodeName: "n1", pool: { name: "p", generation: 1, resourceSliceCount: 1 } },
+    driver: "d",
+    nodeName: "n1",
+    pool: { name: "p", generation: 1, resourceSliceCount: 1 },
     devices: devices.map((device) => (typeof device === "string" ? { name: device } : device)),
     ...more,
   },
@@ -52,14 +54,12 @@ const allocation = (...devices: string[]): AllocationResult => ({
 const reserved = (uid: string) => ({ resource: "pods", name: uid, uid });
 const plan = (inputs: Partial<ClaimInputs>) =>
   planClaims({
-    ...{
-      pods: [],
-      nodes: [node],
-      claims: [],
-      templates: [],
-      classes: [classOf()],
-      slices: [slice(["a", "b"])],
-    },
+    pods: [],
+    nodes: [node],
+    claims: [],
+    templates: [],
+    classes: [classOf()],
+    slices: [slice(["a", "b"])],
     ...inputs,
   });
 /** A step in one line. */
@@ -150,7 +150,9 @@ describe("the allocation of a claim", () => {
         slices: [
           {
             spec: {
-              ...{ driver: "d", allNodes: true, devices: [{ name: "net" }] },
+              driver: "d",
+              allNodes: true,
+              devices: [{ name: "net" }],
               pool: { name: "p", generation: 1, resourceSliceCount: 1 },
             },
           },
@@ -245,7 +247,10 @@ describe("the claims of pods", () => {
     });
   const generated = claim("u1-dev-1", [], {
     metadata: {
-      ...{ name: "u1-dev-1", namespace: "default", uid: "g", annotations: { [podClaimAnnotation]: "dev" } },
+      name: "u1-dev-1",
+      namespace: "default",
+      uid: "g",
+      annotations: { [podClaimAnnotation]: "dev" },
       ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "u1", uid: "u1", controller: true }],
     },
   });

@@ -7,7 +7,13 @@ import { timelineBars } from "./timeline.ts";
 import { scrollToRow, visibleRows } from "./visible-rows.ts";
 
 const step = (startedAt: number, endedAt: number | null, error: string | null = null): TimelineStep => ({
-  ...{ step: "image", text: "", container: null, startedAt, endedAt, until: null, error },
+  step: "image",
+  text: "",
+  container: null,
+  startedAt,
+  endedAt,
+  until: null,
+  error,
 });
 
 test("bars have the place, the length and the duration of their steps", () => {

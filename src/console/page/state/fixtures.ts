@@ -2,10 +2,26 @@ import type { NodeState, PodSummary, Snapshot, Usage, UsageSeries } from "../../
 
 export function podSummary(uid: string, fields: Partial<PodSummary> = {}): PodSummary {
   return {
-    ...{ uid, namespace: "default", name: uid, source: "api", phase: "Running", status: "Running" },
-    ...{ health: "ok", ready: true, readyContainers: 1, totalContainers: 1, restarts: 0, ip: "10.0.0.1" },
-    ...{ createdAt: 1000, startedAt: 1000, critical: false, qosClass: "BestEffort", labels: {}, cause: null },
-    ...{ waitsFor: null, revision: 1 },
+    uid,
+    namespace: "default",
+    name: uid,
+    source: "api",
+    phase: "Running",
+    status: "Running",
+    health: "ok",
+    ready: true,
+    readyContainers: 1,
+    totalContainers: 1,
+    restarts: 0,
+    ip: "10.0.0.1",
+    createdAt: 1000,
+    startedAt: 1000,
+    critical: false,
+    qosClass: "BestEffort",
+    labels: {},
+    cause: null,
+    waitsFor: null,
+    revision: 1,
     ...fields,
   };
 }
@@ -15,7 +31,9 @@ export const usageOf = (cpu: number): Usage => ({ cpu, memory: cpu * 100, disk: 
 export const seriesOf = (...cpu: (number | null)[]): UsageSeries => ({
   cpu,
   memory: cpu.map((value) => (value === null ? null : value * 100)),
-  ...{ disk: cpu.map(() => null), rx: cpu.map(() => null), tx: cpu.map(() => null) },
+  disk: cpu.map(() => null),
+  rx: cpu.map(() => null),
+  tx: cpu.map(() => null),
 });
 
 export function snapshot(pods: readonly PodSummary[], fields: Partial<Snapshot> = {}): Snapshot {

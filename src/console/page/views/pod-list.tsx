@@ -68,7 +68,7 @@ export function PodList(props: {
       <div class="head" role="rowgroup">
         <div role="row" aria-rowindex={1}>
           {columns.map(([key, text, hidden]) => (
-            <ColumnHeader key={text} {...{ name: key, text, hidden, sort, onSort }} />
+            <ColumnHeader key={text} name={key} text={text} hidden={hidden} sort={sort} onSort={onSort} />
           ))}
         </div>
       </div>

@@ -20,8 +20,12 @@ interface Options {
 export function PodLogs(props: { uid: string; name: string; containers: readonly ContainerDetail[] }) {
   const { uid, name, containers } = props;
   const [options, setOptions] = useState<Options>(() => ({
-    ...{ container: defaultContainer(containers), search: "", onlyMatches: false },
-    ...{ follow: true, timestamps: false, previous: false },
+    container: defaultContainer(containers),
+    search: "",
+    onlyMatches: false,
+    follow: true,
+    timestamps: false,
+    previous: false,
   }));
   const container = containers.find((each) => each.name === options.container);
   const element = useRef<HTMLDivElement>(null);

@@ -38,7 +38,7 @@ export function PodView({ namespace, name, tab }: { namespace: string; name: str
       <Breadcrumb namespace={namespace} />
       <Heading pod={pod} detail={detail} />
       {problem && <p class="why bad">{problem}</p>}
-      <Tabs {...{ namespace, name, tab }} events={detail?.events.length} />
+      <Tabs namespace={namespace} name={name} tab={tab} events={detail?.events.length} />
       {detail ? <Tab tab={tab} pod={pod} detail={detail} /> : <p class="empty">Loading …</p>}
     </>
   );

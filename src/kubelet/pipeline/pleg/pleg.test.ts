@@ -525,7 +525,9 @@ test("a relist that started before a change in place does not count as its obser
 
 const podId = (uid: string) => ({ uid: u(uid), name: `pod-${uid}`, namespace: "default" });
 const startedContainer = (id: string, uid: string) => ({
-  ...{ id: id as ContainerId, sandboxId: `s-${uid}` as SandboxId, image: "sha256:1" },
+  id: id as ContainerId,
+  sandboxId: `s-${uid}` as SandboxId,
+  image: "sha256:1",
 });
 
 test("a sandbox and a container that were started are observed without a listing", async (t) => {

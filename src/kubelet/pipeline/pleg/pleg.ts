@@ -203,7 +203,9 @@ export class Pleg implements Component {
     const isFound = (sandbox === undefined) === (foundSandbox === undefined);
     if (!isFound || foundContainers.includes(undefined)) return this.refresh(uid);
     const pod: ObservedPod = {
-      ...{ uid, name: id.name, namespace: id.namespace },
+      uid,
+      name: id.name,
+      namespace: id.namespace,
       sandboxes: foundSandbox ? [foundSandbox] : [],
       containers: foundContainers.filter((container) => container !== undefined),
     };
@@ -413,11 +415,9 @@ export class Pleg implements Component {
           const known = knownContainers.get(c.id);
           if (known && isContainerUnchanged(known, c, clock.wall())) return known;
           return this.#inspectContainer({
-            ...{
-              id: c.id as ContainerId,
-              sandboxId: c.podSandboxId as SandboxId,
-              image: c.image?.image ?? "",
-            },
+            id: c.id as ContainerId,
+            sandboxId: c.podSandboxId as SandboxId,
+            image: c.image?.image ?? "",
           });
         }),
       ),

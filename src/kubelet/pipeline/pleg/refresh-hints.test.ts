@@ -19,7 +19,9 @@ const observedPod = (
   container?: "created" | "running" | "exited" | "unknown",
 ) =>
   ({
-    ...{ uid, name: "p", namespace: "n" },
+    uid,
+    name: "p",
+    namespace: "n",
     sandboxes: sandbox ? [{ id: "s", state: sandbox }] : [],
     containers: container ? [{ id: "c", state: container }] : [],
   }) as unknown as ObservedPod;

@@ -38,7 +38,10 @@ async function resize({
     if (error !== undefined) throw error;
   };
   const resizing: PodResizing = {
-    ...{ actionFor: () => "update", needsPodResize: () => true, isResizing: () => false, progressed() {} },
+    actionFor: () => "update",
+    needsPodResize: () => true,
+    isResizing: () => false,
+    progressed() {},
     containerStarts: async () => {},
     resizeStarts: () => step("record start"),
     resized: (_pod, containers) => step(`record ${containers.map(({ name }) => name).join(" ")}`),
@@ -52,7 +55,9 @@ async function resize({
     memoryUsage: async () => usage,
   };
   const resizer = new PodResizer({
-    ...{ resizing, clock: new FakeClock(), logger: silentLogger },
+    resizing,
+    clock: new FakeClock(),
+    logger: silentLogger,
     runtime: {
       updateContainerResources: (id, { memoryLimitInBytes }) => step(`container ${id} ${memoryLimitInBytes}`),
       updatePodSandboxResources: () => step("inform runtime"),

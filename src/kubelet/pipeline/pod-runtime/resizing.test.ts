@@ -19,7 +19,9 @@ async function setUp(t: TestContext) {
   const node = { fails: false, memory: 64n, usage: 0n, podLimit: 1000n };
   const resizing: PodResizing = {
     actionFor: (_pod, { name }) => actions.get(name) ?? "none",
-    ...{ needsPodResize: () => false, isResizing: () => false, resizeStarts: async () => {} },
+    needsPodResize: () => false,
+    isResizing: () => false,
+    resizeStarts: async () => {},
     resized: async (_pod, containers) => {
       log.push(`resized ${containers.map(({ name }) => name).join(" ")}`.trim());
       for (const { name } of containers) actions.delete(name);

@@ -17,7 +17,11 @@ async function restarts(clock: FakeClock, how: "crashed" | "replaced", runsMs: n
     await clock.advance(runsMs);
     const id = `a#${attempt}` as ContainerId;
     const exited = anObservedContainer("a", {
-      ...{ id, state: "exited", attempt, startedAt: started, finishedAt: clock.wall() },
+      id,
+      state: "exited",
+      attempt,
+      startedAt: started,
+      finishedAt: clock.wall(),
     });
     if (how === "replaced") backoff.replacing("u" as PodUid, exited, previous);
     for (let i = 0; i < 200 && backoff.restartAt("u/a/", exited) !== undefined; i++) await clock.advance(500);

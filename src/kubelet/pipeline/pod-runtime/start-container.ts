@@ -138,7 +138,9 @@ export class ContainerStarter {
         return id;
       },
       {
-        ...{ signal, owner: pod.metadata.uid, priority: startPriority(pod) },
+        signal,
+        owner: pod.metadata.uid,
+        priority: startPriority(pod),
         kind: exited ? "restart" : "container",
       },
     );

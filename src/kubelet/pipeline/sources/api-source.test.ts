@@ -10,8 +10,12 @@ import { ApiSource } from "./api-source.ts";
 /** /pods has them, and server-side apply shows in them what was chosen explicitly. */
 const managedFields = [
   {
-    ...{ manager: "kubectl", operation: "Apply", apiVersion: "v1", time: "2026-01-02T03:04:05Z" },
-    ...{ fieldsType: "FieldsV1", fieldsV1: { "f:spec": { "f:dnsPolicy": {} } } },
+    manager: "kubectl",
+    operation: "Apply",
+    apiVersion: "v1",
+    time: "2026-01-02T03:04:05Z",
+    fieldsType: "FieldsV1",
+    fieldsV1: { "f:spec": { "f:dnsPolicy": {} } },
   },
 ];
 const podOn = (nodeName: string, name: string, more: object = {}) => ({

@@ -117,7 +117,10 @@ function asPod(raw: RawObject): Pod {
   if (!metadata?.uid || !metadata.namespace || !spec?.containers)
     throw new KubeletError("ApiPod", "it has no UID, no namespace or no containers");
   const pod: Pod = {
-    ...{ apiVersion: "v1", kind: "Pod", metadata, spec },
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata,
+    spec,
     // Fields of the status that only a newer API server knows are written back as they are.
     ...(status && { status: { ...unknownFields(raw.status), ...status } }),
   };

@@ -211,8 +211,12 @@ test("the proxy of the environment is used", async (t) => {
   const stop = new AbortController();
   const emitted = Promise.withResolvers<Pod[]>();
   const source = new HttpSource({
-    ...{ url: "http://manifests.example/pods", nodeName: "n", pollMs, env: { HTTP_PROXY } },
-    ...{ clock: new FakeClock(), logger: silentLogger },
+    url: "http://manifests.example/pods",
+    nodeName: "n",
+    pollMs,
+    env: { HTTP_PROXY },
+    clock: new FakeClock(),
+    logger: silentLogger,
   });
   await source.start(stop.signal, emitted.resolve);
   const names = (await emitted.promise).map((p) => p.metadata.name);

@@ -30,7 +30,8 @@ test("of thousands of unknown fields 100 are listed, the others counted", () => 
   });
   const list = { apiVersion: "v1", kind: "PodList", items: [item("a", 0), item("b", 3000)] };
   const manifest = decodeManifestOrList(Buffer.from(JSON.stringify(list)), {
-    ...{ nodeName: "node-1", hasLocalObjects: false },
+    nodeName: "node-1",
+    hasLocalObjects: false,
     origin: { source: "file", path: "/m/many.json" },
   });
   assert.ok("pods" in manifest);

@@ -130,7 +130,10 @@ const sandbox = (status: "True" | "False") => ({ type: "PodReadyToStartContainer
 const waiting = (reason: string, more: object = {}) =>
   ({ ...container("a", false), state: { waiting: { reason } }, ...more }) as never;
 const starting: PodStatus = {
-  ...{ phase: "Pending", startTime: since, hostIP: "10.0.0.1", qosClass: "BestEffort" },
+  phase: "Pending",
+  startTime: since,
+  hostIP: "10.0.0.1",
+  qosClass: "BestEffort",
   conditions: [ready("False", { reason: "ContainersNotReady", message: "m" }), sandbox("False")],
   containerStatuses: [waiting("ContainerCreating")],
 };

@@ -228,7 +228,9 @@ function progressNumber(n: number): PodStatus {
   const { podIP, podIPs } = statusNumber(n, "Pending");
   const waiting = { name: "c", state: { waiting: { reason: "ContainerCreating" } }, restartCount: 0 };
   return {
-    ...{ phase: "Pending", podIP, podIPs },
+    phase: "Pending",
+    podIP,
+    podIPs,
     conditions: [{ type: "PodReadyToStartContainers", status: n % 3 ? "True" : "False" }],
     ...(n % 2 ? { containerStatuses: [waiting] as PodStatus["containerStatuses"] } : {}),
   };

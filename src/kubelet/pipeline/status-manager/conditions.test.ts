@@ -323,12 +323,19 @@ test("resizes are conditions with their generation, until the pod terminates", (
     statusOf(pod, anObservedPod([run()]), { resizes, ...over }).conditions!;
   assert.deepEqual(conditionsOf({}).slice(0, 2), [
     {
-      ...{ type: "PodResizePending", status: "True", reason: "Deferred", message: "not now" },
-      ...{ observedGeneration: 3, lastProbeTime: iso(time(4)), lastTransitionTime: iso(time(2)) },
+      type: "PodResizePending",
+      status: "True",
+      reason: "Deferred",
+      message: "not now",
+      observedGeneration: 3,
+      lastProbeTime: iso(time(4)),
+      lastTransitionTime: iso(time(2)),
     },
     {
-      ...{ type: "PodResizeInProgress", status: "True" },
-      ...{ lastProbeTime: iso(time(1)), lastTransitionTime: iso(time(1)) },
+      type: "PodResizeInProgress",
+      status: "True",
+      lastProbeTime: iso(time(1)),
+      lastTransitionTime: iso(time(1)),
     },
   ]);
   const ended = conditionsOf({ workerPhase: "terminated" });

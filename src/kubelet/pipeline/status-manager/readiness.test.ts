@@ -5,7 +5,11 @@ import type { ContainerStatus, PodStatus } from "../../../lib/model/pod.ts";
 import { readinessOf } from "./readiness.ts";
 
 const status = (name: string, more: Partial<ContainerStatus>): ContainerStatus => ({
-  ...{ name, image: "", imageID: "", restartCount: 0, ready: false },
+  name,
+  image: "",
+  imageID: "",
+  restartCount: 0,
+  ready: false,
   ...more,
 });
 const running = { state: { running: {} } };

@@ -193,8 +193,12 @@ const podTable: [
       previous: { phase: "Running", resources: { requests: { memory: "9Mi" } } },
       resizes: [
         {
-          ...{ type: "PodResizeInProgress", reason: "", message: "", generation: 2 },
-          ...{ since: wallTime(0), at: wallTime(0) },
+          type: "PodResizeInProgress",
+          reason: "",
+          message: "",
+          generation: 2,
+          since: wallTime(0),
+          at: wallTime(0),
         },
       ],
     },

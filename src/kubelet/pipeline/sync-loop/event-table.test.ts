@@ -102,7 +102,12 @@ const anEvent: { [K in EventKind]: KubeletEvent & { kind: K } } = {
   "oom-kill": {
     kind: "oom-kill",
     kill: {
-      ...{ pid: 1, process: "p", residentBytes: 1, cgroup: "/", victimCgroup: undefined, usage: undefined },
+      pid: 1,
+      process: "p",
+      residentBytes: 1,
+      cgroup: "/",
+      victimCgroup: undefined,
+      usage: undefined,
     },
   },
   "pressure-changed": { kind: "pressure-changed" },

@@ -34,12 +34,20 @@ function setUp(...running: Pod[]) {
   const terminating = new Set<PodUid>();
   const events: string[] = [];
   const { admit } = podAdmission({
-    ...{ nodeName: "n", allocatable: { cpu: "2", memory: "4Gi" }, cpus: 2, maxPods: 10, podsPerCore: 0 },
-    ...{ allowedUnsafeSysctls: [], podLevelResources: true, declaredFeatures: () => undefined },
+    nodeName: "n",
+    allocatable: { cpu: "2", memory: "4Gi" },
+    cpus: 2,
+    maxPods: 10,
+    podsPerCore: 0,
+    allowedUnsafeSysctls: [],
+    podLevelResources: true,
+    declaredFeatures: () => undefined,
     runtime: { supplementalGroupsPolicy: () => true },
     activePods: () => [...active.values()],
     runs: (uid) => runs.has(uid),
-    ...{ clock, metrics, logger: silentLogger },
+    clock,
+    metrics,
+    logger: silentLogger,
     events: {
       normal: () => assert.fail("all are warnings"),
       warning: (p, reason, message) => events.push(`${podRef(p)} ${reason}: ${message}`),

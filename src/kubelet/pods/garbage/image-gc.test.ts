@@ -41,7 +41,11 @@ function setUp(policy: Partial<ImageGcPolicy> = {}, byRuntimeHandler = false) {
           const [id = "", runtimeHandler = ""] = name.split("/");
           const pinned = host.pinned.has(id);
           return create(ImageSchema, {
-            ...{ id, size: 10n, repoDigests: [`r@${id}`], pinned, spec: { runtimeHandler } },
+            id,
+            size: 10n,
+            repoDigests: [`r@${id}`],
+            pinned,
+            spec: { runtimeHandler },
           });
         });
       },

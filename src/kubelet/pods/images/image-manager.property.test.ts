@@ -16,7 +16,10 @@ unaffectedByJumps(
           throw new Error("no route to registry");
         },
       },
-      ...{ clock, parallelPulls: 2, pullsPerSecond: 1, pullBurst: 1 },
+      clock,
+      parallelPulls: 2,
+      pullsPerSecond: 1,
+      pullBurst: 1,
       events: { normal: () => {}, warning: () => {} },
     });
     const never = new AbortController().signal;

@@ -318,8 +318,14 @@ describe("an HTTPS probe of a server with HTTP/2", () => {
       output: "fine",
     });
     assert.deepEqual(received, {
-      ...{ method: "GET", url: "/x?y", httpVersion: "2.0", host: undefined, own: "b" },
-      ...{ connection: undefined, agent: "kube-probe/1.36", authority: "web.test" },
+      method: "GET",
+      url: "/x?y",
+      httpVersion: "2.0",
+      host: undefined,
+      own: "b",
+      connection: undefined,
+      agent: "kube-probe/1.36",
+      authority: "web.test",
     });
     await allClosed(target);
     assert.equal(timeWaitsTo(target.port), 0);

@@ -190,7 +190,10 @@ class Exchange {
     const own = Object.entries(headers).filter(([name]) => !connectionHeaders.has(name));
     const stream = session.request({
       ...bytes(Object.fromEntries(own)),
-      ...{ ":method": "GET", ":scheme": "https", ":authority": authority, ":path": target },
+      ":method": "GET",
+      ":scheme": "https",
+      ":authority": authority,
+      ":path": target,
     });
     stream.on("error", (error) => this.#failed(error));
     stream.once("response", ({ ":status": status = 0, location }) => {

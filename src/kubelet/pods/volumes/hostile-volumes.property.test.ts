@@ -185,8 +185,14 @@ describe("a volume whose fields are hostile", () => {
   const mount = async (plugin: VolumePlugin, spec: VolumeSpec, content: string | undefined) => {
     const dir = join(root, "nfs-target");
     const request: SetUpRequest = {
-      ...{ pod, podUid: pod.metadata.uid, dir, spec, signal },
-      ...{ fsGroup: undefined, fsGroupChangePolicy: undefined, deviceDir: undefined },
+      pod,
+      podUid: pod.metadata.uid,
+      dir,
+      spec,
+      signal,
+      fsGroup: undefined,
+      fsGroupChangePolicy: undefined,
+      deviceDir: undefined,
     };
     try {
       plugin.uniqueName(pod, spec);
@@ -320,7 +326,10 @@ describe("a volume whose fields are hostile", () => {
       const commands = new FakeCommands({ "/exec/": { output: '{"status":"Success"}' } });
       const driver = new FlexDriver(
         {
-          ...{ rootDir: root, nodeName: "node-1", commands, logger: silentLogger },
+          rootDir: root,
+          nodeName: "node-1",
+          commands,
+          logger: silentLogger,
           mounts: {
             mount: async () => assert.fail("mounted"),
             bind: async () => {},

@@ -599,8 +599,13 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       metrics,
       plugins: ({ mounts, groupSet }) =>
         contentPlugins({
-          ...{ mounts, groupSet, clock: systemClock, logger: silentLogger, allocatable: () => ({}) },
-          ...{ objects: objects.source, tokens: new FakeTokens() },
+          mounts,
+          groupSet,
+          clock: systemClock,
+          logger: silentLogger,
+          allocatable: () => ({}),
+          objects: objects.source,
+          tokens: new FakeTokens(),
         }),
     });
     const counted = async () => {

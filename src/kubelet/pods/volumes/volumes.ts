@@ -108,7 +108,11 @@ export function createVolumes(o: VolumesOptions): Volumes {
       }),
       hostPathPlugin({ guard }),
       localPlugin({
-        ...{ rootDir, mounts, commands, events, guard },
+        rootDir,
+        mounts,
+        commands,
+        events,
+        guard,
         applyFsGroup: setOwnership,
         expander: o.expander,
       }),

@@ -25,7 +25,9 @@ describe("the allocation of pods", () => {
   });
   const start = async (gates = { podLevel: true, initContainers: true }) => {
     const allocation = new Allocation({
-      ...{ rootDir, gates, logger: silentLogger },
+      rootDir,
+      gates,
+      logger: silentLogger,
     });
     await allocation.start();
     return allocation;

@@ -38,10 +38,16 @@ async function setUp(t: TestContext) {
   const allocated: string[] = [];
   const node = { isReady: true, isInfeasible: false, broken: "" };
   const resizes = new Resizes({
-    ...{ allocation, conditions, clock, logger: silentLogger },
+    allocation,
+    conditions,
+    clock,
+    logger: silentLogger,
     metrics: createResizeMetrics(metrics, conditions),
     limits: {
-      ...{ gates, podLevelResources: true, exclusiveCpus: false, exclusiveMemory: false },
+      gates,
+      podLevelResources: true,
+      exclusiveCpus: false,
+      exclusiveMemory: false,
       get mayUseSwap() {
         return () => node.isInfeasible;
       },
@@ -68,7 +74,15 @@ async function setUp(t: TestContext) {
   await resizes.start(stop.signal);
   t.after(() => stop.abort());
   return {
-    ...{ resizes, allocation, conditions, pods, events, changes, allocated, node, clock, metrics },
+    resizes,
+    allocation,
+    conditions,
+    pods,
+    events,
+    changes,
+    node,
+    clock,
+    metrics,
     add(...added: Pod[]) {
       for (const pod of added) {
         pods.set(pod.metadata.uid, pod);

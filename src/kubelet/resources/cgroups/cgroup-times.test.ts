@@ -15,7 +15,10 @@ it("cgroup operations are timed by type, including those that fail", async () =>
     if (name[0] === "bad") throw new Error("busy");
   };
   const manager = {
-    ...{ version: 2, create: work("create", 20), update: work("update", 0), remove: work("remove", 3000) },
+    version: 2,
+    create: work("create", 20),
+    update: work("update", 0),
+    remove: work("remove", 3000),
   } as unknown as CgroupManager;
   const timed = timedCgroups(manager, metrics, clock);
   await timed.create(["a"], {});

@@ -66,15 +66,22 @@ describe("cgroups by systemd", () => {
 
   it("limits are set in systemd and, with the same values, in the files", async () => {
     await manager.create(pod, {
-      ...{ cpuShares: 1024n, cpuQuota: 12_345n, cpuPeriod: 100_000n, memory: 4096n, pids: 10n },
+      cpuShares: 1024n,
+      cpuQuota: 12_345n,
+      cpuPeriod: 100_000n,
+      memory: 4096n,
+      pids: 10n,
       hugepages: new Map([["2MB", 0n]]),
     });
     assert.deepEqual(units.calls[1], [
       "set",
       "kubepods-burstable-poda_b.slice",
       {
-        ...{ MemoryMax: 4096n, CPUWeight: 39n, TasksMax: 10n },
-        ...{ CPUQuotaPeriodUSec: 100_000n, CPUQuotaPerSecUSec: 130_000n },
+        MemoryMax: 4096n,
+        CPUWeight: 39n,
+        TasksMax: 10n,
+        CPUQuotaPeriodUSec: 100_000n,
+        CPUQuotaPerSecUSec: 130_000n,
       },
     ]);
     const written = await Promise.all(

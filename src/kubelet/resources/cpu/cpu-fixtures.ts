@@ -23,7 +23,10 @@ export function cpuManager(
   const { machine: name, reserved = "0", options = [] } = o;
   const reservedCpus = parseCpuSet(reserved);
   return new CpuManager({
-    ...{ rootDir, metrics, logger: silentLogger, podLevelResources: true },
+    rootDir,
+    metrics,
+    logger: silentLogger,
+    podLevelResources: true,
     podLevelManagers: o.podLevelManagers,
     policy:
       name === undefined

@@ -40,7 +40,9 @@ export class CpusetReconciler implements Component {
   async start(signal: AbortSignal): Promise<void> {
     const { everyMs, clock, logger } = this.#o;
     this.#loop = runPeriodically(() => this.#reconcile(signal), {
-      ...{ everyMs, clock, signal },
+      everyMs,
+      clock,
+      signal,
       onError: (error) => logger.error("Failed to reconcile cpusets", { err: messageOf(error) }),
     });
   }

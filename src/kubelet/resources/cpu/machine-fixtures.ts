@@ -59,6 +59,9 @@ export function machineNumaNodes(name: string): NumaNode[] {
   const nodes = recorded[name]?.numaNodes;
   if (!nodes) throw new Error(`test/fixtures/cpu/recorded/machines.json has no ${name}`);
   return nodes.map(({ id, memoryKiB, distances }) => ({
-    ...{ id, distances, memoryBytes: BigInt(memoryKiB) * 1024n, hugepages: [] },
+    id,
+    distances,
+    memoryBytes: BigInt(memoryKiB) * 1024n,
+    hugepages: [],
   }));
 }

@@ -90,7 +90,10 @@ export class AllocatedDevices {
     return [...this.#pods].flatMap(([podUID, containers]) =>
       [...containers].flatMap(([container, resources]) =>
         [...resources].map(([resource, { devices, response }]) => ({
-          ...{ podUID, container, resource, devices },
+          podUID,
+          container,
+          resource,
+          devices,
           response: toBinary(ContainerAllocateResponseSchema, response),
         })),
       ),

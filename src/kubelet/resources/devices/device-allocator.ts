@@ -198,7 +198,11 @@ export class DeviceAllocator implements HintProvider {
     const devices = devicesByNode(ids, inventory.devices(resource));
     allocated.set(uid, container.name, resource, { devices, response });
     logger.info("Allocated devices", {
-      ...{ pod: podRef(pod), podUID: uid, container: container.name, resource, devices: ids },
+      pod: podRef(pod),
+      podUID: uid,
+      container: container.name,
+      resource,
+      devices: ids,
     });
     return true;
   }
@@ -213,7 +217,10 @@ export class DeviceAllocator implements HintProvider {
     const { inventory, allocated } = this.#o;
     const healthy = new Set(inventory.healthy(resource));
     const choice = chooseDevices({
-      ...{ count, affinity, devices: inventory.devices(resource), available: this.#available(resource) },
+      count,
+      affinity,
+      devices: inventory.devices(resource),
+      available: this.#available(resource),
       reusable: [...allocated.reusable(pod, container, resource)].filter((id) => healthy.has(id)),
     });
     if (choice.kind === "chosen") return choice.devices;
@@ -271,7 +278,10 @@ export class DeviceAllocator implements HintProvider {
       const available = owned.size > 0 ? owned : new Set([...this.#available(resource), ...reusable]);
       const canServe = owned.size > 0 ? owned.size === count : available.size >= count;
       const input = {
-        ...{ count, devices, available, numaNodes },
+        count,
+        devices,
+        available,
+        numaNodes,
         reusable: owned.size > 0 ? none : reusable,
       };
       result.set(resource, !hasTopology(devices) ? undefined : canServe ? deviceHints(input) : []);

@@ -111,7 +111,10 @@ describe("registration", () => {
   it("long names are cut in errors and logs", async () => {
     const lines: string[] = [];
     const logger = createLogger({
-      ...{ format: "text", verbosity: 0, now: () => new Date(0), pid: 1 },
+      format: "text",
+      verbosity: 0,
+      now: () => new Date(0),
+      pid: 1,
       write: (line) => void lines.push(line),
     });
     const { manager } = start(dir, plugins, { logger });
@@ -130,7 +133,10 @@ describe("registration", () => {
   it("conflicts within the response of a plugin are logged in few lines", async () => {
     const lines: string[] = [];
     const logger = createLogger({
-      ...{ format: "text", verbosity: 0, now: () => new Date(0), pid: 1 },
+      format: "text",
+      verbosity: 0,
+      now: () => new Date(0),
+      pid: 1,
       write: (line) => void lines.push(line),
     });
     const { manager } = start(dir, plugins, { logger });

@@ -81,11 +81,23 @@ export class DeviceManager {
     }));
     this.#allocator = new DeviceAllocator({
       extendedResourcesByDra: options.extendedResourcesByDra,
-      ...{ inventory, allocated, numaNodes, isLive, isTerminating, nameOf, clock, logger, metrics },
+      inventory,
+      allocated,
+      numaNodes,
+      isLive,
+      isTerminating,
+      nameOf,
+      clock,
+      logger,
+      metrics,
       save: () => this.#file.save(),
     });
     this.plugins = new PluginConnections({
-      ...{ inventory, open, clock, logger, metrics },
+      inventory,
+      open,
+      clock,
+      logger,
+      metrics,
       onDevices: (resource, changed) => this.#devicesChanged(resource, changed),
     });
   }
@@ -164,7 +176,11 @@ export class DeviceManager {
     // A plugin decides how many there are, and how long.
     for (const { kind, key, used, ignored } of conflicts.slice(0, maxLoggedConflicts))
       logger.warn("Device plugins have conflicting settings for a container", {
-        ...{ pod: podRef(pod), podUID: uid, container: container.name, conflicts: conflicts.length, kind },
+        pod: podRef(pod),
+        podUID: uid,
+        container: container.name,
+        conflicts: conflicts.length,
+        kind,
         key: shortened(key, maxLoggedText),
         used: shortened(used, maxLoggedText),
         ignored: shortened(ignored, maxLoggedText),
@@ -230,7 +246,8 @@ export class DeviceManager {
 
 function listed(resourceName: string, id: string, nodes: readonly number[]): ListedDevice {
   return {
-    ...{ resourceName, deviceIds: [id] },
+    resourceName,
+    deviceIds: [id],
     ...(nodes.length > 0 && { topology: { nodes: nodes.map((node) => ({ ID: BigInt(node) })) } }),
   };
 }

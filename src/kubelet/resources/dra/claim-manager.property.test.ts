@@ -76,7 +76,10 @@ class Simulation {
   async begin(): Promise<void> {
     this.#abort = new AbortController();
     this.#manager = new ClaimManager({
-      ...{ rootDir: this.#rootDir, clock: systemClock, logger: silentLogger, metrics: createMetrics() },
+      rootDir: this.#rootDir,
+      clock: systemClock,
+      logger: silentLogger,
+      metrics: createMetrics(),
       extendedResources: true,
       driver: (name) => this.drivers.get(name),
       getClaim: async (_, name) =>

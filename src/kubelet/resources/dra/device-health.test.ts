@@ -58,7 +58,11 @@ describe("the health of devices", () => {
 describe("a driver that reports too many devices", () => {
   const devices = (count: number, prefix = "x", timeoutMs = 30_000) =>
     Array.from({ length: count }, (_, i) => ({
-      ...{ poolName: "p", deviceName: `${prefix}${i}`, health: "Unhealthy" as const, message: "", timeoutMs },
+      poolName: "p",
+      deviceName: `${prefix}${i}`,
+      health: "Unhealthy" as const,
+      message: "",
+      timeoutMs,
     }));
 
   it("has the health of 10,000 of them, in one report or in many", () => {
@@ -81,7 +85,9 @@ describe("a driver that reports too many devices", () => {
 
 describe("the watch of a driver's health", () => {
   const device = (health: HealthStatus, seconds: bigint, message = "") => ({
-    ...{ device: { poolName: "p", deviceName: "x" }, health, message },
+    device: { poolName: "p", deviceName: "x" },
+    health,
+    message,
     healthCheckTimeoutSeconds: seconds,
   });
   it("reports each message, clears when the stream ends, and reconnects after 5 s", async () => {
@@ -126,7 +132,10 @@ describe("the watch of a driver's health", () => {
 
 describe("the resource status of a container", () => {
   const claim: ClaimState = {
-    ...{ uid: "u", name: "x", namespace: "ns", pods: new Set<PodUid>() },
+    uid: "u",
+    name: "x",
+    namespace: "ns",
+    pods: new Set<PodUid>(),
     drivers: new Map([
       [
         "d",
@@ -143,7 +152,8 @@ describe("the resource status of a container", () => {
   };
   const statuses = (claims: { name: string; request?: string }[], withMessage = true) =>
     resourceStatuses({
-      ...{ container: { name: "c", resources: { claims } }, withMessage },
+      container: { name: "c", resources: { claims } },
+      withMessage,
       claimOf: (name) => (name === "a" ? claim : undefined),
       healthOf: (_, pool, device) => ({ health: "Healthy", message: `${pool} ${device}` }),
     });

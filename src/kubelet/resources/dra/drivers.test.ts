@@ -45,7 +45,10 @@ function setUp(results: Record<string, unknown> = {}) {
     };
   };
   const drivers = new DraDrivers({
-    ...{ clock, logger: silentLogger, open, metrics: draMetrics(metrics, clock, () => []) },
+    clock,
+    logger: silentLogger,
+    open,
+    metrics: draMetrics(metrics, clock, () => []),
     slices: { usable: (driver, isUsable) => usable.push(`${driver} ${isUsable}`) },
     onConnected: (driver) => usable.push(`${driver} connected`),
   });

@@ -55,7 +55,9 @@ export class FakeDrivers {
 
 function deviceOf(driver: string, uid: string) {
   return {
-    ...{ poolName: "pool", deviceName: `device-${uid}`, requestNames: ["r"] },
+    poolName: "pool",
+    deviceName: `device-${uid}`,
+    requestNames: ["r"],
     cdiDeviceIds: [`${driver}/device=${uid}`],
   };
 }

@@ -10,7 +10,9 @@ function setUp(fault: () => unknown = () => undefined) {
   const stop = new AbortController();
   const state = { isRegistered: true };
   const cleanup = new SliceCleanup({
-    ...{ clock, logger: silentLogger, isRegistered: () => state.isRegistered },
+    clock,
+    logger: silentLogger,
+    isRegistered: () => state.isRegistered,
     deleteSlices: async (driver) => {
       deleted.push(driver ?? "all");
       const error = fault();

@@ -26,7 +26,9 @@ function setUp(t: TestContext, more: Partial<EvictedPodsOptions> = {}) {
   const evicted: PodUid[] = [];
   const create = (changed: Partial<EvictedPodsOptions> = {}) =>
     new EvictedPods({
-      ...{ rootDir, logger: silentLogger, onEvicted: (id) => evicted.push(id) },
+      rootDir,
+      logger: silentLogger,
+      onEvicted: (id) => evicted.push(id),
       ...more,
       ...changed,
     });

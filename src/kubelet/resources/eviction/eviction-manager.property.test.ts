@@ -61,7 +61,8 @@ test("with any usage, and whenever the agent is killed: each measurement evicts 
               pod: aPod(
                 { priority, containers: [{ name: "c", image: "i", resources }] },
                 {
-                  ...{ name, uid: name as PodUid },
+                  name,
+                  uid: name as PodUid,
                   annotations: isStatic ? { "kubernetes.io/config.source": "file" } : {},
                 },
               ),
@@ -83,7 +84,11 @@ test("with any usage, and whenever the agent is killed: each measurement evicts 
           enforcesAllocatable: false,
         });
         const node = new FakePressureNode({
-          ...{ clock, logger: silentLogger, pods, capacity, garbage },
+          clock,
+          logger: silentLogger,
+          pods,
+          capacity,
+          garbage,
           manager: { thresholds, transitionMs },
         });
         await node.startAgent();

@@ -32,12 +32,18 @@ async function start(
 ) {
   const clock = new FakeClock();
   const thresholds = thresholdsOf({
-    ...{ evictionHard: {}, evictionSoft: {}, evictionSoftGracePeriod: {}, evictionMinimumReclaim: {} },
+    evictionHard: {},
+    evictionSoft: {},
+    evictionSoftGracePeriod: {},
+    evictionMinimumReclaim: {},
     enforcesAllocatable: false,
     ...settings,
   });
   const node = new FakePressureNode({
-    ...{ clock, logger: silentLogger, pods, capacity },
+    clock,
+    logger: silentLogger,
+    pods,
+    capacity,
     ...more,
     manager: { thresholds, transitionMs: 300_000, ...more.manager },
   });
@@ -272,12 +278,22 @@ test("the report has each threshold with what is left, the conditions and the la
   const { thresholds, conditions, lastEviction, cause } = node.manager.report();
   assert.deepEqual(thresholds, [
     {
-      ...{ signal: "memory.available", kind: "hard", value: "100", threshold: "100" },
-      ...{ available: "1000", capacity: "1000", met: false },
+      signal: "memory.available",
+      kind: "hard",
+      value: "100",
+      threshold: "100",
+      available: "1000",
+      capacity: "1000",
+      met: false,
     },
     {
-      ...{ signal: "pid.available", kind: "hard", value: "10%", threshold: "100" },
-      ...{ available: "1000", capacity: "1000", met: false },
+      signal: "pid.available",
+      kind: "hard",
+      value: "10%",
+      threshold: "100",
+      available: "1000",
+      capacity: "1000",
+      met: false,
     },
   ]);
   assert.deepEqual(conditions, [{ type: "MemoryPressure", endsInSeconds: 285 }]);

@@ -188,7 +188,9 @@ export class EvictionManager implements Component {
     this.#reportUnobserved(thresholds, observations);
     await this.#updateNotifier(usage);
     const { state, conditions, toReclaim } = observePressure(this.#state, {
-      ...{ thresholds, observations, transitionMs },
+      thresholds,
+      observations,
+      transitionMs,
       now: clock.monotonic(),
     });
     this.#state = state;
@@ -303,7 +305,12 @@ export class EvictionManager implements Component {
     const graceSeconds = isHard(threshold) ? immediately : Math.min(maxPodGraceSeconds, own);
     const observations = this.#observations;
     const { message, annotations } = evictionText({
-      ...{ pod, stats: statsOf(pod), resource, thresholds: toReclaim, observations, podLevel },
+      pod,
+      stats: statsOf(pod),
+      resource,
+      thresholds: toReclaim,
+      observations,
+      podLevel,
     });
     const detail = `${signalText(threshold, observations)}; ${choiceText(chosen, resource, candidates.length)}`;
     const disruption = { type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet", message };

@@ -119,7 +119,9 @@ export class FakePressureNode {
       maxPodGraceSeconds: 0,
       localStorage: false,
       podLevel: true,
-      ...{ clock, logger, pressure: this.pressure },
+      clock,
+      logger,
+      pressure: this.pressure,
       stats: {
         node: async () => {
           this.#measurements++;

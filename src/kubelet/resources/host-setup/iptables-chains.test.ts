@@ -34,7 +34,12 @@ function setUp() {
   const chains = new IptablesChains({ iptables: [v4, v6], clock, logger });
   const stop = new AbortController();
   return {
-    ...{ clock, v4, v6, log, stop, chains },
+    clock,
+    v4,
+    v6,
+    log,
+    stop,
+    chains,
     async start() {
       await chains.start(stop.signal);
       await clock.advance(0);

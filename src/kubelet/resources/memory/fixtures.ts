@@ -25,10 +25,13 @@ export function aMachine(sizes: readonly number[], options: { hugepages?: boolea
 /** The static policy on that machine, which reserves 1 Gi of node 0 for the system. */
 export function staticOptions(rootDir: string, numaNodes: readonly NumaNode[]): MemoryManagerOptions {
   return {
-    ...{ policy: "Static", rootDir, numaNodes },
+    policy: "Static",
+    rootDir,
+    numaNodes,
     reserved: amountsOf({ memory: "1Gi" }),
     reservations: [{ numaNode: 0, limits: { memory: "1Gi" } }],
-    ...{ metrics: createMetrics(), logger: silentLogger },
+    metrics: createMetrics(),
+    logger: silentLogger,
   };
 }
 
@@ -66,7 +69,9 @@ export function memoryPod(uid: string, containers: readonly string[], init: read
       ...(hugepages !== undefined && { "hugepages-2Mi": `${hugepages}Gi` }),
     };
     return {
-      ...{ name, image: "example/app:1", resources: { requests: amounts, limits: amounts } },
+      name,
+      image: "example/app:1",
+      resources: { requests: amounts, limits: amounts },
       ...(text.endsWith("*") && { restartPolicy: "Always" }),
     };
   };

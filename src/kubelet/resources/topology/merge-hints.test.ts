@@ -131,7 +131,8 @@ describe("prefer-closest-numa-nodes", () => {
     for (const [rule, resources, expected] of rows)
       test(`${policy}: ${rule}`, () => {
         const merged = mergeHints(hintsOf(resources), {
-          ...{ policy, preferClosest: true },
+          policy,
+          preferClosest: true,
           numaNodes: nodes(4, distances),
         });
         assert.equal(shown(merged.hint), expected);

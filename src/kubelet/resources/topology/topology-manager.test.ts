@@ -42,7 +42,10 @@ function setUp(options: Partial<TopologyManagerOptions> = {}, hintProviders = [n
   const report = { blockedOn: (text: string) => void reported.push(text), waiting() {} };
   const abort = new AbortController();
   return {
-    ...{ manager, hintProviders, reported, abort },
+    manager,
+    hintProviders,
+    reported,
+    abort,
     provider: hintProviders[0] as FakeHintProvider,
     admit: (pod: Pod, signal = abort.signal) => manager.admit(pod, report, signal),
     value: async (name: string, labels: object = {}) => {

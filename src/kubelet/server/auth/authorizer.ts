@@ -48,7 +48,10 @@ export class AccessReviews implements Authorizer {
     const { name: user, groups, uid, extra } = identity;
     const spec = {
       resourceAttributes: { verb, version: "v1", resource: "nodes", subresource, name: nodeName },
-      ...{ user, groups, uid, extra },
+      user,
+      groups,
+      uid,
+      extra,
     };
     const key = JSON.stringify(spec);
     if (key.length > maxKeyLength) return this.#review(spec);

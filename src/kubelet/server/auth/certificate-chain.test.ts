@@ -25,7 +25,9 @@ describe("chains of client certificates", { skip: opensslMissing, timeout: 120_0
     server = await startServer({
       routes: [
         {
-          ...{ method: "GET", path: "/who", attributes },
+          method: "GET",
+          path: "/who",
+          attributes,
           handle: async ({ response }) => void response.writeHead(200).end("ok"),
         },
       ],

@@ -32,11 +32,15 @@ async function setUp(
   const started = Promise.withResolvers<void>();
   const attributes = () => ({ verb: "get", subresources: ["proxy"] });
   const who: Route = {
-    ...{ method: "GET", path: "/who", attributes },
+    method: "GET",
+    path: "/who",
+    attributes,
     handle: async ({ response }) => void response.writeHead(200, { "content-length": 2 }).end("ok"),
   };
   const slow: Route = {
-    ...{ method: "GET", path: "/slow", attributes },
+    method: "GET",
+    path: "/slow",
+    attributes,
     handle: async ({ response }) => {
       started.resolve();
       await held.promise;
@@ -223,7 +227,11 @@ for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const)
     const { clientCa, port } = await setUp(t, former.certificate);
     const connected = async (session?: Buffer) => {
       const link = connectTls({
-        ...{ host: "127.0.0.1", port, rejectUnauthorized: false, maxVersion, ...ofFormer },
+        host: "127.0.0.1",
+        port,
+        rejectUnauthorized: false,
+        maxVersion,
+        ...ofFormer,
         ...(session && { session }),
       });
       t.after(() => link.destroy());

@@ -121,7 +121,10 @@ function verify(
   const from = latest(...all.map((c) => wallTime(c.validFromDate)));
   const to = earliest(...all.map((c) => wallTime(c.validToDate)));
   const verification = (result: AuthenticationResult): Verification => ({
-    ...{ ca, result, from, to },
+    ca,
+    result,
+    from,
+    to,
     expires: wallTime(certificate.validToDate),
   });
   const rejected = (problem: string) => verification({ kind: "rejected", problem });

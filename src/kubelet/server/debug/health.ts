@@ -19,7 +19,9 @@ export function healthRoutes(
     reply(exchange, checkReport(check));
   };
   const route = (method: string, path: string, handle: (exchange: Exchange) => Promise<void>): Route => ({
-    ...{ method, path, handle },
+    method,
+    path,
+    handle,
     attributes: () => attributesOf(method, "/healthz"),
   });
   return ["GET", "HEAD"].flatMap((method) => [

@@ -4,7 +4,8 @@ import type { Route } from "../route.ts";
 import { RouteTable } from "./route-table.ts";
 
 const route = (method: string, path: string): Route => ({
-  ...{ method, path },
+  method,
+  path,
   attributes: () => ({ verb: "", subresources: [] }),
   handle: async () => {},
 });

@@ -24,7 +24,9 @@ import { readBody } from "./body.ts";
 import type { Limits } from "./server.ts";
 
 const route = (path: string, handle: (exchange: Exchange) => Promise<void>, method = "GET"): Route => ({
-  ...{ method, path, handle },
+  method,
+  path,
+  handle,
   attributes: () => ({ verb: "get", subresources: [] }),
 });
 
@@ -113,7 +115,8 @@ describe("the server", () => {
       ["0123456789", 413],
     );
     const chunked = await send(server.port, "/body", {
-      ...{ method: "PUT", body: "x".repeat(100_000) },
+      method: "PUT",
+      body: "x".repeat(100_000),
       headers: { "transfer-encoding": "chunked", expect: "100-continue" },
     });
     assert.equal(chunked.status, 413);
@@ -220,7 +223,8 @@ test("whatever paths, queries and headers are sent, nothing throws and the next 
 
 test("the read-only port serves plain HTTP, and stops while a client is connected", async () => {
   const open = await startServer({
-    ...{ access: allowAll, plain: true },
+    access: allowAll,
+    plain: true,
     routes: [route("/endless", ({ response }) => new Promise(() => void response.write("begun")))],
   });
   const closed = new Promise((resolve) =>
@@ -234,7 +238,8 @@ test("the read-only port serves plain HTTP, and stops while a client is connecte
 
 test("HTTP/2: a connection is kept while a response is pending, and closed when idle", async (t) => {
   const own = await startServer({
-    ...{ access: allowAll, limits: { idleMs: 100 } },
+    access: allowAll,
+    limits: { idleMs: 100 },
     routes: [route("/endless", ({ response }) => new Promise(() => void response.write("begun")))],
   });
   t.after(() => own.stop());
@@ -275,7 +280,8 @@ test("keep-alive probes: a client that vanished does not occupy a slot", async (
 test("a client that does not read its response is disconnected, one that waits for more is not", async (t) => {
   let closed = 0;
   const own = await startServer({
-    ...{ access: allowAll, limits: { stallMs: 200 } },
+    access: allowAll,
+    limits: { stallMs: 200 },
     routes: [
       route("/large", async ({ response }) => {
         response.once("close", () => closed++).end(Buffer.alloc(50_000_000));

@@ -111,7 +111,10 @@ export class AgentServer implements Component {
     this.#table = new RouteTable(routes);
     const known = bucketsOf(this.#table.paths);
     this.#dispatcher = new Dispatcher({
-      ...{ table: this.#table, access, logger, tracing },
+      table: this.#table,
+      access,
+      logger,
+      tracing,
       metrics: requestMetrics({ metrics, clock, serverType: tls ? "readwrite" : "readonly", known }),
     });
   }

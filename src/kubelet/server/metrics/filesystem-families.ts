@@ -56,7 +56,10 @@ export function filesystemFamilies(
     return [...others, ...counted];
   };
   const family = (name: string, type: MetricType, help: string, ...samples: Sample[][]): Family => ({
-    ...{ name: `container_fs_${name}`, type, help, samples: samples.flat() },
+    name: `container_fs_${name}`,
+    type,
+    help,
+    samples: samples.flat(),
   });
   return [
     family(
@@ -149,7 +152,9 @@ export function deviceBytesFamily(rows: readonly CgroupRow[], disks: Disks): Fam
       const [major = "", minor = ""] = device.split(":");
       const labels = { ...labelsOf(row), device: nameFor(row, device, disks), major, minor };
       return Object.entries(bytes).map(([operation, value]) => ({
-        ...{ labels: { ...labels, operation }, value, time: row.time },
+        labels: { ...labels, operation },
+        value,
+        time: row.time,
       }));
     }),
   );

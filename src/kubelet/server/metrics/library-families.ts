@@ -41,7 +41,9 @@ export function libraryFamilies(): Family[] {
       type: "histogram",
       samples: [
         ...[...exponentialBuckets(5e-6, 2, 14).map(String), "+Inf"].map((le) => ({
-          ...{ suffix: "_bucket", labels: { le }, value: 0 },
+          suffix: "_bucket",
+          labels: { le },
+          value: 0,
         })),
         { suffix: "_sum", labels: {}, value: 0 },
         { suffix: "_count", labels: {}, value: 0 },

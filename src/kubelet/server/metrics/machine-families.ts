@@ -38,7 +38,10 @@ export function machineFamilies(machine: MachineInfo): Family[] {
   const { machineId, systemUuid, bootId } = machine;
   const labels = { machine_id: machineId, system_uuid: systemUuid, boot_id: bootId };
   const gauge = (name: string, help: string, value: number): Family => ({
-    ...{ name, help, type: "gauge", samples: [{ labels, value }] },
+    name,
+    help,
+    type: "gauge",
+    samples: [{ labels, value }],
   });
   return [
     gauge("machine_cpu_cores", "Number of logical CPU cores.", machine.cpus),

@@ -5,7 +5,10 @@ import type { Family, MetricType } from "./exposition.ts";
 /** Metrics of this process. */
 export function processFamilies(usage: ProcessUsage): Family[] {
   const one = (type: MetricType, name: string, help: string, value: number): Family => ({
-    ...{ name: `process_${name}`, help, type, samples: [{ labels: {}, value }] },
+    name: `process_${name}`,
+    help,
+    type,
+    samples: [{ labels: {}, value }],
   });
   return [
     one("counter", "cpu_seconds_total", "Total user and system CPU time spent in seconds.", usage.cpuSeconds),

@@ -263,7 +263,9 @@ describe("metrics over HTTP", () => {
       of: Partial<Pick<Metric, "timestamp" | "metricType" | "labelValues">> = {},
     ) =>
       create(MetricSchema, {
-        ...{ name, labelValues: ["c", "web"], metricType: MetricType.COUNTER },
+        name,
+        labelValues: ["c", "web"],
+        metricType: MetricType.COUNTER,
         ...(value !== undefined && { value: { value } }),
         ...of,
       });

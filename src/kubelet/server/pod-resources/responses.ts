@@ -16,7 +16,8 @@ export function podResources(pod: Pod, sources: PodResourcesSources): PodResourc
   const { name, namespace } = pod.metadata;
   const sidecars = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always");
   return {
-    ...{ name, namespace },
+    name,
+    namespace,
     containers: [...sidecars, ...pod.spec.containers].map((c) => containerResources(pod, c.name, sources)),
   };
 }
@@ -49,7 +50,8 @@ export function allocatable({
 export function alphaList(sources: PodResourcesSources): MessageInitShape<typeof AlphaListSchema> {
   return {
     podResources: sources.pods.active().map(({ metadata: { name, namespace, uid }, spec }) => ({
-      ...{ name, namespace },
+      name,
+      namespace,
       containers: spec.containers.map((container) => ({
         name: container.name,
         devices: (sources.devices?.of(uid, container.name) ?? []).map(({ resourceName, deviceIds }) => ({

@@ -19,7 +19,11 @@ export interface FakeClient {
 export function openWebSocket(port: number, path: string, protocol: string): Promise<FakeClient> {
   return new Promise((resolve, reject) => {
     const outgoing = request({
-      ...{ host: "127.0.0.1", port, path, agent: false, rejectUnauthorized: false },
+      host: "127.0.0.1",
+      port,
+      path,
+      agent: false,
+      rejectUnauthorized: false,
       headers: {
         connection: "Upgrade",
         upgrade: "websocket",
@@ -71,7 +75,10 @@ function client(message: IncomingMessage, socket: Socket, head: Buffer): FakeCli
   socket.on("close", () => closed.resolve(code));
   take();
   return {
-    ...{ message, socket, received, closed: closed.promise },
+    message,
+    socket,
+    received,
+    closed: closed.promise,
     send: (channel, data) =>
       socket.write(clientFrame(0x82, Buffer.concat([Buffer.from([channel]), Buffer.from(data)]))),
     raw: (frame) => socket.write(frame),

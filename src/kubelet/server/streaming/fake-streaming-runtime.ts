@@ -58,7 +58,9 @@ function serve(request: IncomingMessage, socket: Socket, program: FakeProgram): 
   const streams = new Map<string, number>();
   const nameOf = (id: number) => [...streams].find(([, known]) => known === id)?.[0] ?? "";
   const command: FakeCommand = {
-    ...{ request, socket, streams },
+    request,
+    socket,
+    streams,
     write(stream, data) {
       const bytes = Buffer.from(data);
       socket.write(dataHead(streams.get(stream) ?? 0, 0, bytes.length));

@@ -279,15 +279,13 @@ async function upgraded(path: string, method: "GET" | "POST"): Promise<Socket> {
     "x-stream-protocol-version": "v4.channel.k8s.io",
   };
   const outgoing = request({
-    ...{
-      host: "127.0.0.1",
-      port: server.port,
-      path,
-      method,
-      agent: false,
-      rejectUnauthorized: false,
-      headers,
-    },
+    host: "127.0.0.1",
+    port: server.port,
+    path,
+    method,
+    agent: false,
+    rejectUnauthorized: false,
+    headers,
   });
   return new Promise((resolve, reject) => {
     outgoing.on("upgrade", (_, socket) => resolve(socket));
@@ -300,8 +298,13 @@ describe("a remote command over SPDY", () => {
   const upgrade = (path: string, headers: Record<string, string | string[]>) =>
     new Promise<{ socket: Socket; headers: Record<string, unknown> }>((resolve, reject) => {
       const outgoing = request({
-        ...{ host: "127.0.0.1", port: server.port, path, method: "POST", agent: false },
-        ...{ rejectUnauthorized: false, headers: { connection: "Upgrade", upgrade: "SPDY/3.1", ...headers } },
+        host: "127.0.0.1",
+        port: server.port,
+        path,
+        method: "POST",
+        agent: false,
+        rejectUnauthorized: false,
+        headers: { connection: "Upgrade", upgrade: "SPDY/3.1", ...headers },
       });
       outgoing.on("upgrade", (message, socket) => resolve({ socket, headers: message.headers }));
       outgoing.on("response", ({ statusCode }) => reject(new Error(String(statusCode))));

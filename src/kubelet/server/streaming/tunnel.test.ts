@@ -32,7 +32,9 @@ test("many messages to a runtime that does not read: the client is paused once, 
   const over = tunnel({
     client: { socket: client.socket, head: nothing },
     runtime: { socket: runtime.socket, head: nothing },
-    ...{ idleMs: 0, clock: systemClock, signal },
+    idleMs: 0,
+    clock: systemClock,
+    signal,
   });
   const messages = [...Array(100).keys()].map((i) => `${i},`);
   client.socket.push(Buffer.concat(messages.map((text) => clientFrame(0x82, Buffer.from(text)))));

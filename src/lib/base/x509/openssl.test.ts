@@ -38,8 +38,13 @@ describe("compatibility with openssl", { skip: opensslMissing, timeout: 300_000 
       const authority = (commonName: string, issuer?: { certificate: string; key: KeyObject }) => {
         const { privateKey, publicKey } = generate();
         const certificate = signCertificate({
-          ...{ subject: { commonName, organizations: [] }, publicKey, key: privateKey, ...times },
-          ...{ issuer: issuer ?? "self", isCa: true, usages: ["cert sign", "crl sign"] },
+          subject: { commonName, organizations: [] },
+          publicKey,
+          key: privateKey,
+          ...times,
+          issuer: issuer ?? "self",
+          isCa: true,
+          usages: ["cert sign", "crl sign"],
         });
         return { certificate, key: privateKey };
       };
@@ -54,7 +59,11 @@ describe("compatibility with openssl", { skip: opensslMissing, timeout: 300_000 
         assert.match(shown, /verify OK/);
         assert.ok(shown.includes(namesText), shown);
         const leaf = signCertificate({
-          ...{ subject, issuer: intermediate, publicKey, ...names, ...times },
+          subject,
+          issuer: intermediate,
+          publicKey,
+          ...names,
+          ...times,
           usages: ["digital signature", "key encipherment", "server auth", "client auth"],
         });
         const leafFile = openssl.file("leaf.pem", leaf);

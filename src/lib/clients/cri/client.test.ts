@@ -488,7 +488,9 @@ describe("CRI client: streamed lists", () => {
   for (const [unary, stream, count, call] of lists)
     it(`${unary} is streamed if the client wants and the runtime can`, async (t) => {
       const { runtime, client, metrics } = await withPods(t, {
-        ...{ streamsLists: true, clientStreams: true, stats: true },
+        streamsLists: true,
+        clientStreams: true,
+        stats: true,
       });
       assert.equal((await call(client)).length, count);
       assert.deepEqual([runtime.callsOf(unary).length, runtime.callsOf(stream).length], [0, 1]);

@@ -21,8 +21,11 @@ test("a call that fails has its code, and is still propagated to the runtime", a
   const runtime = await startFakeRuntime({ socketPath: join(dir, "cri.sock") });
   const spans: FinishedSpan[] = [];
   const client = createCriClient({
-    ...{ runtimeEndpoint: runtime.endpoint, requestTimeoutMs: 10_000 },
-    ...{ clock: systemClock, logger: silentLogger, metrics: createMetrics() },
+    runtimeEndpoint: runtime.endpoint,
+    requestTimeoutMs: 10_000,
+    clock: systemClock,
+    logger: silentLogger,
+    metrics: createMetrics(),
     tracer: new RecordingTracer({ sampler: () => true, onEnd: (span) => spans.push(span) }),
   });
   t.after(async () => {

@@ -110,7 +110,9 @@ export class DBusClient {
     const signal = this.#stopped.signal;
     let ready = false;
     const connection = await DBusConnection.open({
-      ...{ socketPath, clock, signal },
+      socketPath,
+      clock,
+      signal,
       onSignal: (message) => this.#deliver(message),
       onClose: (error) => {
         if (!ready) return;

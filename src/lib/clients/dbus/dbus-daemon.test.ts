@@ -138,7 +138,10 @@ describe("with the message bus of the D-Bus project", { skip: missing }, () => {
   it("the bus accepts and forwards every body that can be written", async () => {
     // The bus disconnects a client that marshals wrongly, and the reader closes a connection with a message that it rejects.
     const connection = await DBusConnection.open({
-      ...{ socketPath, clock: systemClock, onSignal() {}, onClose() {} },
+      socketPath,
+      clock: systemClock,
+      onSignal() {},
+      onClose() {},
     });
     const [own] = await connection.call({ ...bus, member: "Hello" });
     await fc.assert(

@@ -37,7 +37,11 @@ unaffectedByJumps(
       close: () => {},
     };
     const reflector = new Reflector<object & { metadata?: object }>({
-      ...{ name: "things", path: "/api/v1/things", transport, clock, logger: silentLogger },
+      name: "things",
+      path: "/api/v1/things",
+      transport,
+      clock,
+      logger: silentLogger,
       transform: (raw) => raw,
       onChange: () => {},
       random: () => 0.5,

@@ -548,7 +548,8 @@ describe("exec plugin", { timeout: 30_000 }, () => {
       dir,
       cluster: { server: server.url, ...authority },
       user: { exec: plugin("./plugin.sh") },
-      ...{ clock, metrics: requestMetrics(metrics, clock) },
+      clock,
+      metrics: requestMetrics(metrics, clock),
     });
     await who();
     const until = (name: string) => new X509Certificate(fixture(`${name}.pem`)).validToDate.getTime();

@@ -100,7 +100,10 @@ describe("retryAfterMs", () => {
 describe("the details of a Status", () => {
   const detailsOf = (details: unknown) =>
     apiError({
-      ...{ method: "GET", url: "https://api/x", status: 403, now: wallTime(now) },
+      method: "GET",
+      url: "https://api/x",
+      status: 403,
+      now: wallTime(now),
       body: JSON.stringify({ kind: "Status", details }),
     }).details;
   const cases: [string, unknown, unknown][] = [
@@ -131,7 +134,10 @@ describe("the details of a Status", () => {
   it("Retry-After is at most a minute for those that write", () => {
     const error = (body: object) =>
       apiError({
-        ...{ method: "GET", url: "https://api/x", status: 429, now: wallTime(now) },
+        method: "GET",
+        url: "https://api/x",
+        status: 429,
+        now: wallTime(now),
         body: JSON.stringify({ kind: "Status", ...body }),
       });
     assert.equal(retryAfterOf(error({ details: { retryAfterSeconds: 31_536_000 } })), 60_000);

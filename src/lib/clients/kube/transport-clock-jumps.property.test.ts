@@ -21,7 +21,11 @@ unaffectedByJumps(
     let inFlight = 0;
     const transport = new HttpKubeTransport({
       access: parseKubeconfig(kubeconfig({ server: server.url }, {}), "/etc/kubelet.conf"),
-      ...{ userAgent: "test", qps: 1, burst: 1, env: {}, clock },
+      userAgent: "test",
+      qps: 1,
+      burst: 1,
+      env: {},
+      clock,
       metrics: {
         ...requestMetrics(createMetrics(), clock),
         throttled: (_method, _host, seconds) => {

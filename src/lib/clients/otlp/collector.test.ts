@@ -8,8 +8,14 @@ import { otlpCollector } from "./collector.ts";
 
 const remote = { traceId: "c".repeat(32), spanId: "d".repeat(16), sampled: true };
 const span: FinishedSpan = {
-  ...{ traceId: "a".repeat(32), spanId: "b".repeat(16), sampled: true, parentId: "e".repeat(16) },
-  ...{ name: "work", kind: "server", startedAt: 1_700_000_000_000.125, endedAt: 1_700_000_000_001 },
+  traceId: "a".repeat(32),
+  spanId: "b".repeat(16),
+  sampled: true,
+  parentId: "e".repeat(16),
+  name: "work",
+  kind: "server",
+  startedAt: 1_700_000_000_000.125,
+  endedAt: 1_700_000_000_001,
   attributes: { text: "x", whole: 3, part: 0.5, yes: true },
   error: "broken",
   links: [remote],
@@ -27,8 +33,12 @@ test("a span arrives unchanged, to the nanosecond", async (t) => {
   assert.deepEqual(received.resources, [{ "service.name": "kubelet" }]);
   assert.deepEqual(received.spans, [
     {
-      ...{ name: "work", kind: Span_SpanKind.SERVER, error: "broken" },
-      ...{ traceId: span.traceId, spanId: span.spanId, parentId: span.parentId },
+      name: "work",
+      kind: Span_SpanKind.SERVER,
+      error: "broken",
+      traceId: span.traceId,
+      spanId: span.spanId,
+      parentId: span.parentId,
       start: 1_700_000_000_000_125_000n,
       end: 1_700_000_000_001_000_000n,
       attributes: { text: "x", whole: 3, part: 0.5, yes: true },

@@ -7,8 +7,17 @@ import type { FinishedSpan } from "../../base/tracing/tracer.ts";
 import { SpanExporter } from "./span-exporter.ts";
 
 const span = (name = "a"): FinishedSpan => ({
-  ...{ traceId: "a".repeat(32), spanId: "b".repeat(16), sampled: true, parentId: undefined },
-  ...{ name, kind: "internal", startedAt: 0, endedAt: 1, attributes: {}, error: undefined, links: [] },
+  traceId: "a".repeat(32),
+  spanId: "b".repeat(16),
+  sampled: true,
+  parentId: undefined,
+  name,
+  kind: "internal",
+  startedAt: 0,
+  endedAt: 1,
+  attributes: {},
+  error: undefined,
+  links: [],
 });
 
 class FakeCollector {

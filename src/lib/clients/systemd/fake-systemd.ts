@@ -81,9 +81,13 @@ export class FakeSystemd {
     const removed = () =>
       socket.write(
         encodeMessage({
-          ...{ kind: "signal", serial: ++this.#serial, path: "/org/freedesktop/systemd1" },
-          ...{ interface: "org.freedesktop.systemd1.Manager", member: "JobRemoved" },
-          ...{ signature: "uoss", body: [this.#job, job, String(body[0]), reply.job] },
+          kind: "signal",
+          serial: ++this.#serial,
+          path: "/org/freedesktop/systemd1",
+          interface: "org.freedesktop.systemd1.Manager",
+          member: "JobRemoved",
+          signature: "uoss",
+          body: [this.#job, job, String(body[0]), reply.job],
         }),
       );
     const returned = () => sendReply({ kind: "return", signature: "o", body: [job] });

@@ -78,8 +78,12 @@ export class LogindClient {
   async inhibit(who: string, why: string, signal?: AbortSignal): Promise<InhibitorLock> {
     const fd = await callForFd(
       {
-        ...{ destination: login1, path, interface: manager, member: "Inhibit" },
-        ...{ signature: "ssss", body: ["shutdown", who, why, "delay"] },
+        destination: login1,
+        path,
+        interface: manager,
+        member: "Inhibit",
+        signature: "ssss",
+        body: ["shutdown", who, why, "delay"],
       },
       { clock: this.#clock, socketPath: this.#socketPath, ...(signal && { signal }) },
     );
@@ -96,8 +100,12 @@ export class LogindClient {
   async reload(signal?: AbortSignal): Promise<void> {
     await this.#dbus.call(
       {
-        ...{ destination: systemd1, path: "/org/freedesktop/systemd1", interface: `${systemd1}.Manager` },
-        ...{ member: "KillUnit", signature: "ssi", body: ["systemd-logind.service", "all", hangup] },
+        destination: systemd1,
+        path: "/org/freedesktop/systemd1",
+        interface: `${systemd1}.Manager`,
+        member: "KillUnit",
+        signature: "ssi",
+        body: ["systemd-logind.service", "all", hangup],
       },
       signal && { signal },
     );
@@ -110,8 +118,12 @@ export class LogindClient {
   async #property(name: string, signal: AbortSignal | undefined): Promise<DBusValue> {
     const [variant] = await this.#dbus.call(
       {
-        ...{ destination: login1, path, interface: "org.freedesktop.DBus.Properties", member: "Get" },
-        ...{ signature: "ss", body: [manager, name] },
+        destination: login1,
+        path,
+        interface: "org.freedesktop.DBus.Properties",
+        member: "Get",
+        signature: "ss",
+        body: [manager, name],
       },
       signal && { signal },
     );

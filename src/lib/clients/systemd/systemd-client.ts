@@ -44,7 +44,8 @@ export class SystemdClient {
   constructor({ clock, endpoints = systemEndpoints }: SystemdOptions) {
     this.#clock = clock;
     this.#dbus = new DBusClient({
-      ...{ clock, endpoints },
+      clock,
+      endpoints,
       signals: [
         {
           match: { sender: destination, path, interface: manager.interface, member: "JobRemoved" },
@@ -125,8 +126,12 @@ export class SystemdClient {
     const [value] = await this.#repeat(() =>
       this.#dbus.call(
         {
-          ...{ destination, path, interface: "org.freedesktop.DBus.Properties", member: "Get" },
-          ...{ signature: "ss", body: [manager.interface, name] },
+          destination,
+          path,
+          interface: "org.freedesktop.DBus.Properties",
+          member: "Get",
+          signature: "ss",
+          body: [manager.interface, name],
         },
         options,
       ),

@@ -26,7 +26,10 @@ test("limits in force, cgroup v1: no memory limit is a number of bytes", (t) => 
     ["memory", dir],
   ]);
   assert.deepEqual(limitsReader({ version: 1, mounts })("/pod"), {
-    ...{ cpuShares: 51n, cpuQuotaUs: -1n, cpuPeriodUs: 100_000n, memoryLimit: 9_223_372_036_854_771_712n },
+    cpuShares: 51n,
+    cpuQuotaUs: -1n,
+    cpuPeriodUs: 100_000n,
+    memoryLimit: 9_223_372_036_854_771_712n,
   });
   assert.deepEqual(limitsReader({ version: 1, mounts })("/other"), {});
 });
@@ -36,10 +39,15 @@ test("limits in force, cgroup v2: a weight is shares, and max is no limit", (t) 
   const read = (more: Record<string, string>) =>
     limitsReader({ version: 2, root: directory(t, { ...files, ...more }) })("/pod");
   assert.deepEqual(read({}), {
-    ...{ cpuShares: 80n, cpuQuotaUs: 20_000n, cpuPeriodUs: 100_000n, memoryLimit: 64n << 20n },
+    cpuShares: 80n,
+    cpuQuotaUs: 20_000n,
+    cpuPeriodUs: 100_000n,
+    memoryLimit: 64n << 20n,
   });
   assert.deepEqual(read({ "cpu.max": "max 100000\n", "memory.max": "max\n" }), {
-    ...{ cpuShares: 80n, cpuQuotaUs: -1n, cpuPeriodUs: 100_000n },
+    cpuShares: 80n,
+    cpuQuotaUs: -1n,
+    cpuPeriodUs: 100_000n,
   });
 });
 

@@ -38,7 +38,11 @@ export function goPod({ metadata, spec }: StaticPod, written: unknown): string {
     terminationGracePeriodSeconds: grace != null && grace < 0 ? 1 : grace,
     securityContext: {
       ...spec.securityContext,
-      ...{ hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers },
+      hostNetwork,
+      hostPID,
+      hostIPC,
+      shareProcessNamespace,
+      hostUsers,
     },
   };
   const parts = [

@@ -114,7 +114,11 @@ test("no part of the token is in an error, even if stderr was cut within it", as
   const token = "abcdefghij".repeat(100);
   const run = { path: join(dir, "token"), args: [], env: { PATH: process.env.PATH } };
   const failed = execPlugin({
-    ...{ ...run, input: `request ${token} end`, secret: token, clock: systemClock, timeoutMs: 60_000 },
+    ...run,
+    input: `request ${token} end`,
+    secret: token,
+    clock: systemClock,
+    timeoutMs: 60_000,
   });
   await assert.rejects(failed, (error: Error) => {
     assert.ok(!error.message.includes("abcdefghij"), error.message);

@@ -32,8 +32,12 @@ describe("usage of a CSI volume", () => {
       { unit: Unit.INODES, available: -5n, total: 7n, used: 12n },
     ];
     assert.deepEqual(await measure(false, false, { usage } as Response), {
-      ...{ availableBytes: 0, capacityBytes: 0, usedBytes: 2 ** 63 },
-      ...{ inodesFree: 0, inodes: 7, inodesUsed: 12 },
+      availableBytes: 0,
+      capacityBytes: 0,
+      usedBytes: 2 ** 63,
+      inodesFree: 0,
+      inodes: 7,
+      inodesUsed: 12,
     });
   });
 

@@ -101,7 +101,11 @@ describe("a Fibre Channel volume", () => {
       } as unknown as MountPoint;
     };
     const plugin = fcPlugin({
-      ...{ rootDir: root, commands, dirs, clock, logger: silentLogger },
+      rootDir: root,
+      commands,
+      dirs,
+      clock,
+      logger: silentLogger,
       mounts: {
         mount: async (source, dir, fsType, options) => {
           mounted.set(dir, source);
@@ -121,8 +125,14 @@ describe("a Fibre Channel volume", () => {
     return { plugin, commands, device: plugin.device!, block: plugin.block! };
   };
   const request = (spec: VolumeSpec, deviceDir: string): SetUpRequest => ({
-    ...{ pod, podUid: pod.metadata.uid, dir: join(root, "pods/p1/volumes/kubernetes.io~fc/pv"), spec },
-    ...{ fsGroup: 99, fsGroupChangePolicy: undefined, deviceDir, signal: never },
+    pod,
+    podUid: pod.metadata.uid,
+    dir: join(root, "pods/p1/volumes/kubernetes.io~fc/pv"),
+    spec,
+    fsGroup: 99,
+    fsGroupChangePolicy: undefined,
+    deviceDir,
+    signal: never,
   });
 
   beforeEach(async () => {
@@ -383,7 +393,11 @@ describe("a Fibre Channel volume on this host", { skip: !mayMount && "needs root
         startVolumes(rootDir, {
           plugins: ({ mounts, commands, applyFsGroup }) => [
             fcPlugin({
-              ...{ rootDir, mounts, commands, clock: systemClock, logger: silentLogger },
+              rootDir,
+              mounts,
+              commands,
+              clock: systemClock,
+              logger: silentLogger,
               dirs: { sysDir: join(rootDir, "sys"), devDir: "/dev", linkDir: join(rootDir, "links") },
               ownership: {
                 apply: (dir, { pod, fsGroup, fsGroupChangePolicy: policy, signal }) =>

@@ -10,7 +10,10 @@ export function driverSecrets(transport: Pick<KubeTransport, "request">): FlexOp
     async get({ namespace, name }, type, signal) {
       const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`;
       const secret = await transport.request<{ type?: string; data?: Record<string, string> }>({
-        ...{ method: "GET", path, signal, timeoutMs },
+        method: "GET",
+        path,
+        signal,
+        timeoutMs,
       });
       if (secret.type !== type) throw new KubeletError("FlexVolume", `cannot get secret of type ${type}`);
       return secret.data ?? {};

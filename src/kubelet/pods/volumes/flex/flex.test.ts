@@ -69,8 +69,14 @@ describe("a flexVolume", { skip: !mayMount && "needs root" }, () => {
     const abort = new AbortController();
     let started: TestVolumes | undefined;
     const drivers = new FlexDrivers({
-      ...{ rootDir, pluginDir, nodeName: "node-1", clock: systemClock, logger: silentLogger },
-      ...{ mounts: hostMounts, commands: systemCommands(), guard: new HangGuard() },
+      rootDir,
+      pluginDir,
+      nodeName: "node-1",
+      clock: systemClock,
+      logger: silentLogger,
+      mounts: hostMounts,
+      commands: systemCommands(),
+      guard: new HangGuard(),
       ownership: {
         apply: async (dir, { fsGroup }) => {
           group.push(dir);
@@ -335,7 +341,12 @@ describe("the expansion of a flexVolume", () => {
         } as unknown as VolumeExpander;
         const flexDriver = new FlexDriver(
           {
-            ...{ rootDir, nodeName: "n", commands, expander, logger: silentLogger, guard: new HangGuard() },
+            rootDir,
+            nodeName: "n",
+            commands,
+            expander,
+            logger: silentLogger,
+            guard: new HangGuard(),
             mounts: { ...hostMounts, isMountPoint: async () => false, list: () => [] },
             ownership: { apply: async () => {} },
             secrets: { get: async () => ({}) },
@@ -359,15 +370,13 @@ describe("the expansion of a flexVolume", () => {
         await plugin.device!.waitForAttach(pod, spec, signal());
         commands.lines.length = 0;
         await plugin.setUp({
-          ...{
-            podUid: uid,
-            dir,
-            pod,
-            spec,
-            fsGroup: undefined,
-            fsGroupChangePolicy: undefined,
-            signal: signal(),
-          },
+          podUid: uid,
+          dir,
+          pod,
+          spec,
+          fsGroup: undefined,
+          fsGroupChangePolicy: undefined,
+          signal: signal(),
           deviceDir: undefined,
         });
         const expandfs = `${driver} expandfs ${optionsFor(spec)} /dev/flex0 ${dir} 2147483648 1073741824`;

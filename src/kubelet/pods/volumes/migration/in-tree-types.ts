@@ -64,7 +64,10 @@ export const inTreeTypes: Readonly<Record<string, InTreeType>> = {
   awsElasticBlockStore: {
     plugin: "kubernetes.io/aws-ebs",
     translate: ({ volumeID, fsType, readOnly, partition = 0 }) => ({
-      ...{ driver: drivers.aws, volumeHandle: ebsVolume(volumeID), fsType, readOnly },
+      driver: drivers.aws,
+      volumeHandle: ebsVolume(volumeID),
+      fsType,
+      readOnly,
       volumeAttributes: { partition: String(partition) },
     }),
     zoneLabel: "topology.ebs.csi.aws.com/zone",
@@ -72,7 +75,10 @@ export const inTreeTypes: Readonly<Record<string, InTreeType>> = {
   gcePersistentDisk: {
     plugin: "kubernetes.io/gce-pd",
     translate: ({ pdName, fsType, readOnly, partition }, { isInline, labels }) => ({
-      ...{ driver: drivers.gce, volumeHandle: gceDisk(pdName, isInline ? {} : labels), fsType, readOnly },
+      driver: drivers.gce,
+      volumeHandle: gceDisk(pdName, isInline ? {} : labels),
+      fsType,
+      readOnly,
       volumeAttributes: { partition: partition ? String(partition) : "" },
     }),
     inlineName: ({ pdName }) => `${drivers.gce}-${pdName}`,
@@ -114,7 +120,8 @@ export const inTreeTypes: Readonly<Record<string, InTreeType>> = {
           "could not find a secret namespace in PersistentVolumeSource or ClaimRef",
         );
       return {
-        ...{ driver: drivers.azureFile, readOnly },
+        driver: drivers.azureFile,
+        readOnly,
         volumeHandle: [resources, account, shareName, name, owner].join("#"),
         volumeAttributes: { sharename: shareName },
         nodeStageSecretRef: { name: secretName, namespace: owner },
@@ -126,14 +133,20 @@ export const inTreeTypes: Readonly<Record<string, InTreeType>> = {
   cinder: {
     plugin: "kubernetes.io/cinder",
     translate: ({ volumeID, fsType, readOnly }) => ({
-      ...{ driver: drivers.cinder, volumeHandle: volumeID, fsType, readOnly, volumeAttributes: {} },
+      driver: drivers.cinder,
+      volumeHandle: volumeID,
+      fsType,
+      readOnly,
+      volumeAttributes: {},
     }),
     zoneLabel: "topology.cinder.csi.openstack.org/zone",
   },
   vsphereVolume: {
     plugin: "kubernetes.io/vsphere-volume",
     translate: ({ volumePath, fsType, storagePolicyName }) => ({
-      ...{ driver: drivers.vsphere, volumeHandle: volumePath, fsType },
+      driver: drivers.vsphere,
+      volumeHandle: volumePath,
+      fsType,
       volumeAttributes: { ...(storagePolicyName && { storagepolicyname: String(storagePolicyName) }) },
     }),
     zoneLabel: "topology.csi.vmware.com/zone",
@@ -146,7 +159,10 @@ export const inTreeTypes: Readonly<Record<string, InTreeType>> = {
       const namespace = annotations["openstorage.io/auth-secret-namespace"];
       const secret = name !== undefined && namespace !== undefined ? { name, namespace } : undefined;
       return {
-        ...{ driver: drivers.portworx, volumeHandle: volumeID, fsType, volumeAttributes: {} },
+        driver: drivers.portworx,
+        volumeHandle: volumeID,
+        fsType,
+        volumeAttributes: {},
         ...(secret && {
           nodeStageSecretRef: secret,
           nodePublishSecretRef: secret,

@@ -139,7 +139,9 @@ describe("a volume of an in-tree type is translated to CSI", () => {
         driver: "pxd.portworx.com",
         volumeHandle: "id",
         volumeAttributes: {},
-        ...{ nodeStageSecretRef: px, nodePublishSecretRef: px, nodeExpandSecretRef: px },
+        nodeStageSecretRef: px,
+        nodePublishSecretRef: px,
+        nodeExpandSecretRef: px,
       },
     ],
   ];

@@ -38,7 +38,11 @@ async function setUp(t: TestContext) {
     error: (message, fields) => void errors.push(`${message}: ${fields?.err}`),
   };
   const certificates = new PodCertificates({
-    ...{ api, nodeName: "n1", metrics, clock, logger },
+    api,
+    nodeName: "n1",
+    metrics,
+    clock,
+    logger,
     nodeUid: () => nodeUid,
     events: { normal() {}, warning: (_, reason, message) => void events.push(`${reason}: ${message}`) },
     onChange: (uid) => void changed.push(uid),
@@ -64,7 +68,10 @@ async function setUp(t: TestContext) {
     const count = changed.length;
     api.sign(name, {
       conditions: [{ type: "Issued", status: "True", reason: "Issued", message: "" }],
-      ...{ certificateChain: chain(text), notBefore: at(0), beginRefreshAt: at(60), notAfter: at(90) },
+      certificateChain: chain(text),
+      notBefore: at(0),
+      beginRefreshAt: at(60),
+      notAfter: at(90),
     });
     await until(() => changed.length > count);
   };
@@ -78,7 +85,18 @@ async function setUp(t: TestContext) {
     nodeUid = uid;
   };
   return {
-    ...{ clock, api, certificates, events, errors, changed, get, created, issue, states, until, setNodeUid },
+    clock,
+    api,
+    certificates,
+    events,
+    errors,
+    changed,
+    get,
+    created,
+    issue,
+    states,
+    until,
+    setNodeUid,
   };
 }
 
@@ -93,9 +111,14 @@ describe("pod certificates", () => {
     const { stubPKCS10Request, ...spec } = api.created[0]?.body.spec ?? {};
     assert.ok(Buffer.from(String(stubPKCS10Request), "base64").length > 100);
     assert.deepEqual(spec, {
-      ...{ signerName: "example.com/signer", podName: "web", podUID: "pod-uid" },
-      ...{ serviceAccountName: "robot", serviceAccountUID: "account-uid" },
-      ...{ nodeName: "n1", nodeUID: "node-uid", maxExpirationSeconds: 7200 },
+      signerName: "example.com/signer",
+      podName: "web",
+      podUID: "pod-uid",
+      serviceAccountName: "robot",
+      serviceAccountUID: "account-uid",
+      nodeName: "n1",
+      nodeUID: "node-uid",
+      maxExpirationSeconds: 7200,
       unverifiedUserAnnotations: { "example.com/a": "b" },
     });
     assert.deepEqual(api.created[0]?.body.metadata, {

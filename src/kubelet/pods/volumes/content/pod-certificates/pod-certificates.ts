@@ -123,7 +123,10 @@ export class PodCertificates implements Component {
     if (this.#watch) return;
     const { api, nodeName, clock, logger } = this.#o;
     this.#watch = watchRequests({
-      ...{ api, nodeName, clock, logger },
+      api,
+      nodeName,
+      clock,
+      logger,
       onChange: (uid) => {
         for (const record of this.#records.values())
           if (record.pod.metadata.uid === uid) this.#advance(record);
