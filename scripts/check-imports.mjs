@@ -1,5 +1,5 @@
-// The import rule of docs/architecture/code-map.md: components share libraries only, imports go down only, and
-// components of one layer do not import each other.
+// The import rule of docs/architecture/code-map.md: products share libraries only, imports go down only, and
+// components of one layer import only types of each other.
 import { readdirSync, readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { checkImports } from "./lib/import-rule.mjs";

@@ -45,15 +45,15 @@ export function checkImports(file, text) {
       { file, line: 1, message: `"${file}" is in no layer: add its folder to scripts/lib/import-rule.mjs` },
     ];
   const isTest = file.endsWith(".test.ts");
-  return importsOf(text).flatMap(({ specifier, line }) => {
+  return importsOf(text).flatMap(({ specifier, isType, line }) => {
     if (!specifier.startsWith(".")) return [];
     const target = posix.normalize(posix.join(posix.dirname(file), specifier));
-    const message = violation(from, target, isTest);
+    const message = violation(from, target, { isTest, isType });
     return message ? [{ file, line, message: `${message} (imports "${specifier}")` }] : [];
   });
 }
 
-function violation(from, target, isTest) {
+function violation(from, target, { isTest, isType }) {
   if (!target.startsWith("src/")) {
     return isTest && target.startsWith("test/") ? undefined : "source does not import from outside of src/";
   }
@@ -66,7 +66,9 @@ function violation(from, target, isTest) {
   const inside = target.slice("src/".length);
   if (allowed.some((a) => a.from === from.component && inside.startsWith(a.to))) return undefined;
   if (to.layer < from.layer) return `imports go down only: ${from.component} is below ${to.component}`;
-  return `${from.component} and ${to.component} are of one layer and do not import each other`;
+  return isType
+    ? undefined
+    : `${from.component} and ${to.component} are of one layer and import only types of each other`;
 }
 
 const productOf = ({ component }) => products.find((name) => component.split("/")[0] === name);
@@ -88,14 +90,18 @@ function layerOf(file) {
 }
 
 const statement =
-  /^\s*(?:import|export)\b[^"'`;]*?\bfrom\s*["']([^"']+)["']|^\s*import\s*["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/gm;
+  /^\s*(?:import|export)\b(\s+type\b)?[^"'`;]*?\bfrom\s*["']([^"']+)["']|^\s*import\s*["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']/gm;
 
-/** Import and export-from statements, dynamic imports and import types, also those that span several lines. */
+/**
+ * Import and export-from statements, dynamic imports and import types, also those that span several lines. Only a statement that
+ * is erased as a whole (`import type`) counts as an import of types.
+ */
 export function importsOf(text) {
   return [...text.matchAll(statement)].map((match) => {
     const leading = /^\s*/.exec(match[0])[0].length;
     return {
-      specifier: match[1] ?? match[2] ?? match[3],
+      specifier: match[2] ?? match[3] ?? match[4],
+      isType: match[1] !== undefined,
       line: text.slice(0, match.index + leading).split("\n").length,
     };
   });

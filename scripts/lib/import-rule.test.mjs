@@ -22,19 +22,19 @@ const table = [
   ["model may not import config", "lib/model/a.ts", "../config/schema.ts", /one layer/],
   ["base is at the bottom", "lib/base/a.ts", "../model/pod.ts", /down only: lib\/base is below lib\/model/],
   [
-    "components of one folder do not import each other",
+    "components of one folder do not import values of each other",
     "kubelet/pipeline/pleg/a.ts",
     "../sync-loop/b.ts",
     /pipeline\/pleg and kubelet\/pipeline\/sync-loop/,
   ],
   [
-    "components of two folders do not import each other",
+    "components of two folders do not import values of each other",
     "kubelet/pods/images/a.ts",
     "../../resources/qos/b.ts",
     /one layer/,
   ],
   [
-    "single folders of one layer do not import each other",
+    "single folders of one layer do not import values of each other",
     "kubelet/server/a.ts",
     "../certs/b.ts",
     /server and kubelet\/certs/,
@@ -67,16 +67,39 @@ const table = [
   ["tests follow the layers", "lib/base/a.test.ts", "../model/pod.ts", /down only/],
 ].map(([rule, file, to, expected]) => [rule, file, to ? `import { x } from "${to}";` : "", expected]);
 
+const sibling = "../sync-loop/b.ts";
+const types = [
+  ["components of one layer may import types of each other", `import type { X } from "${sibling}";`],
+  ["also in several lines", `import type {\n  X,\n  Y,\n} from "${sibling}";`],
+  ["components of one layer may export types of each other", `export type { X } from "${sibling}";`],
+  [
+    "a statement that imports a value, too, is not erased",
+    `import { type X, y } from "${sibling}";`,
+    /one layer/,
+  ],
+  [
+    "a statement that only lists types still loads the file",
+    `import { type X } from "${sibling}";`,
+    /one layer/,
+  ],
+  ["a value named type is a value", `import { type } from "${sibling}";`, /one layer/],
+  [
+    "products do not import types of each other",
+    'import type { X } from "../../../apiserver/b.ts";',
+    /separate components/,
+  ],
+].map(([rule, text, expected]) => [rule, "kubelet/pipeline/pleg/a.ts", text, expected]);
+
 const above = "../../kubelet/state/b.ts";
 const forms = [
   ["dynamic imports count", `const x = await import("${above}");`],
   ["export from is an import", `export * from "${above}";`],
   ["imports that span several lines count", `import {\n  x,\n  y,\n} from "${above}";`],
   ["a side-effect import is an import", `import "${above}";`],
-  ["imports of types count", `import type { x } from "${above}";`],
+  ["types are not imported from above either", `import type { x } from "${above}";`],
 ].map(([rule, text]) => [rule, "lib/model/a.ts", text, /down only/]);
 
-for (const [rule, file, text, expected] of [...table, ...forms]) {
+for (const [rule, file, text, expected] of [...table, ...types, ...forms]) {
   test(`import rule: ${rule}`, () => {
     const problems = checkImports(`src/${file}`, `// first line\n${text}\n`);
     if (expected === undefined) return assert.deepEqual(problems, []);
