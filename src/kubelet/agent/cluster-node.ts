@@ -4,7 +4,6 @@ import { messageOf } from "../../lib/base/errors.ts";
 import type { MonotonicTime } from "../../lib/base/time.ts";
 import { addressesOfName, defaultRouteAddresses, interfaceAddresses } from "../../lib/host/host-addresses.ts";
 import type { AddressInfo } from "../node/addresses.ts";
-import type { DeviceResources } from "../node/capacity.ts";
 import { declaredFeatures } from "../node/declared-features.ts";
 import type { ImageInfo } from "../node/images.ts";
 import { LeaseManager } from "../node/lease-manager.ts";
@@ -14,6 +13,7 @@ import type { StatusInputs } from "../node/node-status.ts";
 import { NodeStatusManager } from "../node/node-status-manager.ts";
 import { startupMetrics } from "../node/startup-metrics.ts";
 import type { EventHandler } from "../pipeline/sync-loop/event-table.ts";
+import type { DeviceAmounts } from "../resources/devices/device-inventory.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { ClusterOptions, ClusterView } from "./cluster-view.ts";
 import { readMachineSize } from "./machine-size.ts";
@@ -40,7 +40,7 @@ export function clusterNode(
     notReady: () => string[];
     isSettled: () => boolean;
     volumesInUse: () => string[] | undefined;
-    devices: { amounts(): DeviceResources; isNewNode(): boolean };
+    devices: { amounts(): DeviceAmounts; isNewNode(): boolean };
   },
 ): ClusterNode {
   const { node, cri, connection, clock, logger, metrics, nodeEvents, post } = core;
@@ -99,7 +99,7 @@ function statusInfo(
   parts: {
     notReady: () => string[];
     volumesInUse: () => string[] | undefined;
-    devices: { amounts(): DeviceResources };
+    devices: { amounts(): DeviceAmounts };
   },
 ): () => Promise<StatusInputs> {
   const { node, connection, features, logger, options, pressure } = core;

@@ -1,10 +1,10 @@
 import type { Component } from "../../lib/base/component.ts";
 import type { Pod, PodStatus, PodUid } from "../../lib/model/pod.ts";
-import type { DeviceResources } from "../node/capacity.ts";
 import type { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
 import type { PodSource } from "../pipeline/sources/source.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
+import type { DeviceAmounts } from "../resources/devices/device-inventory.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { clusterNode } from "./cluster-node.ts";
 import { clusterPods } from "./cluster-pods.ts";
@@ -52,7 +52,7 @@ export interface ClusterDependencies {
   readonly isSettled: () => boolean;
   readonly volumesInUse: () => string[] | undefined;
   /** Resources of device plugins. */
-  readonly devices: { amounts(): DeviceResources; isNewNode(): boolean };
+  readonly devices: { amounts(): DeviceAmounts; isNewNode(): boolean };
 }
 
 /** Makes the agent a node of its cluster, if one is configured. */

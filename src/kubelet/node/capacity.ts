@@ -1,6 +1,7 @@
 import { parseQuantity } from "../../lib/model/quantity.ts";
 import { formatQuantity } from "../../lib/model/quantity-form.ts";
 import { hugepagesName } from "../../lib/model/resources.ts";
+import type { DeviceAmounts } from "../resources/devices/device-inventory.ts";
 import type { ResourceList } from "./node-types.ts";
 import { type ReservationSettings, reservationsOf } from "./reservations.ts";
 import { binaryBytes, isExtended, isHugepages } from "./resource-names.ts";
@@ -14,14 +15,6 @@ export interface MachineSize {
   readonly storageBytes?: bigint;
 }
 
-/** Resources of device plugins. */
-export interface DeviceResources {
-  readonly capacity: ResourceList;
-  readonly allocatable: ResourceList;
-  /** Resources whose plugin is gone: they remain with an amount of 0. */
-  readonly removed: readonly string[];
-}
-
 export interface PodLimits {
   readonly maxPods: number;
   /** 0 for no such limit. */
@@ -31,7 +24,7 @@ export interface PodLimits {
 export interface CapacityInput {
   /** Undefined if the machine could not be inspected. */
   readonly machine: MachineSize | undefined;
-  readonly devices: DeviceResources;
+  readonly devices: DeviceAmounts;
   readonly pods: PodLimits;
   readonly reservations: ReservationSettings;
 }

@@ -6,20 +6,13 @@ import { reportDuplicate } from "../../../lib/model/duplicate-pod.ts";
 import { type Pod, type PodSourceName, podRef } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import type { PodChange } from "../../state/pod-change.ts";
+import type { PodSource } from "../sources/source.ts";
 import { type Conflict, resolveConflicts } from "./conflicts.ts";
 import { type KnownPods, updateKnownPods } from "./pod-changes.ts";
 
-/** Emits the full set of its pods whenever it changes. */
-export interface Source {
-  readonly name: PodSourceName;
-  start(signal: AbortSignal, emit: (pods: Pod[]) => void): Promise<void>;
-  readonly done: Promise<void>;
-  health?(): Health;
-}
-
 export interface PodConfigOptions {
   /** All sources that there will be: until each has emitted a set, an absent pod means nothing. */
-  sources: readonly Source[];
+  sources: readonly PodSource[];
   clock: Clock;
   logger: Logger;
   onChange(change: PodChange): void;

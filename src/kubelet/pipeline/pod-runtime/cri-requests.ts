@@ -10,13 +10,13 @@ import { isImageFailure } from "../../../lib/model/image-reasons.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import type { EnsuredImage } from "../../../lib/model/pod-sync.ts";
+import type { DnsConfig } from "../../pods/network/resolv-conf.ts";
 import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts";
 import { buildContainerConfig } from "./config/container-config.ts";
 import type {
   ContainerContext,
   Cpusets,
   DeviceInit,
-  DnsConfig,
   FileKey,
   FileKeyRef,
   MountInit,

@@ -4,22 +4,10 @@ import type { CgroupLimits } from "../../../lib/host/cgroups/limits-reader.ts";
 import type { Pod, ResourceRequirements } from "../../../lib/model/pod.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
 import { defaultRestartGates, type RestartGates } from "../../../lib/model/restart-policy.ts";
+import type { ResizeCondition } from "../../resources/allocation/resize-conditions.ts";
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
 import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
 import type { ApiContainerStatus, ApiPodStatus } from "./api-types.ts";
-
-/** A condition about the resize of a pod: pending, or in progress. */
-export interface ResizeCondition {
-  readonly type: "PodResizePending" | "PodResizeInProgress";
-  readonly reason: string;
-  readonly message: string;
-  /** The generation of the pod that requests it. */
-  readonly generation: number;
-  /** When its reason was set. */
-  readonly since: WallTime;
-  /** When it last changed. */
-  readonly at: WallTime;
-}
 
 export interface StatusGates {
   restart: RestartGates;

@@ -11,18 +11,14 @@ import {
   type PodUid,
   type ResourceRequirements,
 } from "../../../lib/model/pod.ts";
+import type { ResizeCondition } from "../../resources/allocation/resize-conditions.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
 import type { ReplacedContainers } from "../../state/replaced-containers.ts";
 import type { ApiContainerStatus } from "./api-types.ts";
 import { withMirrorTimes } from "./mirror-times.ts";
 import { podStatus } from "./status.ts";
-import {
-  defaultStatusGates,
-  type ResizeCondition,
-  type StatusGates,
-  type StatusInput,
-} from "./status-input.ts";
+import { defaultStatusGates, type StatusGates, type StatusInput } from "./status-input.ts";
 import type { StatusMetrics } from "./status-metrics.ts";
 import { invalidTransition } from "./transitions.ts";
 

@@ -1,7 +1,7 @@
 import { epochMs } from "../../../lib/base/time.ts";
 import type { CpuCounters, MemoryCounters } from "../../../lib/host/cgroups/usage.ts";
 import type { InterfaceCounters } from "../../../lib/host/network-usage.ts";
-import type { CgroupRow } from "./cgroup-row.ts";
+import type { CgroupRow } from "../../stats/cgroup-rows.ts";
 import type { Family, Labels, MetricType } from "./exposition.ts";
 
 type Value = number | undefined;

@@ -3,8 +3,8 @@ import { createMetrics } from "../../../lib/base/metrics.ts";
 import { wallTime } from "../../../lib/base/time.ts";
 import type { CgroupUsage } from "../../../lib/host/cgroups/usage.ts";
 import type { Summary } from "../../../lib/model/stats-summary.ts";
+import type { CgroupRow } from "../../stats/cgroup-rows.ts";
 import { healthSlis } from "../health-slis.ts";
-import type { CgroupRow } from "./cgroup-row.ts";
 import type { MetricsRoutesOptions } from "./routes.ts";
 
 const space = {
@@ -90,7 +90,7 @@ const row: CgroupRow = {
   openFiles: 3,
   openSockets: 4,
   openFilesLimit: 2 ** 64,
-  layer: { device: "/dev/vda", usedBytes: 12_288, inodesUsed: 6, space },
+  layer: { device: "/dev/vda", usedBytes: 12_288, inodesUsed: 6, space, time: wallTime(1_700_000_000_000) },
 };
 
 const noContainer = { name: "", image: "", namespace: "", pod: "", container: "" };

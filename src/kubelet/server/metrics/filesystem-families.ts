@@ -1,19 +1,9 @@
 import type { WallTime } from "../../../lib/base/time.ts";
 import type { BlockDevice } from "../../../lib/host/block-devices.ts";
-import type { FilesystemSpace } from "../../../lib/host/disk-usage.ts";
-import type { CgroupRow } from "./cgroup-row.ts";
+import type { CgroupRow } from "../../stats/cgroup-rows.ts";
+import type { Disk } from "../../stats/disks.ts";
 import { labelsOf } from "./container-families.ts";
 import type { Family, MetricType, Sample } from "./exposition.ts";
-
-/** A disk of the machine with a filesystem on it. */
-export interface Disk {
-  /** "/dev/vda1" */
-  readonly device: string;
-  /** "8:0" */
-  readonly number: string;
-  readonly space: FilesystemSpace;
-  readonly counts?: BlockDevice;
-}
 
 export interface Disks {
   readonly disks: readonly Disk[];

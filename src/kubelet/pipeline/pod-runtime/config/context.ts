@@ -2,6 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type * as api from "../../../../lib/gen/runtime/v1/api_pb.js";
 import type { PodLevelManagers } from "../../../../lib/model/exclusive-cpus.ts";
 import type { Container, Pod } from "../../../../lib/model/pod.ts";
+import type { DnsConfig } from "../../../pods/network/resolv-conf.ts";
 
 export type MountInit = MessageInitShape<typeof api.MountSchema>;
 export type DeviceInit = MessageInitShape<typeof api.DeviceSchema>;
@@ -56,12 +57,6 @@ export interface RuntimeSettings {
 export interface Cpusets {
   readonly cpus?: string;
   readonly mems?: string;
-}
-
-export interface DnsConfig {
-  readonly servers: readonly string[];
-  readonly searches: readonly string[];
-  readonly options: readonly string[];
 }
 
 interface PodContext {

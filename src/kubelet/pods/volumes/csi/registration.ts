@@ -7,18 +7,13 @@ import {
   openPlugin,
   SocketChanged,
 } from "../../../../lib/clients/plugin-rpc/plugin-channel.ts";
+import type { Plugin } from "../../../plugins/plugin-handler.ts";
 import { CsiClient } from "./csi-client.ts";
 import { csiText } from "./csi-failure.ts";
 import type { CsiMetrics } from "./csi-metrics.ts";
 import type { CsiNodeInfo } from "./csi-node.ts";
 import { type CsiVersion, highestVersion, showVersion } from "./csi-version.ts";
 import type { DriverStore } from "./driver-store.ts";
-
-interface Plugin {
-  readonly name: string;
-  readonly endpoint: string;
-  readonly versions: readonly string[];
-}
 
 export interface CsiRegistrationOptions {
   readonly drivers: DriverStore;
