@@ -123,7 +123,7 @@ const shots: readonly Shot[] = [
 
 /** The documents have these; the others are for reviews of a change of the page. */
 const committed = join(repoDir, "docs/images");
-const documents = ["README.md", "docs/CONSOLE.md"];
+const documents = ["README.md", "docs/CONSOLE.md", "docs/SCREENSHOTS.md"];
 
 /** WebP is a third of the size of PNG; playwright-core has no option for it. */
 async function picture(page: Page): Promise<Buffer> {
