@@ -9,6 +9,8 @@ export interface DiffRules {
   readonly ordered?: readonly string[];
   /** True: an empty text is a value, as in labels. Otherwise it is the same as no such field. */
   readonly keepEmptyText?: boolean;
+  /** Fields whose empty object is a value. Otherwise it is the same as no such field. */
+  readonly keepEmptyObject?: readonly string[];
 }
 
 /** The strategic merge patch from `oldFields` to `newFields`. */
@@ -18,15 +20,13 @@ export function strategicDiff(oldFields: Fields, newFields: Fields, rules: DiffR
   for (const field in { ...oldFields, ...newFields }) {
     const old = oldFields[field];
     const now = newFields[field];
-    if (isSame(old, now, rules)) continue;
+    if (isSame(old, now, rules, field)) continue;
     const key = mergeKeys[field];
     // Of objects and merged lists only known entries are removed: other writers may have added to them.
     if (key && Array.isArray(old) && Array.isArray(now))
       Object.assign(patch, listDiff(field, key, old, now, rules));
     else if (isObject(old) && isObject(now)) patch[field] = strategicDiff(old, now, nested);
-    else if (isAbsent(now, rules)) patch[field] = null;
-    else if (isAbsent(old, rules)) patch[field] = now;
-    else patch[field] = now;
+    else patch[field] = isAbsent(now, rules, field) ? null : now;
   }
   return patch;
 }
@@ -56,21 +56,22 @@ function listDiff(
   };
 }
 
-/** In the API, null, an empty list and an empty object are all the same as no such field. */
-function isAbsent(value: unknown, { keepEmptyText }: DiffRules): boolean {
-  if (value === null || value === undefined || (value === "" && !keepEmptyText)) return true;
+/** In the API, null, an empty list and an empty object are mostly the same as no such field. */
+function isAbsent(value: unknown, rules: DiffRules, field: string | undefined): boolean {
+  if (value === null || value === undefined || (value === "" && !rules.keepEmptyText)) return true;
   if (typeof value !== "object") return false;
   for (const _ in value) return false;
-  return true;
+  return Array.isArray(value) || field === undefined || !rules.keepEmptyObject?.includes(field);
 }
 
-function isSame(a: unknown, b: unknown, rules: DiffRules): boolean {
+function isSame(a: unknown, b: unknown, rules: DiffRules, field?: string): boolean {
   if (a === b) return true;
-  if (isAbsent(a, rules) || isAbsent(b, rules)) return isAbsent(a, rules) && isAbsent(b, rules);
+  if (isAbsent(a, rules, field) || isAbsent(b, rules, field))
+    return isAbsent(a, rules, field) && isAbsent(b, rules, field);
   if (Array.isArray(a) && Array.isArray(b))
     return a.length === b.length && a.every((item, i) => isSame(item, b[i], rules));
   if (!isObject(a) || !isObject(b)) return false;
-  for (const field in a) if (!isSame(a[field], b[field], rules)) return false;
-  for (const field in b) if (!Object.hasOwn(a, field) && !isAbsent(b[field], rules)) return false;
+  for (const name in a) if (!isSame(a[name], b[name], rules, name)) return false;
+  for (const name in b) if (!Object.hasOwn(a, name) && !isAbsent(b[name], rules, name)) return false;
   return true;
 }

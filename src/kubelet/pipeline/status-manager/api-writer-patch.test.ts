@@ -27,6 +27,12 @@ const cases: { rule: string; before: PodStatus; after: PodStatus; patch: object 
     patch: undefined,
   },
   {
+    rule: "empty resources of a pod that never ran are written",
+    before: { phase: "Pending" },
+    after: { phase: "Pending", resources: {} },
+    patch: { resources: {} },
+  },
+  {
     rule: "the patch has only changes, and removed fields are null",
     before: { phase: "Pending", hostIP: "10.0.0.9", reason: "Slow" },
     after: { phase: "Running", hostIP: "10.0.0.9", podIP: "10.1.0.1", podIPs: [{ ip: "10.1.0.1" }] },

@@ -13,9 +13,16 @@ export interface StatusPatch {
   status: Fields;
 }
 
-/** Container statuses are replaced as a whole. The order of addresses matters: the first is the primary one. */
+/**
+ * Container statuses are replaced as a whole. The order of addresses matters: the first is the primary one. Empty resources state that there
+ * are none, and no resources that they are not known.
+ */
 function rules(): DiffRules {
-  knownRules ??= { mergeKeys: mergeKeys(core.struct("PodStatus")!), ordered: ["podIPs", "hostIPs"] };
+  knownRules ??= {
+    mergeKeys: mergeKeys(core.struct("PodStatus")!),
+    ordered: ["podIPs", "hostIPs"],
+    keepEmptyObject: ["resources"],
+  };
   return knownRules;
 }
 let knownRules: DiffRules | undefined;
