@@ -1,6 +1,7 @@
-// The rule of documents: the functions, classes, files and folders that they name exist.
+// The rule of documents and comments: the functions, classes, files, folders and decisions that they name exist.
 import { isBuiltin } from "node:module";
 import { posix } from "node:path";
+import { tokenize } from "./source-text.mjs";
 
 /** A path in a document is relative to the document's folder, to one of these, or the end of the path of just one file or folder. */
 const bases = ["", "src", "src/kubelet", "src/lib"];
@@ -57,10 +58,87 @@ export function checkDocument(file, text, project) {
   });
   for (const match of links.matchAll(/\]\(([^()\s]+)\)/g))
     add(match.index, checkLink(file, match[1], project));
+  for (const { index, message } of checkStatements(links, project)) add(index, message);
   return problems.sort((a, b) => a.line - b.line);
 }
 
 const blank = (text) => text.replace(/[^\n]/g, " ");
+
+/** Statements that the sources can refute. */
+const statements = [
+  {
+    pattern: /\bADRs?\s+(\d+)/g,
+    problem: ([, number], { paths }) =>
+      [...paths].some((path) => path.startsWith(`docs/adr/${number.padStart(4, "0")}-`))
+        ? undefined
+        : `there is no ADR ${number}`,
+  },
+  {
+    pattern: /\bADR\s+(\d+)\]\([^)]*\b(\d{4})-/g,
+    problem: ([, number, target]) =>
+      Number(number) === Number(target)
+        ? undefined
+        : `the link of ADR ${number} leads to ADR ${Number(target)}`,
+  },
+  {
+    pattern: /\b(?:about|some|of|with|costs) [\d,]+ lines\b(?! (?:a|per) )/g,
+    problem: () => "the number of lines changes with the next edit: omit it",
+  },
+  {
+    pattern: /\bno locks\b/g,
+    problem: (_match, { members }) => {
+      const lock = [...members.keys()].find((name) => /[a-z](?:Locks?|Mutex)$/.test(name));
+      return lock && `there is ${lock}`;
+    },
+  },
+];
+
+function* checkStatements(text, project) {
+  for (const { pattern, problem } of statements)
+    for (const match of text.matchAll(pattern)) {
+      const message = problem(match, project);
+      if (message) yield { index: match.index, message };
+    }
+}
+
+/** The files and decisions that the comments of a source file name exist. */
+export function checkComments(file, text, project) {
+  const problems = [];
+  for (const comment of tokenize(text).filter(({ kind }) => kind === "comment")) {
+    const add = (index, message) =>
+      problems.push({ file, line: text.slice(0, comment.start + index).split("\n").length, message });
+    for (const match of comment.text.matchAll(pathInComment))
+      if (!isEndOfPath(match[0], project)) add(match.index, `there is no "${match[0]}"`);
+    for (const { index, message } of checkStatements(comment.text, project)) add(index, message);
+  }
+  return problems;
+}
+
+/** Names of source files, and whatever starts with one of the folders of the project. */
+const pathInComment =
+  /(?<![\w/.<>-])(?:(?:docs|src|test|scripts|packaging|proto|examples)\/[\w./*-]*\w|[\w-]+(?:\/[\w.-]+)*\.(?:ts|mjs|tsx|md|proto))(?![\w*])/g;
+
+function isEndOfPath(path, { paths }) {
+  const end = new RegExp(`(?:^|/)${path.replace(/[.+]/g, "\\$&").replace(/\*/g, "[^/]*")}(?:$|/)`);
+  return [...paths].some((known) => end.test(known));
+}
+
+/** Documents that list all files or folders of a kind. */
+const indexes = [
+  { file: "docs/adr/README.md", kind: /^docs\/adr\/(\d.*)$/ },
+  { file: "test/README.md", kind: /^test\/([^/.]+)$/ },
+];
+
+export function checkIndexes({ paths, read }) {
+  return indexes.flatMap(({ file, kind }) => {
+    const known = [...paths].flatMap((path) => kind.exec(path)?.[1] ?? []);
+    if (known.length === 0) return [];
+    const text = paths.has(file) ? read(file) : "";
+    return known
+      .filter((name) => !text.includes(`(${name}`) && !text.includes(`\`${name}`))
+      .map((name) => ({ file, line: 1, message: `does not list "${name}"` }));
+  });
+}
 
 function checkLink(file, target, project) {
   if (/^[a-z]+:/.test(target)) return undefined;

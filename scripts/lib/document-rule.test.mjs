@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { checkDocument, checkFolders } from "./document-rule.mjs";
+import { checkComments, checkDocument, checkFolders, checkIndexes } from "./document-rule.mjs";
 
 const project = {
   paths: new Set(
@@ -19,7 +19,10 @@ const project = {
     ].flatMap((file) => file.split("/").map((_part, index, parts) => parts.slice(0, index + 1).join("/"))),
   ),
   names: new Set(["planPod", "PodWorkers", "update", "#add", "syncFrequency", "FileSource", "Clock"]),
-  members: new Map([["PodWorkers", new Set(["update", "#add"])]]),
+  members: new Map([
+    ["PodWorkers", new Set(["update", "#add"])],
+    ["VolumeLocks", new Set()],
+  ]),
   literals: new Set(["CrashLoopBackOff", "pods/status", "memory.available"]),
   scripts: new Set(["bench"]),
   headings: () => new Set(["the-plan"]),
@@ -66,16 +69,24 @@ const rows = [
   ["a link", "[x](adr/0001-x.md) [y](https://example.com/gone.ts) [z](#the-plan) [w](adr/)"],
   ["a link to a missing file", "[x](adr/0002-y.md)", /no "docs\/adr\/0002-y\.md"/],
   ["a link to a missing heading", "[x](adr/0001-x.md#gone)", /no heading "gone"/],
+  ["a decision", "ADR 1, [ADR 1](adr/0001-x.md)"],
+  ["a missing decision", "as in ADR 2", /no ADR 2/],
+  ["a link to another decision", "[ADR 12](adr/0001-x.md)", /no ADR 12|leads to ADR 1/, 2, 2],
+  ["a number of lines", "a client of 900 lines", /number of lines/],
+  ["a rate of lines", "1,800 lines a second, with 100 lines per page"],
+  ["locks", "there are no locks", /there is VolumeLocks/],
   ["a conflict marker", ">>>>>>> 1234 (Add a row)", /a conflict marker of a merge/],
   ["a span over two lines", "`planPod(pod,\n  observed)`"],
 ];
-for (const [what, text, expected, line = 2] of rows) {
+for (const [what, text, expected, line = 2, count = 1] of rows) {
   test(`document rule: ${what}`, () => {
     const problems = checkDocument("docs/GUIDE.md", `# Guide\n${text}\n`, project);
     if (!expected) return assert.deepEqual(problems, []);
-    assert.equal(problems.length, 1);
-    assert.match(problems[0].message, expected);
-    assert.equal(problems[0].line, line);
+    assert.equal(problems.length, count);
+    for (const problem of problems) {
+      assert.match(problem.message, expected);
+      assert.equal(problem.line, line);
+    }
   });
 }
 
@@ -140,4 +151,35 @@ test("document rule: the command names file and line and fails", () => {
   } finally {
     rmSync(root, { recursive: true, force: true });
   }
+});
+
+test("comments name only files and decisions that exist", () => {
+  const source = [
+    "/** See docs/GUIDE.md, puller.ts and ADR 1. */",
+    "// docs/GONE.md",
+    'const text = "gone.ts"; // gone.ts, /var/x.ts',
+    "/* ADR 2 */",
+  ].join("\n");
+  assert.deepEqual(
+    checkComments("src/a.ts", source, project).map(({ line, message }) => `${line} ${message}`),
+    ['2 there is no "docs/GONE.md"', '3 there is no "gone.ts"', "4 there is no ADR 2"],
+  );
+});
+
+test("an index lists each decision and each folder of tests", () => {
+  const files = {
+    "docs/adr/README.md": "[1](0001-x.md)",
+    "docs/adr/0001-x.md": "",
+    "docs/adr/0002-y.md": "",
+    "test/README.md": "[a](a/README.md) `b/x.ts`",
+    "test/long.ts": "",
+    "test/a": "",
+    "test/b": "",
+    "test/c": "",
+  };
+  const problems = checkIndexes({ paths: new Set(Object.keys(files)), read: (file) => files[file] });
+  assert.deepEqual(
+    problems.map(({ file, message }) => `${file}: ${message}`),
+    ['docs/adr/README.md: does not list "0002-y.md"', 'test/README.md: does not list "c"'],
+  );
 });
