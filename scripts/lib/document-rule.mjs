@@ -11,23 +11,22 @@ const fromRoot = /^(?:bin|docs|examples|proto|scripts|src|test)\//;
 /** Installed packages and build output may be absent. */
 const generated = /^(?:node_modules|dist|\.cache)(?:\/|$)/;
 
-/** Generated code, and the tables of the API's types: the README of the folder covers everything below it. */
-const tables = /^src\/lib\/(?:gen|schema)\//;
+/** The products, the components of the agent and the libraries. */
+const component =
+  /^src\/(?:apiserver|cli|console|single-node|kubelet\/(?:pipeline|pods|resources)\/[^/]+|kubelet\/(?!pipeline|pods|resources)[^/]+|lib\/(?:clients\/[^/]+|(?!clients|gen)[^/]+))(?=\/)/;
 
-/** Each folder of sources has a README. That of a folder with code states what the code reads, writes and owns. */
+/** Each component has a README, which states what it reads, writes and owns. */
 export function checkFolders({ paths, read }) {
   const sources = [...paths].filter((path) => /^src\/.*\.tsx?$/.test(path));
-  const withCode = new Set(sources.map((path) => posix.dirname(path)));
-  const folders = new Set(["src", ...withCode]);
-  for (const folder of withCode)
-    for (let above = posix.dirname(folder); above !== "src" && above !== "."; above = posix.dirname(above))
-      folders.add(above);
+  const folders = new Set(sources.flatMap((path) => component.exec(path)?.[0] ?? []));
   return [...folders].flatMap((folder) => {
     const file = `${folder}/README.md`;
-    if (tables.test(folder)) return [];
     if (!paths.has(file)) return [{ file, line: 1, message: `"${folder}" has no README` }];
-    const missing = withCode.has(folder) ? missingTopics(read(file)) : [];
-    return missing.map((what) => ({ file, line: 1, message: `does not state what the folder ${what}` }));
+    return missingTopics(read(file)).map((what) => ({
+      file,
+      line: 1,
+      message: `does not state what the component ${what}`,
+    }));
   });
 }
 

@@ -92,26 +92,23 @@ for (const [what, text, expected, line = 2, count = 1] of rows) {
 
 const owns = "Reads pods. Writes nothing. Owns nothing.";
 const folders = [
-  ["a folder with a README that states it", { "src/a/x.ts": "", "src/a/README.md": owns }],
-  ["a folder without a README", { "src/a/x.ts": "" }, ['src/a/README.md: "src/a" has no README']],
+  ["a component with a README that states it", { "src/cli/x.ts": "", "src/cli/README.md": owns }],
+  ["a component without a README", { "src/cli/x.ts": "" }, ['src/cli/README.md: "src/cli" has no README']],
   [
-    "a folder in a folder",
-    { "src/a/b/x.ts": "", "src/a/b/README.md": owns },
-    ['src/a/README.md: "src/a" has no README'],
+    "a component of a group",
+    { "src/kubelet/pods/a/b/x.ts": "", "src/kubelet/pods/README.md": "" },
+    ['src/kubelet/pods/a/README.md: "src/kubelet/pods/a" has no README'],
   ],
   [
     "a README that states too little",
-    { "src/a/x.ts": "", "src/a/README.md": "It reads." },
+    { "src/cli/x.ts": "", "src/cli/README.md": "It reads." },
     [
-      "src/a/README.md: does not state what the folder writes",
-      "src/a/README.md: does not state what the folder owns",
+      "src/cli/README.md: does not state what the component writes",
+      "src/cli/README.md: does not state what the component owns",
     ],
   ],
-  [
-    "a folder of folders",
-    { "src/a/b/x.ts": "", "src/a/b/README.md": owns, "src/a/README.md": "b: see there" },
-  ],
-  ["generated code", { "src/lib/gen/v1/x.ts": "", "src/lib/README.md": "", "src/lib/gen/README.md": "" }],
+  ["a folder of a component", { "src/cli/a/x.ts": "", "src/cli/README.md": owns }],
+  ["generated code", { "src/lib/gen/v1/x.ts": "" }],
 ];
 for (const [what, files, expected = []] of folders) {
   test(`document rule: ${what}`, () => {
