@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import * as fs from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { describe, it } from "node:test";
 import { hostMounts } from "../../../../lib/host/mounts.ts";
 import type { fakePod } from "../../../../lib/model/fake-pod.ts";
@@ -354,6 +354,37 @@ describe("content volumes", () => {
     assert.deepEqual(names, ["cache", "password", "user"]);
     assert.deepEqual(readdirSync(join(request.dir, "cache")), []);
   });
+
+  for (const [mountPath, other] of [
+    ["..", "../../../../outside"],
+    ["a/../..", "../../../../outside"],
+    ["../", "../../../../outside"],
+    ["../a", "../a/../../../../outside"],
+    ["/..", "/../../../../outside"],
+    [".", "./../../../../outside"],
+    ["a", "a/../../../../../outside"],
+  ] as const)
+    it(`creates no directory outside of the volume for a mount at ${other} in ${mountPath}`, async (t) => {
+      const n = node(t);
+      const volumeMounts = [
+        { name: "v", mountPath },
+        { name: "w", mountPath: other },
+      ];
+      const request = n.request(secret, {
+        pod: podWith(secret, { spec: { containers: [{ volumeMounts }] } }),
+      });
+      await n
+        .pluginFor(secret)
+        .setUp(request)
+        .catch((error: unknown) => assert.match(String(error), /invalid container mount point \.\./));
+      const all = readdirSync(n.root, { recursive: true }).map(String);
+      assert.deepEqual(
+        all.filter(
+          (path) => path.includes("outside") && !path.startsWith(`${relative(n.root, request.dir)}/`),
+        ),
+        [],
+      );
+    });
 
   it("a real tmpfs is mounted once, kept by the next agent, and removed by tearDown", {
     skip: !isRoot,

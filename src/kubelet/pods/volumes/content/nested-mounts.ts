@@ -17,7 +17,7 @@ export function nestedMountPoints({ spec }: Pod, volumeName: string): string[] {
     const mounts = volumeMounts.map(({ name, mountPath }) => ({ name, path: clean(mountPath) }));
     for (const { name, path } of mounts) {
       if (name !== volumeName) continue;
-      if (path.startsWith("../"))
+      if (path === ".." || path.startsWith("../"))
         throw new KubeletError("MountPoint", `invalid container mount point ${path}`);
       const inside = mounts.map((mount) => mount.path).filter((other) => isBelow(other, path));
       for (const other of inside)
