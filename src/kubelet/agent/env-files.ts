@@ -1,11 +1,19 @@
 import { join } from "node:path";
-import { messageOf } from "../../lib/base/errors.ts";
+import { KubeletError, messageOf } from "../../lib/base/errors.ts";
 import type { Container, Pod } from "../../lib/model/pod.ts";
 import type { FileKey, FileKeyRef } from "../pipeline/pod-runtime/config/context.ts";
 import { containerConfigError } from "../pipeline/pod-runtime/config/errors.ts";
 import { podDir } from "../pipeline/pod-runtime/config/paths.ts";
-import { valueInEnvFile } from "../pods/env-files/parse.ts";
+import { envFileValues } from "../pods/env-files/parse.ts";
 import { readEnvFile } from "../pods/env-files/read.ts";
+
+/** A container has any number of variables, each with a file of its own: as much as all of them may have together. */
+const maxTotalBytes = 8 * 1024 * 1024;
+
+interface EnvValues {
+  readonly path: string;
+  readonly get: (key: string) => string | undefined;
+}
 
 type VolumeDir = (pod: Pod, volume: string) => string | undefined;
 
@@ -16,13 +24,25 @@ export async function readFileKeys(
   volumeDir: VolumeDir,
 ): Promise<(ref: FileKeyRef) => FileKey | undefined> {
   const found = new Map<string, () => FileKey>();
+  const files = new Map<string, Promise<EnvValues>>();
+  let leftBytes = maxTotalBytes;
+  const readFile = async (volume: string, ref: FileKeyRef): Promise<EnvValues> => {
+    const { path, text } = await readEnvFile(volume, ref.path);
+    leftBytes -= text.length;
+    if (leftBytes < 0)
+      throw new KubeletError("EnvFile", `the files of the container have more than ${maxTotalBytes} bytes`);
+    return { path, get: envFileValues(text) };
+  };
   for (const { valueFrom } of container.env ?? []) {
     const ref = (valueFrom as { fileKeyRef?: FileKeyRef } | undefined)?.fileKeyRef;
     const volume = ref && volumeDir(pod, ref.volumeName);
     if (!volume) continue;
+    const name = JSON.stringify([ref.volumeName, ref.path]);
+    const reading = files.get(name) ?? readFile(volume, ref);
+    files.set(name, reading);
     try {
-      const { path, text } = await readEnvFile(volume, ref.path);
-      const value = valueInEnvFile(text, ref.key);
+      const { path, get } = await reading;
+      const value = get(ref.key);
       found.set(keyOf(ref), () => ({ path, value }));
     } catch (error) {
       // Thrown when that variable is resolved: the error of an earlier variable comes first.

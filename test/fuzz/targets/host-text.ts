@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { valueInEnvFile } from "../../../src/kubelet/pods/env-files/parse.ts";
+import { envFileValues } from "../../../src/kubelet/pods/env-files/parse.ts";
 import { parseResolvConf } from "../../../src/kubelet/pods/network/resolv-conf.ts";
 import { parseMappings } from "../../../src/kubelet/pods/user-namespaces/mappings-file.ts";
 import {
@@ -43,7 +43,7 @@ export default {
         assert.ok(Number.isSafeInteger(id) && id >= 0 && id < 2 ** 32);
     const mappings = accepted(() => parseMappings(text));
     if (mappings) assert.ok(Number.isSafeInteger(mappings.first) && Number.isSafeInteger(mappings.length));
-    const value = accepted(() => valueInEnvFile(text, "K"));
+    const value = accepted(() => envFileValues(text)("K"));
     if (value !== undefined) assert.ok(!value.includes("'") && value.length < text.length);
     const ip = parseIp(text);
     if (ip !== undefined) assert.equal(parseIp(ip), ip);

@@ -5,11 +5,12 @@ import { constants } from "node:fs";
 import { mkdir, mkdtemp, open, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
-import { valueInEnvFile } from "./parse.ts";
+import { after, before, describe, it, test } from "node:test";
+import { assertGrowth } from "../../../../test/growth.ts";
+import { envFileValues } from "./parse.ts";
 import { readEnvFile } from "./read.ts";
 
-describe("valueInEnvFile", () => {
+describe("envFileValues", () => {
   const rows: [rule: string, text: string, expected: string | undefined][] = [
     ["a value in quotes", "K='v'\n", "v"],
     ["no newline at the end", "K='v'", "v"],
@@ -30,8 +31,7 @@ describe("valueInEnvFile", () => {
     ["an empty file", "", undefined],
     ["lines after the key are not parsed", "K='v'\n???", "v"],
   ];
-  for (const [rule, text, expected] of rows)
-    it(rule, () => assert.equal(valueInEnvFile(text, "K"), expected));
+  for (const [rule, text, expected] of rows) it(rule, () => assert.equal(envFileValues(text)("K"), expected));
 
   const errors: [rule: string, text: string, message: RegExp][] = [
     ["no =", "A='1'\nfoo\n", /at line 2: missing '='/],
@@ -47,8 +47,14 @@ describe("valueInEnvFile", () => {
   ];
   for (const [rule, text, message] of errors)
     it(`fails for ${rule}`, () =>
-      assert.throws(() => valueInEnvFile(text, "K"), { code: "EnvFile", message }));
+      assert.throws(() => envFileValues(text)("K"), { code: "EnvFile", message }));
 });
+
+test("a value with any number of lines is read in linear time", () =>
+  assertGrowth(1, 1000, (size) => {
+    const text = `A='${"é\n".repeat(size)}'`;
+    return () => envFileValues(text)("A");
+  }));
 
 describe("files in a volume", () => {
   let dir: string;

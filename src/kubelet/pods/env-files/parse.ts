@@ -4,12 +4,26 @@ import { KubeletError } from "../../../lib/base/errors.ts";
 const maxLineLength = 65_536;
 
 /**
- * The value of a key in a file of `NAME='value'` lines; undefined if the key is missing. This is a strict subset of shell
+ * The values in a file of `NAME='value'` lines, by key; undefined if the key is missing. This is a strict subset of shell
  * syntax: values are single-quoted and literal, and may have several lines. Blank lines and comments are skipped. The value
- * of `NAME= ` is empty. The first line of a key is used, and the lines after it are not parsed.
+ * of `NAME= ` is empty. The first line of a key is used, and an error in the lines after it does not matter to that key.
  */
-export function valueInEnvFile(text: string, key: string): string | undefined {
-  const lines = splitLines(text);
+export function envFileValues(text: string): (key: string) => string | undefined {
+  const values = new Map<string, string>();
+  let problem: unknown;
+  try {
+    for (const [name, value] of entriesOf(splitLines(text))) if (!values.has(name)) values.set(name, value);
+  } catch (error) {
+    problem = error;
+  }
+  return (key) => {
+    const value = values.get(key);
+    if (value === undefined && problem !== undefined) throw problem;
+    return value;
+  };
+}
+
+function* entriesOf(lines: readonly string[]): Generator<[name: string, value: string]> {
   for (let at = 0; at < lines.length; at++) {
     const line = trimStart(lines[at] ?? "");
     if (line === "" || line.startsWith("#")) continue;
@@ -22,30 +36,31 @@ export function valueInEnvFile(text: string, key: string): string | undefined {
     if (/[ \t]$/.test(name)) throw fail("whitespace before '=' is not allowed");
     const rest = line.slice(equals + 1);
     if (/^[ \t]/.test(rest)) {
-      if (name === key) return "";
+      yield [name, ""];
       continue;
     }
     if (!rest.startsWith("'")) throw fail("value must be enclosed in single quotes");
 
     const startLine = at;
-    let value = rest.slice(1);
-    let close = value.indexOf("'");
+    const linesBefore: string[] = [];
+    let last = rest.slice(1);
+    let close = last.indexOf("'");
     while (close < 0) {
+      linesBefore.push(last);
       at++;
       if (at >= lines.length)
         throw new KubeletError(
           "EnvFile",
           `invalid environment variable format starting at line ${startLine + 1}: unclosed single quote`,
         );
-      const from = value.length + 1;
-      value += `\n${lines[at]}`;
-      close = value.indexOf("'", from);
+      last = lines[at] ?? "";
+      close = last.indexOf("'");
     }
-    const after = trimStart(value.slice(close + 1));
+    const value = [...linesBefore, last.slice(0, close)].join("\n");
+    const after = trimStart(last.slice(close + 1));
     if (after !== "" && !after.startsWith("#")) throw fail("unexpected content after closing quote");
-    if (name === key) return value.slice(0, close);
+    yield [name, value];
   }
-  return undefined;
 }
 
 function splitLines(text: string): string[] {
