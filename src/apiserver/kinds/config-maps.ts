@@ -1,6 +1,7 @@
+import { configMapKey } from "../../lib/base/name-rules.ts";
 import { defineKind } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
-import { configMapKey, nameIsSubdomain } from "./names.ts";
+import { nameIsSubdomain } from "./names.ts";
 import { same } from "./same.ts";
 
 /** All values of a ConfigMap or Secret together. */
@@ -20,13 +21,13 @@ export const configMaps = defineKind({
   check({ data, binaryData }, problems) {
     let bytes = 0;
     for (const [key, value] of entries(data)) {
-      problems.checks(`data[${key}]`, key, configMapKey(key));
+      problems.check(`data[${key}]`, key, configMapKey(key));
       if (binaryData && Object.hasOwn(binaryData, key))
         problems.invalid(`data[${key}]`, key, "duplicate of key present in binaryData");
       bytes += Buffer.byteLength(value);
     }
     for (const [key, value] of entries(binaryData)) {
-      problems.checks(`binaryData[${key}]`, key, configMapKey(key));
+      problems.check(`binaryData[${key}]`, key, configMapKey(key));
       bytes += decodedBytes(value);
     }
     if (bytes > dataBytes) problems.tooLong("", dataBytes);

@@ -1,6 +1,7 @@
+import { dnsSubdomain, qualifiedName } from "../../lib/base/name-rules.ts";
 import { defineKind } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
-import { nameIsSubdomain, qualifiedName } from "./names.ts";
+import { nameIsSubdomain } from "./names.ts";
 
 export const csiNodes = defineKind({
   group: "storage.k8s.io",
@@ -46,12 +47,12 @@ function checkKeys(keys: readonly string[] | undefined, path: string, problems: 
     if (key === "") problems.required(path);
     if (seen.has(key)) problems.duplicate(path, key);
     seen.add(key);
-    problems.checks(path, key, qualifiedName(key));
+    problems.check(path, key, qualifiedName(key));
   }
 }
 
 export function checkDriverName(name: string | undefined, path: string, problems: FieldProblems): void {
   if (!name) return problems.required(path);
   if (name.length > 63) problems.tooLong(path, 63);
-  problems.checks(path, name, nameIsSubdomain(name.toLowerCase(), false));
+  problems.check(path, name, dnsSubdomain(name.toLowerCase()));
 }

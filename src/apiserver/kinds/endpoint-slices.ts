@@ -1,8 +1,9 @@
+import { dnsLabel, dnsSubdomain, portNumber } from "../../lib/base/name-rules.ts";
 import { checkAddress, familyOf } from "./addresses.ts";
 import { defineKind } from "./define.ts";
 import { protocols } from "./endpoints.ts";
 import type { FieldProblems } from "./field-problems.ts";
-import { dnsLabel, dnsSubdomain, nameIsSubdomain, portNumber } from "./names.ts";
+import { nameIsSubdomain } from "./names.ts";
 
 const maxEndpoints = 1000;
 const maxPorts = 100;
@@ -47,7 +48,7 @@ function checkAddresses(
   if (addresses.length > maxAddresses) problems.tooMany(path, addresses.length, maxAddresses);
   for (const [i, address] of addresses.entries()) {
     const at = `${path}[${i}]`;
-    if (type === "FQDN") problems.checks(at, address, dnsSubdomain(address));
+    if (type === "FQDN") problems.check(at, address, dnsSubdomain(address));
     else if (checkAddress(at, address, problems) && familyOf(address) !== type)
       problems.invalid(at, address, `must be an ${type} address`);
   }
@@ -64,10 +65,10 @@ function checkPorts(ports: readonly Port[], problems: FieldProblems): void {
   const names = new Set<string>();
   for (const [i, { name = "", port, protocol = "" }] of ports.entries()) {
     const at = `ports[${i}]`;
-    if (name !== "") problems.checks(`${at}.name`, name, dnsLabel(name));
+    if (name !== "") problems.check(`${at}.name`, name, dnsLabel(name));
     if (names.has(name)) problems.duplicate(`${at}.name`, name);
     names.add(name);
-    if (port !== undefined) problems.checks(`${at}.port`, port, portNumber(port));
+    if (port !== undefined) problems.check(`${at}.port`, port, portNumber(port));
     problems.oneOf(`${at}.protocol`, protocol, protocols);
   }
 }

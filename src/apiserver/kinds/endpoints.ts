@@ -1,8 +1,9 @@
+import { dnsLabel, portNumber } from "../../lib/base/name-rules.ts";
 import { core } from "../../lib/schema/types/core/core.ts";
 import { checkAddress, checkReachable } from "./addresses.ts";
 import { defineKind } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
-import { dnsLabel, nameIsSubdomain, portNumber } from "./names.ts";
+import { nameIsSubdomain } from "./names.ts";
 
 export const protocols = core.values("Protocol");
 
@@ -42,8 +43,8 @@ function checkSubset(subset: Subset, path: string, problems: FieldProblems): voi
   for (const [i, { name = "", port = 0, protocol = "" }] of ports.entries()) {
     const at = `${path}.ports[${i}]`;
     if (name === "" && ports.length > 1) problems.required(`${at}.name`);
-    else if (name !== "") problems.checks(`${at}.name`, name, dnsLabel(name));
-    problems.checks(`${at}.port`, port, portNumber(port));
+    else if (name !== "") problems.check(`${at}.name`, name, dnsLabel(name));
+    problems.check(`${at}.port`, port, portNumber(port));
     if (protocol === "") problems.required(`${at}.protocol`);
     else problems.oneOf(`${at}.protocol`, protocol, protocols);
   }

@@ -1,7 +1,8 @@
+import { dnsSubdomain, qualifiedName } from "../../lib/base/name-rules.ts";
 import type { ServedVersion, Unstructured } from "../definition.ts";
 import { defineKind } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
-import { dnsSubdomain, nameIsPathSegment, qualifiedName } from "./names.ts";
+import { nameIsPathSegment } from "./names.ts";
 
 const lengths = { reportingInstance: 128, action: 128, reason: 128, message: 1024 } as const;
 
@@ -60,7 +61,7 @@ export const events = defineKind({
     if (draft.eventTime) checkTimed(draft, problems);
     else checkLegacy(draft, problems);
     const namespace = draft.metadata.namespace ?? "";
-    problems.checks("namespace", namespace, dnsSubdomain(namespace));
+    problems.check("namespace", namespace, dnsSubdomain(namespace));
   },
 });
 
@@ -77,7 +78,7 @@ function checkTimed(draft: Unstructured, problems: FieldProblems): void {
     mismatch(about, problems);
   const controller: string = draft.reportingComponent ?? "";
   if (controller === "") problems.required("reportingComponent");
-  problems.checks("reportingComponent", controller, qualifiedName(controller));
+  problems.check("reportingComponent", controller, qualifiedName(controller));
   for (const field of ["reportingInstance", "action", "reason"] as const)
     if (!draft[field]) problems.required(field);
   for (const [field, most] of Object.entries(lengths))

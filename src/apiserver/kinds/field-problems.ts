@@ -1,5 +1,4 @@
 import { Problems } from "../../lib/model/validation/problem.ts";
-import type { Messages } from "./names.ts";
 import { same } from "./same.ts";
 
 /** Collects validation errors of an API object, with the messages of an API server. Values are shown in full. */
@@ -11,10 +10,6 @@ export class FieldProblems extends Problems {
   override duplicate(path: string, value: unknown, detail?: string): void {
     if (!this.full)
       this.add(path, `Duplicate value: ${inFull(value)}${detail === undefined ? "" : `: ${detail}`}`);
-  }
-
-  checks(path: string, value: unknown, messages: Messages): void {
-    for (const message of messages) this.invalid(path, value, message);
   }
 
   /** Adds a "not supported" error unless the value is one of these, which are listed in this order. */

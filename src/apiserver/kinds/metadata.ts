@@ -1,8 +1,9 @@
+import { dnsLabel, labelValue, qualifiedName } from "../../lib/base/name-rules.ts";
 import type { DraftMeta, OwnerReference, Unstructured } from "../definition.ts";
 import { compareText } from "../patch/text-order.ts";
 import type { ApiObject } from "../storage/object.ts";
 import type { FieldProblems } from "./field-problems.ts";
-import { labelValue, type NameRule, nameIsLabel, qualifiedName } from "./names.ts";
+import type { NameRule } from "./names.ts";
 
 export interface MetaRules {
   readonly namespaced: boolean;
@@ -17,9 +18,9 @@ const foreground = "foregroundDeletion";
 export function checkMeta(draft: Unstructured, rules: MetaRules, problems: FieldProblems): void {
   const meta = draft.metadata;
   if (meta.generateName)
-    problems.checks("metadata.generateName", meta.generateName, rules.nameRule(meta.generateName, true));
+    problems.check("metadata.generateName", meta.generateName, rules.nameRule(meta.generateName, true));
   if (!meta.name) problems.required("metadata.name", "name or generateName is required");
-  else problems.checks("metadata.name", meta.name, rules.nameRule(meta.name, false));
+  else problems.check("metadata.name", meta.name, rules.nameRule(meta.name, false));
   checkNamespace(meta, rules.namespaced, problems);
   problems.notNegative("metadata.generation", meta.generation);
   checkLabels(meta.labels, "metadata.labels", problems);
@@ -59,7 +60,7 @@ function checkNamespace(meta: DraftMeta, namespaced: boolean, problems: FieldPro
   if (!namespaced) {
     if (meta.namespace) problems.forbidden("metadata.namespace", "not allowed on this type");
   } else if (!meta.namespace) problems.required("metadata.namespace");
-  else problems.checks("metadata.namespace", meta.namespace, nameIsLabel(meta.namespace, false));
+  else problems.check("metadata.namespace", meta.namespace, dnsLabel(meta.namespace));
 }
 
 export function checkLabels(
@@ -68,8 +69,8 @@ export function checkLabels(
   problems: FieldProblems,
 ): void {
   for (const [key, value] of Object.entries(labels ?? {})) {
-    problems.checks(path, key, qualifiedName(key));
-    problems.checks(path, value, labelValue(value));
+    problems.check(path, key, qualifiedName(key));
+    problems.check(path, value, labelValue(value));
   }
 }
 
@@ -81,7 +82,7 @@ function checkAnnotations(
   for (const [key, value] of Object.entries(annotations ?? {})) {
     bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
     // Case does not matter in the keys of annotations.
-    problems.checks("metadata.annotations", key, qualifiedName(key.toLowerCase()));
+    problems.check("metadata.annotations", key, qualifiedName(key.toLowerCase()));
   }
   if (bytes > annotationBytes) problems.tooLong("metadata.annotations", annotationBytes);
 }
@@ -122,7 +123,7 @@ function checkFinalizers(finalizers: readonly string[] | undefined, problems: Fi
 }
 
 function checkFinalizer(name: string, index: number, problems: FieldProblems): void {
-  problems.checks("metadata.finalizers", name, qualifiedName(name));
+  problems.check("metadata.finalizers", name, qualifiedName(name));
   if (!name.includes("/") && !standardFinalizers.includes(name))
     problems.invalid(
       `metadata.finalizers[${index}]`,

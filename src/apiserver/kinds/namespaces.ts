@@ -1,9 +1,10 @@
+import { qualifiedName } from "../../lib/base/name-rules.ts";
 import type { Unstructured, UpdateSubresource } from "../definition.ts";
 import { forbidden } from "../rest/problems.ts";
 import { collected, defineKind, onlyWrites } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
 import { checkMeta, checkMetaUpdate } from "./metadata.ts";
-import { nameIsLabel, qualifiedName } from "./names.ts";
+import { nameIsLabel } from "./names.ts";
 
 const nameLabel = "kubernetes.io/metadata.name";
 const ownFinalizer = "kubernetes";
@@ -89,7 +90,7 @@ function finalizersOf(namespace: Readonly<Unstructured>): readonly string[] {
 }
 
 function checkFinalizer(name: string, path: string, problems: FieldProblems): void {
-  problems.checks(path, name, qualifiedName(name));
+  problems.check(path, name, qualifiedName(name));
   if (!name.includes("/") && !standardFinalizers.includes(name))
     problems.invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified");
 }

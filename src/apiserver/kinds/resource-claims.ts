@@ -1,3 +1,4 @@
+import { dnsSubdomain } from "../../lib/base/name-rules.ts";
 import { resource } from "../../lib/schema/types/resource.ts";
 import type { RequestContext, Unstructured } from "../definition.ts";
 import { forbidden } from "../rest/problems.ts";
@@ -110,7 +111,7 @@ function checkSpec(spec: ClaimSpec, path: string, problems: FieldProblems): void
 function checkRequest(request: Exactly, path: string, problems: FieldProblems): void {
   const { deviceClassName = "", allocationMode = "", count = 0 } = request;
   if (deviceClassName === "") problems.required(`${path}.deviceClassName`);
-  else problems.checks(`${path}.deviceClassName`, deviceClassName, nameIsSubdomain(deviceClassName, false));
+  else problems.check(`${path}.deviceClassName`, deviceClassName, dnsSubdomain(deviceClassName));
   problems.oneOf(`${path}.allocationMode`, allocationMode, resource.values("DeviceAllocationMode"));
   if (allocationMode === "All" && count !== 0)
     problems.invalid(`${path}.count`, count, "must not be specified when allocationMode is 'All'");

@@ -1,3 +1,4 @@
+import { dnsSubdomain } from "../../lib/base/name-rules.ts";
 import { defineKind } from "./define.ts";
 import { nameIsSubdomain } from "./names.ts";
 
@@ -24,7 +25,7 @@ export const resourceSlices = defineKind({
   countsGenerations: true,
   nameRule: nameIsSubdomain,
   check({ spec }, problems) {
-    problems.checks("spec.driver", spec.driver, nameIsSubdomain(spec.driver ?? "", false));
+    problems.check("spec.driver", spec.driver, dnsSubdomain(spec.driver ?? ""));
     const pool: Pool = spec.pool ?? {};
     if (!pool.name) problems.required("spec.pool.name");
     if (!((pool.resourceSliceCount ?? 0) > 0))

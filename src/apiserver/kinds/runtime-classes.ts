@@ -1,6 +1,7 @@
+import { dnsLabel } from "../../lib/base/name-rules.ts";
 import { defineKind } from "./define.ts";
 import { checkLabels } from "./metadata.ts";
-import { nameIsLabel, nameIsSubdomain } from "./names.ts";
+import { nameIsSubdomain } from "./names.ts";
 import { checkAmount } from "./quantities.ts";
 import { checkDistinctTolerations } from "./tolerations.ts";
 
@@ -14,7 +15,7 @@ export const runtimeClasses = defineKind({
   nameRule: nameIsSubdomain,
   check({ handler, overhead, scheduling }, problems) {
     if (!handler) problems.required("handler");
-    else problems.checks("handler", handler, nameIsLabel(handler, false));
+    else problems.check("handler", handler, dnsLabel(handler));
     for (const [name, amount] of Object.entries(overhead?.podFixed ?? {}))
       checkAmount(`overhead.limits[${name}]`, name, amount as string, problems);
     checkLabels(scheduling?.nodeSelector, "scheduling.nodeSelector", problems);

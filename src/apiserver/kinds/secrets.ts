@@ -1,8 +1,9 @@
+import { configMapKey } from "../../lib/base/name-rules.ts";
 import type { Unstructured } from "../definition.ts";
 import { checkImmutable, dataBytes, decodedBytes, entries } from "./config-maps.ts";
 import { defineKind } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
-import { configMapKey, nameIsSubdomain } from "./names.ts";
+import { nameIsSubdomain } from "./names.ts";
 
 const accountName = "kubernetes.io/service-account.name";
 
@@ -21,7 +22,7 @@ export const secrets = defineKind({
   check(draft, problems) {
     let bytes = 0;
     for (const [key, value] of entries(draft.data)) {
-      problems.checks(`data[${key}]`, key, configMapKey(key));
+      problems.check(`data[${key}]`, key, configMapKey(key));
       bytes += decodedBytes(value);
     }
     if (bytes > dataBytes) problems.tooLong("data", dataBytes);

@@ -1,6 +1,7 @@
+import { qualifiedName } from "../../lib/base/name-rules.ts";
 import { storage } from "../../lib/schema/types/storage.ts";
 import { defineKind } from "./define.ts";
-import { nameIsSubdomain, qualifiedName } from "./names.ts";
+import { nameIsSubdomain } from "./names.ts";
 
 const parameterBytes = 256 * 1024;
 const parameterCount = 512;
@@ -20,7 +21,7 @@ export const storageClasses = defineKind({
   },
   check({ provisioner, parameters, reclaimPolicy, volumeBindingMode }, problems) {
     if (!provisioner) problems.required("provisioner");
-    else problems.checks("provisioner", provisioner.toLowerCase(), qualifiedName(provisioner.toLowerCase()));
+    else problems.check("provisioner", provisioner.toLowerCase(), qualifiedName(provisioner.toLowerCase()));
     const all = Object.entries((parameters ?? {}) as Record<string, string>);
     if (all.length > parameterCount) problems.tooLong("parameters", parameterCount);
     let bytes = 0;

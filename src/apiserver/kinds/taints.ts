@@ -1,5 +1,5 @@
+import { labelValue, qualifiedName } from "../../lib/base/name-rules.ts";
 import type { FieldProblems } from "./field-problems.ts";
-import { labelValue, qualifiedName } from "./names.ts";
 
 interface Taint {
   readonly key?: string;
@@ -18,7 +18,7 @@ export function checkTaints(
   for (const [i, taint] of (taints ?? []).entries()) {
     const at = `${path}[${i}]`;
     const { key = "", value = "", effect = "" } = taint;
-    problems.checks(`${at}.key`, key, qualifiedName(key));
+    problems.check(`${at}.key`, key, qualifiedName(key));
     const messages = labelValue(value);
     if (messages.length > 0) problems.invalid(`${at}.value`, value, messages.join(";"));
     if (effect === "") problems.required(`${at}.effect`);

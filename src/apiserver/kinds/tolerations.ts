@@ -1,5 +1,5 @@
+import { labelValue, qualifiedName } from "../../lib/base/name-rules.ts";
 import type { FieldProblems } from "./field-problems.ts";
-import { labelValue, qualifiedName } from "./names.ts";
 
 interface Toleration {
   readonly key?: string;
@@ -14,7 +14,7 @@ const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 /** One toleration, of a pod or of a runtime class. */
 export function checkToleration(toleration: Toleration, at: string, problems: FieldProblems): void {
   const { key = "", operator = "", value = "", effect = "", tolerationSeconds } = toleration;
-  if (key !== "") problems.checks(`${at}.key`, key, qualifiedName(key));
+  if (key !== "") problems.check(`${at}.key`, key, qualifiedName(key));
   else if (operator !== "Exists")
     problems.invalid(
       `${at}.operator`,

@@ -1,3 +1,4 @@
+import { dnsSubdomain } from "../../lib/base/name-rules.ts";
 import { checkDriverName } from "./csi-nodes.ts";
 import { defineKind } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
@@ -22,7 +23,7 @@ export const volumeAttachments = defineKind({
   check({ spec, status }, problems) {
     checkDriverName(spec.attacher, "spec.attacher", problems);
     checkSource(spec.source ?? {}, problems);
-    problems.checks("spec.nodeName", spec.nodeName ?? "", nameIsSubdomain(spec.nodeName ?? "", false));
+    problems.check("spec.nodeName", spec.nodeName ?? "", dnsSubdomain(spec.nodeName ?? ""));
     checkStatus(status, problems);
   },
   checkUpdate(draft, oldObject, problems) {
@@ -45,8 +46,7 @@ function checkSource(source: Source, problems: FieldProblems): void {
   else if (inline !== undefined && name !== undefined) problems.forbidden("spec.source", oneSource);
   else if (name === "")
     problems.required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName");
-  if (name !== undefined)
-    problems.checks("spec.source.persistentVolumeName", name, nameIsSubdomain(name, false));
+  if (name !== undefined) problems.check("spec.source.persistentVolumeName", name, dnsSubdomain(name));
 }
 
 interface Status {

@@ -1,7 +1,7 @@
+import { dnsSubdomain } from "../../lib/base/name-rules.ts";
 import { core } from "../../lib/schema/types/core/core.ts";
 import type { Unstructured } from "../definition.ts";
 import type { FieldProblems } from "./field-problems.ts";
-import { nameIsSubdomain } from "./names.ts";
 
 const modes = core.values("PersistentVolumeAccessMode");
 export const volumeModes = core.values("PersistentVolumeMode");
@@ -21,5 +21,5 @@ export function addFinalizer({ metadata }: Unstructured, name: string): void {
 }
 
 export function checkStorageClass(name: string | undefined, problems: FieldProblems): void {
-  if (name) problems.checks("spec.storageClassName", name, nameIsSubdomain(name, false));
+  if (name) problems.check("spec.storageClassName", name, dnsSubdomain(name));
 }

@@ -1,5 +1,5 @@
 import { KubeletError } from "../../lib/base/errors.ts";
-import { labelValue, qualifiedName } from "../../lib/model/validation/names.ts";
+import { labelValue, qualifiedName } from "../../lib/base/name-rules.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -79,9 +79,11 @@ export function labelRequirement(
   checkKey(key, "key");
   const shown = `values: Invalid value: ${JSON.stringify(values)}`;
   for (const [i, value] of values.entries()) {
-    const problem = labelValue(value);
-    if (problem)
-      throw badRequest(`values[${i}][${key}]: Invalid value: ${JSON.stringify(value)}: ${problem}`);
+    const messages = labelValue(value);
+    if (messages.length > 0)
+      throw badRequest(
+        `values[${i}][${key}]: Invalid value: ${JSON.stringify(value)}: ${messages.join("; ")}`,
+      );
   }
   switch (operator) {
     case "in":
@@ -111,8 +113,9 @@ export function labelRequirement(
 }
 
 export function checkKey(key: string, path: string): void {
-  const problem = qualifiedName(key);
-  if (problem) throw badRequest(`${path}: Invalid value: ${JSON.stringify(key)}: ${problem}`);
+  const messages = qualifiedName(key);
+  if (messages.length > 0)
+    throw badRequest(`${path}: Invalid value: ${JSON.stringify(key)}: ${messages.join("; ")}`);
 }
 
 /** A decimal number of 64 bits. */

@@ -1,7 +1,7 @@
 import { type Document, LineCounter, parseAllDocuments } from "yaml";
 import { messageOf } from "../base/errors.ts";
+import { dnsLabel, dnsSubdomain, type Messages } from "../base/name-rules.ts";
 import { checkConversion } from "../base/yaml-conversion.ts";
-import { dnsLabel, dnsSubdomain } from "./validation/names.ts";
 
 /** One pod of a file, with the text that defines it. */
 export interface PodDocument {
@@ -116,9 +116,9 @@ function podOf(value: unknown, where: { text: string; linesBefore?: number; at?:
     return { problems: [{ message: `kind: ${actual}, and only pods can be applied` }] };
   }
   const { name, namespace = "default" } = fieldsOf(metadata);
-  const wrong = (field: string, given: unknown, rule: (text: string) => string | undefined) => {
-    const message = typeof given === "string" && given !== "" ? rule(given) : "Required value";
-    return message ? [{ message: `metadata.${field}: ${message}` }] : [];
+  const wrong = (field: string, given: unknown, rule: (text: string) => Messages) => {
+    const messages = typeof given === "string" && given !== "" ? rule(given) : ["Required value"];
+    return messages.map((message) => ({ message: `metadata.${field}: ${message}` }));
   };
   const problems = [...wrong("name", name, dnsSubdomain), ...wrong("namespace", namespace, dnsLabel)];
   if (problems.length > 0) return { problems };

@@ -1,5 +1,5 @@
+import { dnsLabel, dnsSubdomain, type Messages } from "../../../lib/base/name-rules.ts";
 import type { FieldProblems } from "../../kinds/field-problems.ts";
-import { dnsLabel, dnsSubdomain, type Messages } from "../../kinds/names.ts";
 import { legacySigner } from "./signers.ts";
 
 /** "example.com/some-signer": a domain of at least two labels, and a path of names joined by dots. */
@@ -17,10 +17,10 @@ export function checkSignerName(name: string, problems: FieldProblems): void {
     );
   if (domain.length > 253) problems.tooLong(path, 253);
   const labels = domain.split(".");
-  problems.checks(path, domain, firstErrors(labels, dnsLabel));
+  problems.check(path, domain, firstErrors(labels, dnsLabel));
   if (labels.length < 2)
     problems.invalid(path, domain, "should be a domain with at least two segments separated by dots");
-  problems.checks(path, rest, firstErrors(rest.split("."), dnsSubdomain));
+  problems.check(path, rest, firstErrors(rest.split("."), dnsSubdomain));
   if (rest.length > 317) problems.tooLong(path, 317);
 }
 

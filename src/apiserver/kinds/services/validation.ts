@@ -1,10 +1,10 @@
+import { dnsLabel, dnsSubdomain, portName, portNumber, qualifiedName } from "../../../lib/base/name-rules.ts";
 import { core } from "../../../lib/schema/types/core/core.ts";
 import type { Unstructured } from "../../definition.ts";
 import { checkAddress, checkCidr, checkReachable, familyOf } from "../addresses.ts";
 import { protocols } from "../endpoints.ts";
 import type { FieldProblems } from "../field-problems.ts";
 import { checkLabels } from "../metadata.ts";
-import { dnsLabel, dnsSubdomain, portName, portNumber, qualifiedName } from "../names.ts";
 import {
   isExternal,
   isHeadless,
@@ -45,7 +45,7 @@ function checkExternalName(spec: ServiceSpec, problems: FieldProblems): void {
   if (spec.ipFamilyPolicy !== undefined) problems.forbidden("spec.ipFamilyPolicy", forbidden);
   const name = (spec.externalName ?? "").replace(/\.$/, "");
   if (name === "") problems.required("spec.externalName");
-  else problems.checks("spec.externalName", name, dnsSubdomain(name));
+  else problems.check("spec.externalName", name, dnsSubdomain(name));
 }
 
 function checkPorts(spec: ServiceSpec, problems: FieldProblems): void {
@@ -77,16 +77,16 @@ function checkPort(
   const { name = "", protocol = "", targetPort } = port;
   if (name === "" && nameRequired) problems.required(`${path}.name`);
   if (name !== "") {
-    problems.checks(`${path}.name`, name, dnsLabel(name));
+    problems.check(`${path}.name`, name, dnsLabel(name));
     if (names.has(name)) problems.duplicate(`${path}.name`, name);
     names.add(name);
   }
-  problems.checks(`${path}.port`, port.port ?? 0, portNumber(port.port ?? 0));
+  problems.check(`${path}.port`, port.port ?? 0, portNumber(port.port ?? 0));
   problems.oneOf(`${path}.protocol`, protocol, protocols);
-  if (typeof targetPort === "string") problems.checks(`${path}.targetPort`, targetPort, portName(targetPort));
-  else problems.checks(`${path}.targetPort`, targetPort ?? 0, portNumber(targetPort ?? 0));
+  if (typeof targetPort === "string") problems.check(`${path}.targetPort`, targetPort, portName(targetPort));
+  else problems.check(`${path}.targetPort`, targetPort ?? 0, portNumber(targetPort ?? 0));
   if (port.appProtocol !== undefined)
-    problems.checks(`${path}.appProtocol`, port.appProtocol, qualifiedName(port.appProtocol));
+    problems.check(`${path}.appProtocol`, port.appProtocol, qualifiedName(port.appProtocol));
 }
 
 function checkAffinity(spec: ServiceSpec, problems: FieldProblems): void {
@@ -153,7 +153,7 @@ function checkLoadBalancer(spec: ServiceSpec, problems: FieldProblems): void {
   if (spec.loadBalancerClass === undefined) return;
   if (!balanced) problems.forbidden("spec.loadBalancerClass", onlyLoadBalancer);
   else
-    problems.checks("spec.loadBalancerClass", spec.loadBalancerClass, qualifiedName(spec.loadBalancerClass));
+    problems.check("spec.loadBalancerClass", spec.loadBalancerClass, qualifiedName(spec.loadBalancerClass));
 }
 
 function checkTraffic(spec: ServiceSpec, problems: FieldProblems): void {
@@ -178,7 +178,7 @@ function checkTraffic(spec: ServiceSpec, problems: FieldProblems): void {
         "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
       );
     else
-      problems.checks(
+      problems.check(
         "spec.healthCheckNodePort",
         spec.healthCheckNodePort,
         portNumber(spec.healthCheckNodePort),

@@ -9,7 +9,7 @@ import type { KubeTransport } from "../../../lib/clients/kube/transport-interfac
 import type { RawObject } from "../../../lib/clients/kube/watch-stream.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { decode } from "../../../lib/model/validation/decode-value.ts";
-import { pathNameProblem } from "../../../lib/model/validation/path-names.ts";
+import { pathNameProblem } from "../../../lib/model/validation/paths.ts";
 import { formatValue } from "../../../lib/model/validation/problem.ts";
 import { core } from "../../../lib/schema/types/core/core.ts";
 import type { PodSource } from "./source.ts";

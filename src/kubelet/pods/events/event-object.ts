@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { dnsSubdomain } from "../../../lib/base/name-rules.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 
 export type EventType = "Normal" | "Warning";
@@ -94,8 +95,7 @@ export function makeEvent(parts: EventParts): ApiEvent {
 /** The name of the involved object and the time; a UUID if that is not a valid name. */
 export function eventName(objectName: string, at: bigint): string {
   const name = `${objectName}.${at.toString(16)}`;
-  const label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
-  return name.length <= 253 && new RegExp(`^${label}(\\.${label})*$`).test(name) ? name : randomUUID();
+  return dnsSubdomain(name).length === 0 ? name : randomUUID();
 }
 
 /** Timestamps of the API have whole seconds. */

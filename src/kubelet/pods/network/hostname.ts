@@ -1,10 +1,10 @@
 import { KubeletError } from "../../../lib/base/errors.ts";
+import { dnsLabel, dnsSubdomain, type Messages } from "../../../lib/base/name-rules.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 
 /** A DNS label has at most 63 characters; the kernel stores up to 64, which an FQDN may use. */
 const maxHostnameLength = 63;
 const maxFqdnLength = 64;
-const dnsLabel = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 export interface PodHostname {
   readonly hostname: string;
@@ -16,11 +16,11 @@ export interface PodHostname {
 export function podHostname(pod: Pod, clusterDomain: string, overrides = true): PodHostname {
   const { hostname, hostnameOverride, subdomain } = pod.spec;
   if (overrides && hostnameOverride != null) {
-    check("HostnameOverride", "DNS subdomain", hostnameOverride, isSubdomain(hostnameOverride));
+    check("HostnameOverride", "DNS subdomain", hostnameOverride, dnsSubdomain(hostnameOverride));
     return { hostname: shorten(pod, hostnameOverride), domain: "" };
   }
-  if (hostname) check("Hostname", "DNS label", hostname, dnsLabel.test(hostname));
-  if (subdomain) check("Subdomain", "DNS label", subdomain, dnsLabel.test(subdomain));
+  if (hostname) check("Hostname", "DNS label", hostname, dnsLabel(hostname));
+  if (subdomain) check("Subdomain", "DNS label", subdomain, dnsLabel(subdomain));
   return {
     hostname: shorten(pod, hostname || pod.metadata.name),
     domain: subdomain ? `${subdomain}.${pod.metadata.namespace}.svc.${clusterDomain}` : "",
@@ -53,15 +53,10 @@ function shorten(pod: Pod, hostname: string): string {
   return truncated;
 }
 
-function isSubdomain(text: string): boolean {
-  return text.length <= 253 && text.split(".").every((part) => dnsLabel.test(part));
-}
-
-function check(field: string, kind: string, value: string, valid: boolean): void {
-  if (valid) return;
+function check(field: string, kind: string, value: string, messages: Messages): void {
+  if (messages.length === 0) return;
   throw new KubeletError(
     "ConfigPodSandboxError",
-    `pod ${field} "${value}" is not a valid ${kind}: use lower case letters, digits and "-", ` +
-      "and begin and end with a letter or digit",
+    `pod ${field} "${value}" is not a valid ${kind}: ${messages.join(";")}`,
   );
 }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { setImmediate } from "node:timers/promises";
+import { dnsSubdomain } from "../../../lib/base/name-rules.ts";
 import type { ManifestProblem } from "../../../lib/model/applied-manifest.ts";
-import { dnsSubdomain } from "../../../lib/model/validation/names.ts";
 import { HttpError } from "../http-error.ts";
 import { readBody } from "../https/body.ts";
 import { replyJson } from "../replies.ts";
@@ -68,8 +68,9 @@ async function show({ params, response }: Exchange, store: ManifestStore): Promi
 async function put(exchange: Exchange, store: ManifestStore, maxBytes: number): Promise<void> {
   const { params, request, response, signal } = exchange;
   const name = params.name ?? "";
-  const wrong = dnsSubdomain(name);
-  if (wrong) throw new HttpError(400, `manifest "${name}": invalid name: ${wrong}\n`);
+  const messages = dnsSubdomain(name);
+  if (messages.length > 0)
+    throw new HttpError(400, `manifest "${name}": invalid name: ${messages.join("; ")}\n`);
   checkType(request.headers);
   const bytes = await readBody(request, maxBytes, signal);
   // A truncated body is rejected, even if it parses. With HTTP/2 it ends like a complete one when the client disconnects,

@@ -1,4 +1,4 @@
-import { isLabelValue, isQualifiedName } from "../names.ts";
+import { labelValue, qualifiedName } from "../../base/name-rules.ts";
 
 /** Kubernetes labels that a kubelet may set on its node. */
 const allowed = [
@@ -21,9 +21,9 @@ export function nodeLabelProblem(labels: Readonly<Record<string, string>>): stri
   const problems: string[] = [];
   for (const [key, value] of Object.entries(labels)) {
     const prefix = key.includes("/") ? key.slice(0, key.indexOf("/")) : "";
-    if (!isQualifiedName(key)) problems.push(`${JSON.stringify(key)} is not a label key`);
-    else if (!isLabelValue(value)) problems.push(`${JSON.stringify(value)} is not a label value`);
-    else if (
+    for (const message of qualifiedName(key)) problems.push(`${JSON.stringify(key)}: ${message}`);
+    for (const message of labelValue(value)) problems.push(`${JSON.stringify(value)}: ${message}`);
+    if (
       isWithin(prefix, ["kubernetes.io", "k8s.io"]) &&
       !allowed.includes(key) &&
       !isWithin(prefix, allowedPrefixes)

@@ -285,7 +285,10 @@ const rejected: [args: string[], ...shown: string[]][] = [
     ["--node-labels=kubernetes.io/x=1"],
     '--node-labels: the kubelet may not set the label "kubernetes.io/x" on its node',
   ],
-  [["--node-labels=a b=1"], '--node-labels: "a b" is not a label key'],
+  [
+    ["--node-labels=a b=1"],
+    `--node-labels: "a b": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
+  ],
   [
     ["--port=x", "--max-pods=y"],
     '--port: "x" is not a whole number',

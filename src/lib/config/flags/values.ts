@@ -1,7 +1,8 @@
 import { isIP } from "node:net";
+import { labelValue, qualifiedName } from "../../base/name-rules.ts";
 import { parseQuantity } from "../../model/quantity.ts";
 import { parseDuration } from "../duration.ts";
-import { isLabelValue, isMemoryResource, isQualifiedName, taintEffects } from "../names.ts";
+import { isMemoryResource, taintEffects } from "../names.ts";
 
 /**
  * Reads one occurrence of a flag. `previous` is the value of earlier occurrences; lists and maps grow, other values are
@@ -175,8 +176,9 @@ function readTaints(text: string): unknown[] {
     const match = /^([^:=]*)(?:=([^:=]*))?(?::([^:]*))?$/.exec(taint);
     const [, key = "", value = "", effect = ""] = match ?? [];
     const shown = JSON.stringify(taint);
-    if (!match || !isQualifiedName(key) || !isLabelValue(value))
-      return fail(`must consist of key=value:effect entries, ${shown} is not one`);
+    if (!match) return fail(`must consist of key=value:effect entries, ${shown} is not one`);
+    const [message] = [...qualifiedName(key), ...labelValue(value)];
+    if (message !== undefined) return fail(`has ${shown}: ${message}`);
     if (!taintEffects.includes(effect))
       return fail(`has ${shown}, whose effect is not one of ${taintEffects.join(", ")}`);
     if (seen.has(`${key}:${effect}`)) return fail(`has ${key}:${effect} twice`);

@@ -1,9 +1,10 @@
 import { isIP } from "node:net";
 import { posix } from "node:path";
+import { labelValue, qualifiedName } from "../../base/name-rules.ts";
 import { parseQuantity } from "../../model/quantity.ts";
 import { formatDuration } from "../duration.ts";
 import type { KubeletConfiguration } from "../kubelet-configuration.ts";
-import { isLabelValue, isQualifiedName, taintEffects } from "../names.ts";
+import { taintEffects } from "../names.ts";
 import type { Path, Problem } from "../problems.ts";
 
 const maxVerbosity = 2 ** 31 - 1;
@@ -75,10 +76,10 @@ export function settingProblems(config: KubeletConfiguration): Problem[] {
   function taints() {
     config.registerWithTaints.forEach((taint, index) => {
       const path = ["registerWithTaints", index];
-      if (!isQualifiedName(taint.key))
-        note([...path, "key"], `${JSON.stringify(taint.key)} is not a taint key`);
-      if (!isLabelValue(taint.value))
-        note([...path, "value"], `${JSON.stringify(taint.value)} is not a taint value`);
+      for (const message of qualifiedName(taint.key))
+        note([...path, "key"], `${JSON.stringify(taint.key)}: ${message}`);
+      for (const message of labelValue(taint.value))
+        note([...path, "value"], `${JSON.stringify(taint.value)}: ${message}`);
       if (taint.effect !== "" && !taintEffects.includes(taint.effect)) {
         note([...path, "effect"], `${JSON.stringify(taint.effect)} is not one of ${taintEffects.join(", ")}`);
       }

@@ -252,11 +252,11 @@ const invalid: [partial: PartialConfiguration, ...shown: string[]][] = [
   ],
   [
     { registerWithTaints: [{ key: "a b", value: "", effect: "" }] },
-    'registerWithTaints[0].key: "a b" is not a taint key',
+    `registerWithTaints[0].key: "a b": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
   ],
   [
     { registerWithTaints: [{ key: "a", value: "b c", effect: "" }] },
-    'registerWithTaints[0].value: "b c" is not a taint value',
+    `registerWithTaints[0].value: "b c": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`,
   ],
   [
     { registerWithTaints: [{ key: "a", value: "", effect: "No" }] },

@@ -1,9 +1,9 @@
+import { dnsLabel, portName, portNumber } from "../../base/name-rules.ts";
 import { core } from "../../schema/types/core/core.ts";
 import type { Container, PodSpec, Volume } from "../pod.ts";
 import { checkEnv } from "./env.ts";
 import { checkLifecycle, checkProbes } from "./handlers.ts";
 import { checkMounts } from "./mounts.ts";
-import { dnsLabel, portName, portNumber } from "./names.ts";
 import type { Problems } from "./problem.ts";
 import { checkContainerResources } from "./resources.ts";
 import { checkContainerSecurity, oneOf } from "./security.ts";
@@ -76,10 +76,8 @@ function checkPorts(container: Container, at: string, spec: PodSpec, problems: P
       names.add(port.name);
     }
     if (!port.containerPort) problems.required(`${path}.containerPort`);
-    for (const field of ["containerPort", "hostPort"] as const) {
-      const problem = port[field] ? portNumber(port[field]) : undefined;
-      if (problem) problems.invalid(`${path}.${field}`, port[field], problem);
-    }
+    for (const field of ["containerPort", "hostPort"] as const)
+      if (port[field]) problems.check(`${path}.${field}`, port[field], portNumber(port[field]));
     if (spec.hostNetwork && port.hostPort !== port.containerPort)
       problems.invalid(
         `${path}.hostPort`,

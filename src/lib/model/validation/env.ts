@@ -1,6 +1,7 @@
+import { configMapKey, dnsLabel, dnsSubdomain, envName, qualifiedName } from "../../base/name-rules.ts";
 import type { Container } from "../pod.ts";
 import { canonicalQuantity } from "../quantity-form.ts";
-import { configMapKey, dnsLabel, dnsSubdomain, envName, noBacksteps, qualifiedName } from "./names.ts";
+import { noBacksteps } from "./paths.ts";
 import type { Problems } from "./problem.ts";
 
 type FieldRef = { apiVersion?: string; fieldPath?: string };

@@ -1,6 +1,6 @@
+import { httpHeaderName, portName, portNumber } from "../../base/name-rules.ts";
 import { core } from "../../schema/types/core/core.ts";
 import type { Container, Lifecycle, PodSpec } from "../pod.ts";
-import { httpHeaderName, portName, portNumber } from "./names.ts";
 import type { Problems } from "./problem.ts";
 import { oneOf } from "./security.ts";
 
@@ -96,8 +96,5 @@ function checkHandler(handlers: Handlers, at: string, spec: PodSpec, problems: P
 
 function checkPort(port: number | string | undefined, at: string, problems: Problems): void {
   if (typeof port === "string") problems.check(at, port, portName(port));
-  else {
-    const message = portNumber(port ?? 0);
-    if (message) problems.invalid(at, port ?? 0, message);
-  }
+  else problems.check(at, port ?? 0, portNumber(port ?? 0));
 }

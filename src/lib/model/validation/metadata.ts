@@ -1,5 +1,6 @@
+import { dnsLabel, dnsSubdomain, labelValue, qualifiedName } from "../../base/name-rules.ts";
 import type { Pod } from "../pod.ts";
-import { dnsLabel, dnsSubdomain, labelValue, pathElement, qualifiedName } from "./names.ts";
+import { pathElement } from "./paths.ts";
 import type { Problems } from "./problem.ts";
 
 /** All annotations of an object together. */

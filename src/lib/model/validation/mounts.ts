@@ -1,6 +1,6 @@
 import { core } from "../../schema/types/core/core.ts";
 import type { Container, Volume } from "../pod.ts";
-import { descendingPath, noBacksteps } from "./names.ts";
+import { descendingPath, noBacksteps } from "./paths.ts";
 import type { Problems } from "./problem.ts";
 import { oneOf } from "./security.ts";
 
@@ -87,7 +87,7 @@ function checkDevices(
       );
     if (!devicePath) problems.required(`${path}.devicePath`);
     else if (paths.has(devicePath)) problems.invalid(`${path}.devicePath`, devicePath, "must be unique");
-    else if (noBacksteps(devicePath))
+    else if (noBacksteps(devicePath).length > 0)
       problems.invalid(`${path}.devicePath`, devicePath, "can not contain backsteps ('..')");
     else if (mountPaths.has(devicePath))
       problems.invalid(`${path}.devicePath`, devicePath, "must not already exist as a path in volumeMounts");

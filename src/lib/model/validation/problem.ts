@@ -1,3 +1,5 @@
+import type { Messages } from "../../base/name-rules.ts";
+
 /** One validation error of an object: its path ("spec.containers[0].name") and the message of Kubernetes. */
 export interface Problem {
   path: string;
@@ -57,9 +59,9 @@ export class Problems {
     this.add(path, `Too long: may not be more than ${most} bytes`);
   }
 
-  /** Adds an "Invalid value" if a check such as `dnsLabel` fails. */
-  check(path: string, value: string, message: string | undefined): void {
-    if (message !== undefined) this.invalid(path, value, message);
+  /** Adds an "Invalid value" for each message of a rule such as `dnsLabel`. */
+  check(path: string, value: unknown, messages: Messages): void {
+    for (const message of messages) this.invalid(path, value, message);
   }
 }
 

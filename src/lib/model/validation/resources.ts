@@ -1,3 +1,4 @@
+import { dnsLabel, type Messages, qualifiedName } from "../../base/name-rules.ts";
 import {
   containerTotals,
   isHugePages,
@@ -7,7 +8,6 @@ import {
 import type { PodSpec, ResourceRequirements } from "../pod.ts";
 import { compareQuantities, parseQuantity } from "../quantity.ts";
 import { formatQuantity } from "../quantity-form.ts";
-import { dnsLabel, qualifiedName } from "./names.ts";
 import type { Problems } from "./problem.ts";
 
 type Lists = "limits" | "requests";
@@ -79,7 +79,7 @@ export function checkOverhead(overhead: Record<string, string> | undefined, prob
 function checkRequirements(
   resources: { limits?: Record<string, string>; requests?: Record<string, string> } | undefined,
   at: string,
-  validateName: (name: string) => string | undefined,
+  nameRule: (name: string) => Messages,
   problems: Problems,
   pathOf = (which: Lists) => `${at}.${which}`,
 ): void {
@@ -88,7 +88,7 @@ function checkRequirements(
   for (const which of ["limits", "requests"] as const) {
     for (const [name, amount] of Object.entries(which === "limits" ? limits : requests)) {
       const path = `${pathOf(which)}[${name}]`;
-      problems.check(path, name, validateName(name));
+      problems.check(path, name, nameRule(name));
       checkAmount(name, amount, path, problems);
     }
   }
@@ -133,17 +133,16 @@ function isExtended(name: string): boolean {
   return name.includes("/") && !name.includes("kubernetes.io/");
 }
 
-function containerResourceName(name: string): string | undefined {
-  const message = qualifiedName(name);
-  if (message) return message;
-  if (!name.includes("/")) {
-    return standard.has(name) || isHugePages(name) ? undefined : "must be a standard resource for containers";
-  }
+function containerResourceName(name: string): Messages {
+  const messages = qualifiedName(name);
+  if (messages.length > 0) return messages;
+  if (!name.includes("/"))
+    return standard.has(name) || isHugePages(name) ? [] : ["must be a standard resource for containers"];
   return isExtended(name) && name.startsWith("requests.")
-    ? "doesn't follow extended resource name standard"
-    : undefined;
+    ? ["doesn't follow extended resource name standard"]
+    : [];
 }
 
-function podResourceName(name: string): string | undefined {
-  return isPodLevelResource(name) ? undefined : "must be cpu, memory or hugepages-<size> at pod level";
+function podResourceName(name: string): Messages {
+  return isPodLevelResource(name) ? [] : ["must be cpu, memory or hugepages-<size> at pod level"];
 }

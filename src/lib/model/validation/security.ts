@@ -1,6 +1,7 @@
+import { idNumber, sysctlName } from "../../base/name-rules.ts";
 import { core } from "../../schema/types/core/core.ts";
 import type { Container, PodSpec } from "../pod.ts";
-import { descendingPath, idNumber, sysctlName } from "./names.ts";
+import { descendingPath } from "./paths.ts";
 import type { Problems } from "./problem.ts";
 
 type Profile = { type?: string; localhostProfile?: string };
@@ -128,8 +129,7 @@ function checkProfiles(
 }
 
 function checkId(id: number | undefined, at: string, problems: Problems): void {
-  const message = id === undefined ? undefined : idNumber(id);
-  if (message) problems.invalid(at, id, message);
+  if (id !== undefined) problems.check(at, id, idNumber(id));
 }
 
 export function oneOf(

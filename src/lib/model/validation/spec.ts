@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
+import { dnsLabel, dnsSearch, dnsSubdomain, labelValue, qualifiedName } from "../../base/name-rules.ts";
 import { core } from "../../schema/types/core/core.ts";
 import type { PodSpec } from "../pod.ts";
 import { checkLabels } from "./metadata.ts";
-import { dnsLabel, dnsSearch, dnsSubdomain, labelValue, qualifiedName } from "./names.ts";
 import type { Problems } from "./problem.ts";
 import { oneOf } from "./security.ts";
 

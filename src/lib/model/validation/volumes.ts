@@ -1,9 +1,10 @@
+import { dnsLabel } from "../../base/name-rules.ts";
 import { core } from "../../schema/types/core/core.ts";
 import type { PodSpec, Volume } from "../pod.ts";
 import { parseQuantity } from "../quantity.ts";
 import { checkFieldRef, checkResourceFieldRef, volumeFields } from "./env.ts";
 import { checkIscsi } from "./iscsi.ts";
-import { descendingPath, dnsLabel, fileMode, noBacksteps, volumeFilePath } from "./names.ts";
+import { descendingPath, noBacksteps, volumeFilePath } from "./paths.ts";
 import type { Problems } from "./problem.ts";
 import { oneOf } from "./security.ts";
 
@@ -198,8 +199,8 @@ function checkItemPath(item: { path?: string; mode?: number }, at: string, probl
 }
 
 function checkMode(mode: unknown, at: string, problems: Problems): void {
-  const message = typeof mode === "number" ? fileMode(mode) : undefined;
-  if (message) problems.invalid(at, mode, message);
+  if (typeof mode === "number" && (mode < 0 || mode > 0o777))
+    problems.invalid(at, mode, "must be a number between 0 and 0777 (octal), both inclusive");
 }
 
 function isMissing(value: unknown): boolean {

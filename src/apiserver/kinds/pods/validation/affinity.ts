@@ -1,6 +1,6 @@
+import { dnsLabel, dnsSubdomain, qualifiedName } from "../../../../lib/base/name-rules.ts";
 import type { PodSpec } from "../../../../lib/model/pod.ts";
 import type { FieldProblems } from "../../field-problems.ts";
-import { dnsLabel, dnsSubdomain, qualifiedName } from "../../names.ts";
 import { podTerms } from "../label-keys.ts";
 import {
   checkLabelKeys,
@@ -21,7 +21,7 @@ export function checkAffinity(spec: PodSpec, problems: FieldProblems): void {
     if (weight !== undefined) checkWeight(weight, path, problems);
     checkLabelSelector(term.labelSelector as never, `${at}.labelSelector`, problems);
     checkLabelSelector(term.namespaceSelector as never, `${at}.namespaceSelector`, problems);
-    for (const name of term.namespaces ?? []) problems.checks(`${at}.namespace`, name, dnsLabel(name));
+    for (const name of term.namespaces ?? []) problems.check(`${at}.namespace`, name, dnsLabel(name));
     checkLabelKeys(
       { match: term.matchLabelKeys, mismatch: term.mismatchLabelKeys },
       term.labelSelector as never,
@@ -30,7 +30,7 @@ export function checkAffinity(spec: PodSpec, problems: FieldProblems): void {
     );
     const key = term.topologyKey ?? "";
     if (key === "") problems.required(`${at}.topologyKey`, "can not be empty");
-    problems.checks(`${at}.topologyKey`, key, qualifiedName(key));
+    problems.check(`${at}.topologyKey`, key, qualifiedName(key));
   }
 }
 
@@ -78,7 +78,7 @@ function checkNodeField(
     );
   if (key !== "metadata.name") problems.invalid(`${at}.key`, key ?? "", "not a valid field selector key");
   else
-    for (const [i, name] of values.entries()) problems.checks(`${at}.values[${i}]`, name, dnsSubdomain(name));
+    for (const [i, name] of values.entries()) problems.check(`${at}.values[${i}]`, name, dnsSubdomain(name));
 }
 
 function checkWeight(weight: number, at: string, problems: FieldProblems): void {

@@ -1,5 +1,5 @@
 import { annotationMirror } from "../../../../lib/model/pod.ts";
-import { descendingPath } from "../../../../lib/model/validation/names.ts";
+import { descendingPath } from "../../../../lib/model/validation/paths.ts";
 import type { FieldProblems } from "../../field-problems.ts";
 import { checkAppArmorAnnotations, isAppArmorAnnotation } from "../app-armor.ts";
 import { containersOf, isMirror, type PodDraft } from "../pod-draft.ts";

@@ -1,23 +1,22 @@
+import { dnsLabel, dnsSubdomain, qualifiedName } from "../../../../lib/base/name-rules.ts";
 import { checkPod } from "../../../../lib/model/validation/validate-pod.ts";
 import type { Unstructured } from "../../../definition.ts";
 import type { FieldProblems } from "../../field-problems.ts";
 import { checkLabels, checkMeta } from "../../metadata.ts";
-import { dnsLabel, dnsSubdomain, nameIsSubdomain, qualifiedName } from "../../names.ts";
+import { nameIsSubdomain } from "../../names.ts";
 import { checkToleration } from "../../tolerations.ts";
 import { asModelPod, asPod, isMirror, type PodDraft } from "../pod-draft.ts";
 import { checkAffinity } from "./affinity.ts";
 import { checkPodAnnotations } from "./annotations.ts";
 import { checkEphemeralContainers } from "./ephemeral-containers.ts";
 import { checkTopologySpread } from "./topology-spread.ts";
-import { fullMessages } from "./wording.ts";
 
 /** The rules of every write of a pod: all that a kubelet checks, and those that only concern scheduling. */
 export function checkWholePod(draft: Unstructured, problems: FieldProblems): void {
   const pod = asPod(draft);
   checkMeta(draft, { namespaced: true, nameRule: nameIsSubdomain }, problems);
   checkPodAnnotations(pod, problems);
-  for (const { path, message } of checkPod(asModelPod(withoutOurs(pod))).flatMap(fullMessages))
-    problems.add(path, message);
+  for (const { path, message } of checkPod(asModelPod(withoutOurs(pod)))) problems.add(path, message);
   checkClaims(pod, problems);
   checkEphemeralContainers(pod.spec, problems);
   checkInitResizePolicies(pod, problems);
@@ -55,7 +54,7 @@ function checkGates(pod: PodDraft, problems: FieldProblems): void {
   const seen = new Set<string>();
   for (const [i, { name = "" }] of (pod.spec.schedulingGates ?? []).entries()) {
     const path = `spec.schedulingGates[${i}]`;
-    problems.checks(path, name, qualifiedName(name));
+    problems.check(path, name, qualifiedName(name));
     if (seen.has(name)) problems.duplicate(path, name);
     seen.add(name);
   }
@@ -77,7 +76,7 @@ function checkClaims(pod: PodDraft, problems: FieldProblems): void {
     }
     if (!name) problems.required(`${path}.name`);
     else if (seen.has(name)) problems.duplicate(`${path}.name`, name);
-    else problems.checks(`${path}.name`, name, dnsLabel(name));
+    else problems.check(`${path}.name`, name, dnsLabel(name));
     if (name) seen.add(name);
     if (resourceClaimName !== undefined && resourceClaimTemplateName !== undefined)
       problems.invalid(
@@ -89,7 +88,7 @@ function checkClaims(pod: PodDraft, problems: FieldProblems): void {
       problems.invalid(path, claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`");
     for (const field of ["resourceClaimName", "resourceClaimTemplateName"] as const)
       if (claim[field] !== undefined)
-        problems.checks(`${path}.${field}`, claim[field], dnsSubdomain(claim[field]));
+        problems.check(`${path}.${field}`, claim[field], dnsSubdomain(claim[field]));
   }
 }
 

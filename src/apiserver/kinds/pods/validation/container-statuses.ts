@@ -1,5 +1,5 @@
+import { idNumber } from "../../../../lib/base/name-rules.ts";
 import type { Container, ContainerStatus } from "../../../../lib/model/pod.ts";
-import { idNumber } from "../../../../lib/model/validation/names.ts";
 import type { FieldProblems } from "../../field-problems.ts";
 import type { PodDraft } from "../pod-draft.ts";
 
@@ -27,10 +27,7 @@ function checkUser({ user }: ContainerStatus, at: string, windows: boolean, prob
     problems.forbidden(at, "cannot be set for a windows pod");
     return;
   }
-  const check = (id: number, path: string) => {
-    const message = idNumber(id);
-    if (message) problems.invalid(path, id, message);
-  };
+  const check = (id: number, path: string) => problems.check(path, id, idNumber(id));
   check(user.linux.uid, `${at}.uid`);
   check(user.linux.gid, `${at}.gid`);
   for (const [i, group] of (user.linux.supplementalGroups ?? []).entries())

@@ -3,7 +3,6 @@ import { checkContainers } from "../../../../lib/model/validation/containers.ts"
 import { Problems } from "../../../../lib/model/validation/problem.ts";
 import type { FieldProblems } from "../../field-problems.ts";
 import { same } from "../../same.ts";
-import { fullMessages } from "./wording.ts";
 
 const at = "spec.ephemeralContainers";
 const notAllowed = "cannot be set for an Ephemeral Container";
@@ -42,6 +41,5 @@ function checkAsContainers(spec: PodSpec, problems: FieldProblems): void {
   const volumes = new Map<string, Volume>((spec.volumes ?? []).map((volume) => [volume.name, volume]));
   const found = new Problems();
   checkContainers({ ...spec, containers, initContainers: [] }, volumes, found);
-  for (const { path, message } of found.list.flatMap(fullMessages))
-    problems.add(path.replace(/^spec\.containers/, at), message);
+  for (const { path, message } of found.list) problems.add(path.replace(/^spec\.containers/, at), message);
 }

@@ -1,7 +1,7 @@
+import { labelValue, qualifiedName } from "../../../../lib/base/name-rules.ts";
 import type { LabelSelectorObject } from "../../../selectors/label-selector.ts";
 import type { FieldProblems } from "../../field-problems.ts";
 import { checkLabels } from "../../metadata.ts";
-import { labelValue, qualifiedName } from "../../names.ts";
 
 export interface Requirement {
   readonly key?: string;
@@ -42,11 +42,11 @@ export function checkOperator(
     if (values.length !== 1)
       problems.required(`${at}.values`, "must be specified single value when `operator` is 'Lt' or 'Gt'");
   } else problems.invalid(`${at}.operator`, operator, "not a valid selector operator");
-  problems.checks(`${at}.key`, key, qualifiedName(key));
+  problems.check(`${at}.key`, key, qualifiedName(key));
 }
 
 export function checkValues({ values = [] }: Requirement, at: string, problems: FieldProblems): void {
-  for (const [i, value] of values.entries()) problems.checks(`${at}.values[${i}]`, value, labelValue(value));
+  for (const [i, value] of values.entries()) problems.check(`${at}.values[${i}]`, value, labelValue(value));
 }
 
 /** matchLabelKeys: keys of the pod's own labels, which are already merged into the selector. */
@@ -65,7 +65,7 @@ export function checkLabelKeys(
     if (!selector)
       problems.forbidden(`${at}.${field}`, "must not be specified when labelSelector is not set");
     else
-      for (const [i, key] of list.entries()) problems.checks(`${at}.${field}[${i}]`, key, qualifiedName(key));
+      for (const [i, key] of list.entries()) problems.check(`${at}.${field}[${i}]`, key, qualifiedName(key));
   }
   const selected = new Set(Object.keys(selector?.matchLabels ?? {}));
   for (const { key } of selector?.matchExpressions ?? []) {

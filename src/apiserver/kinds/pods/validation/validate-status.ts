@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { dnsSubdomain, qualifiedName } from "../../../../lib/base/name-rules.ts";
 import type { Container, ContainerStatus } from "../../../../lib/model/pod.ts";
 import { restartDecision } from "../../../../lib/model/restart-policy.ts";
 import type { Problem } from "../../../../lib/model/validation/problem.ts";
@@ -6,7 +7,7 @@ import type { Unstructured } from "../../../definition.ts";
 import type { ApiObject } from "../../../storage/object.ts";
 import { FieldProblems } from "../../field-problems.ts";
 import { checkMeta, checkMetaUpdate } from "../../metadata.ts";
-import { dnsSubdomain, nameIsSubdomain, qualifiedName } from "../../names.ts";
+import { nameIsSubdomain } from "../../names.ts";
 import { asModelPod, asPod, type PodDraft } from "../pod-draft.ts";
 import { checkAnnotationUpdates, checkPodAnnotations } from "./annotations.ts";
 import { checkContainerStatuses } from "./container-statuses.ts";
@@ -37,7 +38,7 @@ function checkConditions(pod: PodDraft, problems: FieldProblems): void {
     const path = `status.conditions[${i}]`;
     if (observedGeneration < 0)
       problems.invalid(`${path}.observedGeneration`, observedGeneration, "must be a non-negative integer");
-    problems.checks(`${path}.Type`, type, qualifiedName(type));
+    problems.check(`${path}.Type`, type, qualifiedName(type));
   }
 }
 
@@ -45,7 +46,7 @@ function checkNomination(pod: PodDraft, old: PodDraft, problems: FieldProblems):
   const nominated = pod.status?.nominatedNodeName;
   if (!nominated || nominated === old.status?.nominatedNodeName) return;
   const path = "status.nominatedNodeName";
-  problems.checks(path, nominated, dnsSubdomain(nominated));
+  problems.check(path, nominated, dnsSubdomain(nominated));
   if (old.spec.nodeName) problems.forbidden(path, "may not be set on pods that are already bound to a node");
 }
 
@@ -95,7 +96,7 @@ function checkClaimStatuses(pod: PodDraft, problems: FieldProblems): void {
     if (seen.has(name)) problems.duplicate(`${path}.name`, name);
     seen.add(name);
     if (resourceClaimName !== undefined)
-      problems.checks(`${path}.resourceClaimName`, resourceClaimName, dnsSubdomain(resourceClaimName));
+      problems.check(`${path}.resourceClaimName`, resourceClaimName, dnsSubdomain(resourceClaimName));
   }
 }
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments } from "yaml";
 import { isObject } from "../../../../lib/base/json-value.ts";
+import { configMapKey, dnsLabel, dnsSubdomain, type Messages } from "../../../../lib/base/name-rules.ts";
 import { checkConversion } from "../../../../lib/base/yaml-conversion.ts";
-import { configMapKey, dnsLabel, dnsSubdomain } from "../../../../lib/model/validation/names.ts";
 import type { ApiObject } from "../api-object.ts";
 import type { ObjectRef } from "../objects-of.ts";
 
@@ -177,8 +177,8 @@ class ObjectReader {
     }
     const kept: Record<string, string> = {};
     for (const [key, text] of Object.entries(values)) {
-      const problem = configMapKey(key);
-      if (problem) this.#addProblem([...at, key], problem);
+      const messages = configMapKey(key);
+      if (messages.length > 0) this.#addProblem([...at, key], messages.join("; "));
       else if (typeof text !== "string") this.#addProblem([...at, key], "is not a string: put it in quotes");
       else if (isBase64 && !base64.test(text.replace(/\s+/g, "")))
         this.#addProblem([...at, key], "is not base64");
@@ -187,12 +187,9 @@ class ObjectReader {
     return kept;
   }
 
-  #check(path: Path, value: unknown, problemOf: (text: string) => string | undefined): void {
+  #check(path: Path, value: unknown, rule: (text: string) => Messages): void {
     if (typeof value !== "string" || value === "") this.#addProblem(path, "is not a valid name");
-    else {
-      const problem = problemOf(value);
-      if (problem) this.#addProblem(path, problem);
-    }
+    else for (const message of rule(value)) this.#addProblem(path, message);
   }
 
   #addProblem(path: Path, message: string): never[] {

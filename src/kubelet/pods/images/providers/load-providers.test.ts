@@ -149,7 +149,7 @@ const broken: [rule: string, text: string, messages: string[]][] = [
       "tokenAttributes: is only supported with apiVersion credentialprovider.kubelet.k8s.io/v1",
       "requiredServiceAccountAnnotationKeys: needs requireServiceAccount to be true",
       'requiredServiceAccountAnnotationKeys[1]: "x" is specified more than once',
-      'requiredServiceAccountAnnotationKeys[2]: "a b" name part',
+      'requiredServiceAccountAnnotationKeys[2]: "a b": name part',
       "tokenAttributes: annotation keys cannot be both required and optional: x",
       'cacheType: "Pod" is not one of ServiceAccount, Token',
     ],

@@ -1,5 +1,5 @@
+import { qualifiedName } from "../../../../lib/base/name-rules.ts";
 import type { Path } from "../../../../lib/config/problems.ts";
-import { qualifiedName } from "../../../../lib/model/validation/names.ts";
 import type { RawProvider, RawTokenAttributes } from "./provider-config.ts";
 
 const apiGroup = "credentialprovider.kubelet.k8s.io";
@@ -63,8 +63,8 @@ function checkTokenAttributes(attributes: RawTokenAttributes, report: Report): v
 
 function checkKeys(keys: readonly string[], report: (index: number, message: string) => void): void {
   keys.forEach((key, index) => {
-    const problem = qualifiedName(key.toLowerCase());
-    if (problem) report(index, `${JSON.stringify(key)} ${problem}`);
+    for (const message of qualifiedName(key.toLowerCase()))
+      report(index, `${JSON.stringify(key)}: ${message}`);
     if (keys.indexOf(key) < index) report(index, `${JSON.stringify(key)} is specified more than once`);
   });
 }

@@ -1,8 +1,8 @@
 import { joinErrors, KubeletError } from "../../../../lib/base/errors.ts";
+import { qualifiedName } from "../../../../lib/base/name-rules.ts";
 import { formatMap, resourceFieldText } from "../../../../lib/model/downward-api.ts";
 import type { Pod, Volume } from "../../../../lib/model/pod.ts";
 import { amountsOf, type ResourceAmounts } from "../../../../lib/model/resources.ts";
-import { qualifiedName } from "../../../../lib/model/validation/names.ts";
 import type { ContentFile } from "./payload.ts";
 
 export type DownwardItem = NonNullable<NonNullable<Volume["downwardAPI"]>["items"]>[number];
@@ -61,8 +61,9 @@ function entryText(fieldPath: string, path: string, key: string, metadata: Pod["
   const isAnnotation = path === "metadata.annotations";
   if (!isAnnotation && path !== "metadata.labels")
     throw new KubeletError("DownwardApi", `fieldPath "${fieldPath}" does not support subscript`);
-  const problem = qualifiedName(isAnnotation ? key.toLowerCase() : key);
-  if (problem) throw new KubeletError("DownwardApi", `invalid key subscript in ${fieldPath}: ${problem}`);
+  const messages = qualifiedName(isAnnotation ? key.toLowerCase() : key);
+  if (messages.length > 0)
+    throw new KubeletError("DownwardApi", `invalid key subscript in ${fieldPath}: ${messages.join(";")}`);
   const map = (isAnnotation ? metadata.annotations : metadata.labels) ?? {};
   return Object.hasOwn(map, key) ? (map[key] ?? "") : "";
 }

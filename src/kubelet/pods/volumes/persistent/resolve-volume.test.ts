@@ -95,7 +95,7 @@ describe("a PVC", () => {
       "names a volume by a path",
       claimNamed("c", { spec: { volumeName: "../../x" } }),
       undefined,
-      "PVC has an invalid pvc.Spec.VolumeName ../../x: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+      "PVC has an invalid pvc.Spec.VolumeName ../../x: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
     ],
     [
       "gets a volume of another name",

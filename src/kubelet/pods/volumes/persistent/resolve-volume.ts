@@ -1,6 +1,6 @@
 import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
+import { dnsSubdomain } from "../../../../lib/base/name-rules.ts";
 import type { Pod, Volume } from "../../../../lib/model/pod.ts";
-import { dnsSubdomain } from "../../../../lib/model/validation/names.ts";
 import type { VolumeSpec } from "../volume-plugin.ts";
 import type { Claim, PersistentVolume, VolumeApi } from "./volume-api.ts";
 
@@ -97,8 +97,9 @@ async function boundClaim(
 async function volumeOf(api: VolumeApi, claim: Claim, signal: AbortSignal): Promise<PersistentVolume> {
   const name = claim.spec.volumeName ?? "";
   // The directory of the volume has its name.
-  const invalid = dnsSubdomain(name);
-  if (invalid !== undefined) throw failure(`PVC has an invalid pvc.Spec.VolumeName ${name}: ${invalid}`);
+  const messages = dnsSubdomain(name);
+  if (messages.length > 0)
+    throw failure(`PVC has an invalid pvc.Spec.VolumeName ${name}: ${messages.join("; ")}`);
   let pv: PersistentVolume;
   try {
     pv = await api.volume(name, signal);
