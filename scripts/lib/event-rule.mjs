@@ -39,7 +39,7 @@ export const exceptions = [
   },
   { file: "agent/cluster-view.ts", name: "onBatch", why: "its own watch" },
   { file: "agent/cluster-view.ts", name: "onPod", why: "its own source; listeners of the view post events" },
-  { file: "agent/pod-overview.ts", name: "onChange", why: "its own listeners" },
+  { file: "explain/pod-overview.ts", name: "onChange", why: "its own listeners" },
   // Below the events: credentials and certificates of connections.
   { file: "agent/certificate-readiness.ts", name: "onChange", why: "requests wait for a certificate" },
   { file: "agent/waiting-transport.ts", name: "onReconnect", why: "a transport around another" },

@@ -22,6 +22,7 @@ export const layers = [
     "kubelet/plugins",
     "kubelet/certs",
     "kubelet/stats",
+    "kubelet/explain",
   ],
   ["kubelet/state"],
   ["lib/clients", "lib/host"],

@@ -1,5 +1,5 @@
-import type { NodeExplanation } from "../kubelet/agent/explain-node.ts";
-import { type Explanations, matchesPod } from "../kubelet/agent/pod-explanations.ts";
+import type { NodeExplanation } from "../kubelet/explain/explain-node.ts";
+import { type Explanations, matchesPod } from "../kubelet/explain/pod-explanations.ts";
 import { KubeletError } from "../lib/base/errors.ts";
 import { terminalJson } from "../lib/base/terminal-text.ts";
 import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";

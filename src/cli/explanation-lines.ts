@@ -1,4 +1,4 @@
-import type { Explanations } from "../kubelet/agent/pod-explanations.ts";
+import type { Explanations } from "../kubelet/explain/pod-explanations.ts";
 import { printable } from "../lib/base/terminal-text.ts";
 import type { ExplainedStep, PodExplanation } from "../lib/model/pod-explanation.ts";
 

@@ -1,4 +1,4 @@
-import type { PodRow } from "../kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../kubelet/explain/pod-overview.ts";
 import { printable } from "../lib/base/terminal-text.ts";
 import { podTable } from "./pod-table.ts";
 

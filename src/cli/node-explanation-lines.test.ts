@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { NodeExplanation } from "../kubelet/agent/explain-node.ts";
+import type { NodeExplanation } from "../kubelet/explain/explain-node.ts";
 import { nodeExplanationLines } from "./node-explanation-lines.ts";
 
 const healthy: NodeExplanation = {

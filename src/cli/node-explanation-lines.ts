@@ -1,4 +1,4 @@
-import type { ExplainedShutdown, NodeExplanation } from "../kubelet/agent/explain-node.ts";
+import type { ExplainedShutdown, NodeExplanation } from "../kubelet/explain/explain-node.ts";
 import { printable } from "../lib/base/terminal-text.ts";
 import { duration } from "./explanation-lines.ts";
 

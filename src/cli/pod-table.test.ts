@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PodRow } from "../kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../kubelet/explain/pod-overview.ts";
 import { LiveView } from "./live-view.ts";
 import { age, podTable } from "./pod-table.ts";
 

@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import { createInterface } from "node:readline";
-import type { PodRow } from "../kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../kubelet/explain/pod-overview.ts";
 import { KubeletError, messageOf } from "../lib/base/errors.ts";
 import { terminalJson } from "../lib/base/terminal-text.ts";
 import { findSocket, socketOptions, socketUsage } from "./agent-socket.ts";

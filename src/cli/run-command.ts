@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { type Agent, startAgent } from "../kubelet/agent/agent.ts";
-import type { PodRow } from "../kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../kubelet/explain/pod-overview.ts";
 import { decodeManifest } from "../kubelet/pipeline/sources/manifest.ts";
 import type { PodSource, SourceProblem } from "../kubelet/pipeline/sources/source.ts";
 import { systemClock } from "../lib/base/clock.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { explainCommand } from "../../src/cli/explain-command.ts";
-import type { Explanations } from "../../src/kubelet/agent/pod-explanations.ts";
+import type { Explanations } from "../../src/kubelet/explain/pod-explanations.ts";
 import type { PodExplanation } from "../../src/lib/model/pod-explanation.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 

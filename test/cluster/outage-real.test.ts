@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../../src/kubelet/explain/pod-overview.ts";
 import type { Container, Pod } from "../../src/lib/model/pod.ts";
 import { manifest, writeManifest } from "../e2e/manifests.ts";
 import { waitFor } from "../e2e/wait-for.ts";

@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../../src/kubelet/explain/pod-overview.ts";
 import type { ContainerId, CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { AgentProcess, runtimeClient } from "../e2e/agent-process.ts";

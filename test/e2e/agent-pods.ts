@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
-import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../../src/kubelet/explain/pod-overview.ts";
 import type { ContainerStatus } from "../../src/lib/model/pod.ts";
 import type { AgentProcess } from "./agent-process.ts";
 import { waitFor } from "./wait-for.ts";

@@ -4,7 +4,7 @@ import { mkdirSync, openSync, readdirSync, readFileSync, readlinkSync, rmSync, w
 import { request } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../../src/kubelet/explain/pod-overview.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { createMetrics } from "../../src/lib/base/metrics.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../../src/kubelet/explain/pod-overview.ts";
 import { nodeFiles } from "../../src/single-node/node-files.ts";
 import { kubeletProgram } from "../kubelet-program.ts";
 import { isolationUnavailable, startIsolated } from "../node/isolated-host.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
-import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../../src/kubelet/explain/pod-overview.ts";
 import type { ContainerId, CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";
 import { startTestNode, type TestNode } from "../node/test-node.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { credentials, Client as GrpcClient } from "@grpc/grpc-js";
-import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../../src/kubelet/explain/pod-overview.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { callUnary } from "../../src/lib/clients/cri/grpc-call.ts";
 import { PodResourcesLister } from "../../src/lib/gen/podresources/v1/api_pb.js";

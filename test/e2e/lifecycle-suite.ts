@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { after, before } from "node:test";
-import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../../src/kubelet/explain/pod-overview.ts";
 import type { ContainerId, CriClient } from "../../src/lib/clients/cri/cri.ts";
 import type { ContainerStatus } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { describeOnContainerd } from "../node/on-containerd.ts";

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { type Agent, startAgent } from "../../src/kubelet/agent/agent.ts";
-import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../../src/kubelet/explain/pod-overview.ts";
 import type { PodSource } from "../../src/kubelet/pipeline/sources/source.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { healthy } from "../../src/lib/base/component.ts";

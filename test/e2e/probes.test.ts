@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
-import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../../src/kubelet/explain/pod-overview.ts";
 import { containerIdOf, containerOf } from "./agent-pods.ts";
 import { describeLifecycle, sh } from "./lifecycle-suite.ts";
 import { waitFor } from "./wait-for.ts";

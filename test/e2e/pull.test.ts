@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
-import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../../src/kubelet/explain/pod-overview.ts";
 import { buildImage } from "../../src/single-node/oci-image.ts";
 import { pauseElf } from "../../src/single-node/pause-elf.ts";
 import { describeOnContainerd } from "../node/on-containerd.ts";

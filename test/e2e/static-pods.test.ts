@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../../src/kubelet/explain/pod-overview.ts";
 import type { CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { NamespaceMode, PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { describeOnContainerd } from "../node/on-containerd.ts";

@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../../src/kubelet/explain/pod-overview.ts";
 import { containerOf } from "./agent-pods.ts";
 import { describeLifecycle, type LifecycleSuite, sh } from "./lifecycle-suite.ts";
 

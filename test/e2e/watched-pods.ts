@@ -1,6 +1,6 @@
 import { type ClientRequest, request } from "node:http";
 import { createInterface } from "node:readline";
-import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../../src/kubelet/explain/pod-overview.ts";
 
 /** Watches the pods of an agent from its start, so that short-lived states are recorded too. */
 export class WatchedPods {

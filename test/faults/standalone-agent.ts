@@ -14,7 +14,7 @@ import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../../src/kubelet/explain/pod-overview.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 import { type FakeRuntime, startFakeRuntime } from "../fake-runtime/fake-runtime.ts";
 import type { RegistryEntry } from "../fake-runtime/images.ts";

@@ -1,4 +1,4 @@
-import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../../src/kubelet/explain/pod-overview.ts";
 import { messageOf } from "../../src/lib/base/errors.ts";
 import type { OciImage } from "../../src/single-node/oci-image.ts";
 import { repoDir } from "../e2e/agent-process.ts";

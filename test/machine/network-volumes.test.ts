@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Explanations } from "../../src/kubelet/agent/pod-explanations.ts";
+import type { Explanations } from "../../src/kubelet/explain/pod-explanations.ts";
 import { podManifest, sleeper } from "../e2e/manifests.ts";
 import { GuestNode } from "./guest-node.ts";
 import { describeOnMachine } from "./on-machine.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../../src/kubelet/explain/pod-overview.ts";
 import { messageOf } from "../../src/lib/base/errors.ts";
 import { busyboxImage, type OciImage, pauseImage } from "../../src/single-node/oci-image.ts";
 import { findProgram } from "../../src/single-node/requirements.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { PodRow } from "../../src/kubelet/agent/pod-overview.ts";
+import type { PodRow } from "../../src/kubelet/explain/pod-overview.ts";
 import { podManifest } from "../e2e/manifests.ts";
 import { type CgroupValues, cgroupDirs, podCgroup, readCgroups } from "./guest-cgroups.ts";
 import { GuestNode } from "./guest-node.ts";

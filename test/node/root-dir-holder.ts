@@ -19,7 +19,7 @@ const localApi = new LocalApi({
   socketPath: join(rootDir, "kubelet.sock"),
   overview,
   logger: silentLogger,
-  explain: () => undefined,
+  explainer: { explain: () => undefined },
 });
 const lock = new RootDirLock({ rootDir, clock: systemClock, logger: silentLogger, waitMs: 0 });
 try {

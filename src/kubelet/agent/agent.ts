@@ -1,6 +1,7 @@
 import { messageOf } from "../../lib/base/errors.ts";
 import { Lifecycle } from "../../lib/base/lifecycle.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
+import { Explainer } from "../explain/explain-node.ts";
 import { PodConfig } from "../pipeline/pod-config/pod-config.ts";
 import { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { agentCore } from "./agent-core.ts";
@@ -11,7 +12,6 @@ import { podCidrHandlers } from "./configured-pod-cidr.ts";
 import { agentEndpoints } from "./endpoints.ts";
 import { type AgentHandlers, podHandlers } from "./event-handlers.ts";
 import { evictionManager } from "./eviction.ts";
-import { explainer } from "./explain-node.ts";
 import { readNode } from "./node.ts";
 import { makeNodeDirectories } from "./node-directories.ts";
 import { nodeShutdown } from "./node-shutdown.ts";
@@ -87,7 +87,14 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     listeners,
     certificate: serving,
     manifests: applied,
-    explainer: explainer(core, { pods: pods.explanations, eviction, shutdown, notReady }),
+    explainer: new Explainer({
+      nodeName: node.name,
+      clock,
+      pods: pods.explanations,
+      eviction,
+      shutdown,
+      notReady,
+    }),
     components: () => lifecycle.components,
   });
 

@@ -9,12 +9,12 @@ import type {
   ConsoleProbe,
 } from "../../lib/model/console-node.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
+import type { Explainer } from "../explain/explain-node.ts";
 import type { ManifestStore } from "../server/manifests/manifest-store.ts";
 import type { Exchange, UpgradeExchange } from "../server/route.ts";
 import { newestContainer } from "../state/observed-pods.ts";
 import type { Stats } from "../stats/stats.ts";
 import type { AgentCore } from "./agent-core.ts";
-import type { NodeExplanation } from "./explain-node.ts";
 import type { PodParts } from "./pod-parts.ts";
 import type { PodStreams } from "./pod-streams.ts";
 import type { ServingCertificate } from "./serving-certificate.ts";
@@ -23,7 +23,7 @@ export interface ConsoleParts {
   readonly pods: PodParts;
   readonly stats: Stats;
   readonly streams: PodStreams;
-  readonly explainNode: () => NodeExplanation;
+  readonly explainer: Explainer;
   /** Applied manifests; undefined if they are not served. */
   readonly manifests: ManifestStore | undefined;
   readonly certificate: ServingCertificate | undefined;
@@ -165,9 +165,9 @@ function consoleProbes(core: AgentCore, { probes }: PodParts, uid: PodUid): Cons
   );
 }
 
-function nodeState(core: AgentCore, { explainNode, certificate }: ConsoleParts): ConsoleNodeState {
+function nodeState(core: AgentCore, { explainer, certificate }: ConsoleParts): ConsoleNodeState {
   const { node, config, connection, view, options } = core;
-  const { cause, notReady, conditions, thresholds, lastEviction } = explainNode();
+  const { cause, notReady, conditions, thresholds, lastEviction } = explainer.explainNode();
   const { capacity, allocatable, conditions: published = [] } = view?.node()?.status ?? {};
   const { state, runtime } = connection;
   const serving = certificate?.current()?.cert;

@@ -1,4 +1,5 @@
 import { type Component, healthy } from "../../lib/base/component.ts";
+import type { Explainer } from "../explain/explain-node.ts";
 import type { HealthCheck } from "../server/health-report.ts";
 import { HealthServer } from "../server/health-server.ts";
 import { healthSlis } from "../server/health-slis.ts";
@@ -6,7 +7,6 @@ import { LocalApi } from "../server/local-api.ts";
 import type { Stats } from "../stats/stats.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { type ConsoleServing, nodeConsole } from "./console.ts";
-import type { Explainer } from "./explain-node.ts";
 import { kubeletServer } from "./kubelet-server.ts";
 import type { PodListeners } from "./pod-listeners.ts";
 import type { PodParts } from "./pod-parts.ts";
@@ -44,15 +44,14 @@ export async function agentEndpoints(
   },
 ): Promise<AgentEndpoints> {
   const { options: o, config, logger } = core;
-  const { checks, pods, stats, components, certificate, manifests } = parts;
+  const { checks, pods, stats, components, certificate, manifests, explainer } = parts;
   const { overview, statuses, probeMetrics } = pods;
-  const { explain, explainNode } = parts.explainer;
   const streams = podStreams(core, { statuses, listeners: parts.listeners });
   const console = nodeConsole(core, {
     pods,
     stats,
     streams,
-    explainNode,
+    explainer,
     certificate,
     manifests: manifests.manifests,
     serverPort: () => server?.port(),
@@ -81,7 +80,7 @@ export async function agentEndpoints(
   const server =
     o.server &&
     (await kubeletServer(core, {
-      explain,
+      explainer,
       statuses,
       stats,
       streams,
@@ -98,7 +97,7 @@ export async function agentEndpoints(
     socketPath,
     logger,
     overview,
-    explain,
+    explainer,
     routes: [...manifests.routes, ...(console?.localRoutes ?? [])],
   });
   return {

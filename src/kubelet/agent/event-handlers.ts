@@ -1,7 +1,7 @@
 import type { ContainerId } from "../../lib/clients/cri/cri.ts";
 import { containerIdIn, isSystemOom, systemOomMessage } from "../../lib/model/oom-kill.ts";
+import { readinessOf } from "../../lib/model/readiness.ts";
 import { deadlineExceeded } from "../pipeline/pod-workers/pod-syncer.ts";
-import { readinessOf } from "../pipeline/status-manager/readiness.ts";
 import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
 import type { Housekeeping } from "../pipeline/sync-loop/housekeeping.ts";
 import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";

@@ -29,7 +29,7 @@ export interface ServerParts {
   /** Undefined without `enableServer`: only the read-only port is served. */
   readonly certificate: ServingCertificate | undefined;
   readonly statuses: StatusManager;
-  readonly explain: DebugOptions["blocked"];
+  readonly explainer: DebugOptions["explainer"];
   readonly stats: Stats;
   readonly probeMetrics: Metrics;
   readonly slis: HealthSlis;
@@ -126,7 +126,7 @@ async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Rout
     flags: () => options.server?.flags ?? {},
     version: parts.version,
     startedAt: clock.wall(),
-    blocked: parts.explain,
+    explainer: parts.explainer,
     setVerbosity: (level) => options.setVerbosity?.(level),
     runtime: cri,
     checkpointDir: async () => {

@@ -7,9 +7,9 @@ import { createOrphanMetrics } from "../pipeline/sync-loop/orphan-metrics.ts";
 import type { VolumeManager } from "../pods/volumes/manager/volume-manager.ts";
 import type { PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
 import type { EvictionManagerOptions } from "../resources/eviction/eviction-manager.ts";
+import { isFromApi } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { garbageCollectors, gcStateOf } from "./garbage-collection.ts";
-import { isFromApi } from "./other-pods.ts";
 
 /** The timeout for unmounting the volumes of an orphaned pod; the next housekeeping retries. */
 const orphanWithinMs = 30_000;

@@ -1,12 +1,12 @@
 import { healthy } from "../../lib/base/component.ts";
 import { KubeletError } from "../../lib/base/errors.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
+import { isTerminalPhase } from "../../lib/model/pod-phase.ts";
 import type { Admission, SyncReport } from "../../lib/model/pod-sync.ts";
 import { declaredFeatures } from "../node/declared-features.ts";
 import type { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
 import { createPodSyncer } from "../pipeline/pod-workers/create-pod-syncer.ts";
 import type { PodSyncer } from "../pipeline/pod-workers/pod-syncer.ts";
-import { isTerminalPhase } from "../pipeline/status-manager/phase.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import {
   type PodAdmission,

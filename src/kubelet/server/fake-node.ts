@@ -106,7 +106,9 @@ export function fakeNodeRoutes(o: {
     ],
     configuration: () => ({ kind: "KubeletConfiguration", port: 10250, staticPodURL: secret }),
     flags: () => ({ v: "2" }),
-    blocked: (query) => ("pod" in query && query.pod === "other" ? undefined : { pod: secret, query }),
+    explainer: {
+      explain: (query) => ("pod" in query && query.pod === "other" ? undefined : { pod: secret, query }),
+    },
     setVerbosity: o.verbosity ?? (() => {}),
     runtime: {
       async checkpointContainer(_id, _location, seconds) {

@@ -55,9 +55,11 @@ async function setUp(t: TestContext) {
       overview,
       logger: silentLogger,
       routes,
-      explain: (query) => {
-        if ("pod" in query && query.pod === "weird") throw new RangeError("Invalid time value");
-        return "pod" in query && query.pod !== "web" ? undefined : { query };
+      explainer: {
+        explain: (query) => {
+          if ("pod" in query && query.pod === "weird") throw new RangeError("Invalid time value");
+          return "pod" in query && query.pod !== "web" ? undefined : { query };
+        },
       },
     });
   const running: { api: LocalApi; stop: AbortController }[] = [];

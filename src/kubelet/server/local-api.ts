@@ -6,8 +6,9 @@ import { limitConnections } from "../../lib/base/connections.ts";
 import { KubeletError, messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { whenAborted } from "../../lib/base/when-aborted.ts";
+import type { Explainer } from "../explain/explain-node.ts";
 import { allowAll } from "./auth/node-access.ts";
-import { type Explain, explainQueryOf } from "./explain-query.ts";
+import { explainQueryOf } from "./explain-query.ts";
 import { Dispatcher } from "./https/dispatcher.ts";
 import { RouteTable } from "./https/route-table.ts";
 import { requestUrl } from "./request-url.ts";
@@ -22,8 +23,7 @@ export interface Overview {
 export interface LocalApiOptions {
   socketPath: string;
   overview: Overview;
-  /** Explains pods: those that are not ready, all, or one; JSON. Undefined if there is no such pod. */
-  explain: Explain;
+  explainer: Pick<Explainer, "explain">;
   logger: Logger;
   /** Additional routes: clients that can open the socket may use all of them. */
   routes?: readonly Route[];
@@ -121,7 +121,7 @@ export class LocalApi implements Component {
   }
 
   #explain(query: URLSearchParams, response: ServerResponse): void {
-    const explanation = this.#o.explain(explainQueryOf(query));
+    const explanation = this.#o.explainer.explain(explainQueryOf(query));
     const json = { "content-type": "application/json" };
     response
       .writeHead(explanation === undefined ? 404 : 200, json)

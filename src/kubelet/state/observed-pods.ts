@@ -1,6 +1,6 @@
 import type { WallTime } from "../../lib/base/time.ts";
 import type { ContainerId, SandboxId } from "../../lib/clients/cri/cri.ts";
-import type { PodId, PodUid } from "../../lib/model/pod.ts";
+import { annotationSource, type PodId, type PodUid } from "../../lib/model/pod.ts";
 
 /** A container as reported by the runtime. Times are milliseconds since the epoch; 0 means "not yet". */
 export interface ObservedContainer {
@@ -130,4 +130,9 @@ export function newestContainer(pod: ObservedPod | undefined, name: string): Obs
 
 export function runningContainers(pod: ObservedPod | undefined): ObservedContainer[] {
   return pod?.containers.filter((c) => c.state === "running" || c.state === "unknown") ?? [];
+}
+
+/** True if the pod came from an API server. */
+export function isFromApi(pod: ObservedPod | undefined): boolean {
+  return pod?.sandboxes.some((sandbox) => sandbox.annotations[annotationSource] === "api") ?? false;
 }

@@ -17,7 +17,7 @@ export interface PodHistory {
   readonly start: PodStart | undefined;
 }
 
-/** The state of a pod worker, for readers that may not import it. */
+/** The state of a pod worker. */
 export interface PodSyncStatus {
   readonly id: PodId;
   /** Undefined for an orphaned pod. */

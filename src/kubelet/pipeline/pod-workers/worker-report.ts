@@ -2,7 +2,7 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import { epochMs } from "../../../lib/base/time.ts";
 import type { Step, StepDetails } from "../../../lib/model/pod-step.ts";
 import type { SyncReport, Waiting } from "../../../lib/model/pod-sync.ts";
-import { StepHistory } from "./step-history.ts";
+import { StepHistory } from "../../state/step-history.ts";
 
 const maxBlockers = 50;
 const other: StepDetails = { kind: "other" };

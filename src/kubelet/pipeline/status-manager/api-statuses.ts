@@ -1,9 +1,9 @@
 import type { Component } from "../../../lib/base/component.ts";
 import { isStatic, type Pod, type PodStatus, type PodUid } from "../../../lib/model/pod.ts";
+import { isTerminalPhase } from "../../../lib/model/pod-phase.ts";
 import { isMirror } from "../../state/desired-pods.ts";
 import type { WorkerPhase } from "../../state/pod-sync-status.ts";
 import { ApiStatusWriter, type ApiStatusWriterOptions } from "./api-writer.ts";
-import { isTerminalPhase } from "./phase.ts";
 
 export interface ApiStatusesOptions
   extends Pick<ApiStatusWriterOptions, "api" | "clock" | "logger" | "metrics"> {

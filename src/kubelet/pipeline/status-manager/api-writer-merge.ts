@@ -1,9 +1,9 @@
 import type { WallTime } from "../../../lib/base/time.ts";
 import type { PodCondition, PodStatus } from "../../../lib/model/pod.ts";
+import { isTerminalPhase } from "../../../lib/model/pod-phase.ts";
 import { core } from "../../../lib/schema/types/core/core.ts";
 import { isoSeconds } from "./api-types.ts";
 import { kubeletConditions } from "./conditions.ts";
-import { isTerminalPhase } from "./phase.ts";
 
 const disruption = "DisruptionTarget";
 

@@ -1,9 +1,9 @@
 import type { WallTime } from "../../../lib/base/time.ts";
 import type { Pod, PodStatus } from "../../../lib/model/pod.ts";
+import { isTerminalPhase } from "../../../lib/model/pod-phase.ts";
 import { isMirror } from "../../state/desired-pods.ts";
 import { mergeStatus } from "./api-writer-merge.ts";
 import { type StatusPatch, statusPatch } from "./api-writer-patch.ts";
-import { isTerminalPhase } from "./phase.ts";
 
 export type WriteStep =
   | { kind: "get" }

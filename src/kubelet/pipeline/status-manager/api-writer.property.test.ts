@@ -5,11 +5,11 @@ import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
 import type { Pod, PodStatus, PodUid } from "../../../lib/model/pod.ts";
+import { isTerminalPhase } from "../../../lib/model/pod-phase.ts";
 import { ApiStatusWriter } from "./api-writer.ts";
 import { mergeStatus } from "./api-writer-merge.ts";
 import { statusPatch } from "./api-writer-patch.ts";
 import { FakePodApi, type Fault } from "./fake-pod-api.ts";
-import { isTerminalPhase } from "./phase.ts";
 
 const names = ["a", "b"];
 

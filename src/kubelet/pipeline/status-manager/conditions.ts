@@ -1,8 +1,8 @@
 import type { Container, Pod, PodCondition } from "../../../lib/model/pod.ts";
+import { isTerminalPhase, type PodPhase } from "../../../lib/model/pod-phase.ts";
 import { isSidecar } from "../../../lib/model/restart-policy.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import { type ApiContainerStatus, type ApiPodStatus, isoSeconds, noTime } from "./api-types.ts";
-import { isTerminalPhase, type PodPhase } from "./phase.ts";
 import { areContainersRemoved, conditionRestartingAll, couldRestartAll } from "./restart-all.ts";
 import type { StatusInput } from "./status-input.ts";
 

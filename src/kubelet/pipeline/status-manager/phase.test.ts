@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { aContainer, anObservedContainer, anObservedPod, aPod } from "../../../../test/builders/pods.ts";
 import type { SandboxId } from "../../../lib/clients/cri/cri.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
+import type { PodPhase } from "../../../lib/model/pod-phase.ts";
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
 import { at, probed, statusOf } from "./fake-input.ts";
-import type { PodPhase } from "./phase.ts";
 import type { StatusInput } from "./status-input.ts";
 
 const policies = ["Always", "OnFailure", "Never"] as const;

@@ -1,4 +1,5 @@
 import { type Container, isStatic, type Pod } from "../../../lib/model/pod.ts";
+import type { PodPhase } from "../../../lib/model/pod-phase.ts";
 import {
   type ContainerType,
   defaultRestartGates,
@@ -8,12 +9,6 @@ import {
 } from "../../../lib/model/restart-policy.ts";
 import type { ApiContainerStatus, Terminated } from "./api-types.ts";
 import { reasonRestartingAll } from "./container-state.ts";
-
-export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed";
-
-export function isTerminalPhase(phase: string | undefined): phase is "Succeeded" | "Failed" {
-  return phase === "Succeeded" || phase === "Failed";
-}
 
 export interface PhaseInfo {
   containers: readonly ApiContainerStatus[];

@@ -1,5 +1,6 @@
 import type { CgroupLimits } from "../../../lib/host/cgroups/limits-reader.ts";
 import { type Container, isStatic, type Pod, type ResourceRequirements } from "../../../lib/model/pod.ts";
+import type { PodPhase } from "../../../lib/model/pod-phase.ts";
 import { formatQuantity } from "../../../lib/model/quantity-form.ts";
 import {
   amountsOf,
@@ -12,7 +13,6 @@ import {
 } from "../../../lib/model/resources.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
 import type { ApiContainerStatus, ApiPodStatus } from "./api-types.ts";
-import type { PodPhase } from "./phase.ts";
 import type { StatusInput } from "./status-input.ts";
 
 type ResourceList = Record<string, string>;

@@ -9,11 +9,11 @@ import {
   aSandbox,
 } from "../../../../test/builders/pods.ts";
 import { wallTime } from "../../../lib/base/time.ts";
+import { isTerminalPhase } from "../../../lib/model/pod-phase.ts";
 import type { ObservedContainer } from "../../state/observed-pods.ts";
 import type { ProbeOutcome } from "../../state/probe-results.ts";
 import type { ApiPodStatus } from "./api-types.ts";
 import { at, statusOf } from "./fake-input.ts";
-import { isTerminalPhase } from "./phase.ts";
 import type { StatusInput } from "./status-input.ts";
 
 /** The containers of one name in the runtime: none, or one in some state and perhaps an older one. */

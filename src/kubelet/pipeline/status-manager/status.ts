@@ -1,11 +1,12 @@
 import { type Container, isStatic } from "../../../lib/model/pod.ts";
+import { isTerminalPhase, type PodPhase } from "../../../lib/model/pod-phase.ts";
 import { podQos } from "../../../lib/model/qos.ts";
 import { type ContainerType, isSidecar } from "../../../lib/model/restart-policy.ts";
 import { addresses } from "./addresses.ts";
 import { type ApiContainerStatus, type ApiPodStatus, isoSeconds } from "./api-types.ts";
 import { podConditions } from "./conditions.ts";
 import { containerStatus, isReplaced } from "./container-status.ts";
-import { isTerminalPhase, type PodPhase, podPhase } from "./phase.ts";
+import { podPhase } from "./phase.ts";
 import { podResources } from "./resources.ts";
 import { isRestartingAll } from "./restart-all.ts";
 import type { StatusInput } from "./status-input.ts";

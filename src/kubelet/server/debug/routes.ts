@@ -2,9 +2,10 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import type { WallTime } from "../../../lib/base/time.ts";
 import type { RuntimeService } from "../../../lib/clients/cri/cri.ts";
 import type { Pod, PodFullName, PodStatus } from "../../../lib/model/pod.ts";
+import type { Explainer } from "../../explain/explain-node.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import { attributesOf } from "../auth/attributes.ts";
-import { type Explain, explainQueryOf } from "../explain-query.ts";
+import { explainQueryOf } from "../explain-query.ts";
 import type { HealthCheck } from "../health-report.ts";
 import { HttpError } from "../http-error.ts";
 import { replyJson } from "../replies.ts";
@@ -33,8 +34,7 @@ export interface DebugOptions {
   readonly flags: () => Readonly<Record<string, string>>;
   readonly version: string;
   readonly startedAt: WallTime;
-  /** Why pods are not ready; JSON. */
-  readonly blocked: Explain;
+  readonly explainer: Pick<Explainer, "explain">;
   readonly setVerbosity: (level: number) => void;
   readonly runtime: Pick<RuntimeService, "checkpointContainer">;
   /** The directory of container checkpoints; created on first use. */
@@ -67,7 +67,7 @@ export function debugRoutes(o: DebugOptions, others: readonly Route[]): Route[] 
     runningPodsRoute(o),
     get("/configz", async ({ response }) => replyJson(response, { kubeletconfig: o.configuration() })),
     get("/debug/blocked", async ({ query, response }) => {
-      const explanation = o.blocked(explainQueryOf(query));
+      const explanation = o.explainer.explain(explainQueryOf(query));
       if (!explanation) throw new HttpError(404, "pod does not exist\n");
       replyJson(response, explanation);
     }),

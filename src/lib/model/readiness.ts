@@ -1,6 +1,6 @@
-import type { ContainerStatus, Pod, PodStatus } from "../../../lib/model/pod.ts";
-import type { Step } from "../../../lib/model/pod-step.ts";
-import { isSidecar } from "../../../lib/model/restart-policy.ts";
+import type { ContainerStatus, Pod, PodStatus } from "./pod.ts";
+import type { Step } from "./pod-step.ts";
+import { isSidecar } from "./restart-policy.ts";
 
 export interface Readiness {
   readonly isReady: boolean;

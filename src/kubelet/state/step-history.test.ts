@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StepKind } from "../../../lib/model/pod-step.ts";
+import type { StepKind } from "../../lib/model/pod-step.ts";
 import { StepHistory } from "./step-history.ts";
 
 const step = (kind: StepKind, text: string = kind) => ({ kind, text });

@@ -1,8 +1,8 @@
+import type { Clock } from "../../lib/base/clock.ts";
 import { dateOf, type WallTime } from "../../lib/base/time.ts";
 import type { EvictionReport } from "../resources/eviction/report.ts";
 import type { ShutdownReport } from "../resources/node-shutdown/shutdown-report.ts";
-import type { Explain, PodQuery } from "../server/explain-query.ts";
-import type { AgentCore } from "./agent-core.ts";
+import type { PodExplanations, PodQuery } from "./pod-explanations.ts";
 
 /** Why a node is not ready or under pressure, and how far it is from each threshold. */
 export interface NodeExplanation {
@@ -63,29 +63,40 @@ function explainNode(o: {
   };
 }
 
-export interface Explainer {
-  readonly explain: Explain;
-  readonly explainNode: () => NodeExplanation;
+/** Pods, or the node. */
+export type ExplainQuery = PodQuery | { readonly node: true };
+
+export interface ExplainerOptions {
+  readonly nodeName: string;
+  readonly clock: Clock;
+  readonly pods: PodExplanations;
+  readonly eviction: { report(): EvictionReport };
+  /** Undefined if shutdowns are not delayed. */
+  readonly shutdown: { report(): ShutdownReport } | undefined;
+  readonly notReady: () => readonly string[];
 }
 
 /** Explains pods, or the node. */
-export function explainer(
-  { node, clock }: Pick<AgentCore, "node" | "clock">,
-  parts: {
-    readonly pods: { explain(query: PodQuery): object | undefined };
-    readonly eviction: { report(): EvictionReport };
-    /** Undefined if shutdowns are not delayed. */
-    readonly shutdown: { report(): ShutdownReport } | undefined;
-    readonly notReady: () => readonly string[];
-  },
-): Explainer {
-  const { pods, eviction, shutdown, notReady } = parts;
-  const ofNode = () => {
-    const state = { notReady: notReady(), eviction: eviction.report(), shutdown: shutdown?.report() };
-    return explainNode({ node: node.name, now: clock.wall(), ...state });
-  };
-  return {
-    explain: (query) => ("node" in query ? ofNode() : pods.explain(query)),
-    explainNode: ofNode,
-  };
+export class Explainer {
+  readonly #o: ExplainerOptions;
+
+  constructor(options: ExplainerOptions) {
+    this.#o = options;
+  }
+
+  /** Undefined if there is no such pod. */
+  explain(query: ExplainQuery): object | undefined {
+    return "node" in query ? this.explainNode() : this.#o.pods.explain(query);
+  }
+
+  explainNode(): NodeExplanation {
+    const { nodeName, clock, eviction, shutdown, notReady } = this.#o;
+    return explainNode({
+      node: nodeName,
+      now: clock.wall(),
+      notReady: notReady(),
+      eviction: eviction.report(),
+      shutdown: shutdown?.report(),
+    });
+  }
 }

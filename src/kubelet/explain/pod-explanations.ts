@@ -3,16 +3,18 @@ import { dateOf, epochMs, type MonotonicTime } from "../../lib/base/time.ts";
 import { containerIdIn, type OomKill } from "../../lib/model/oom-kill.ts";
 import { type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
 import type { PodExplanation } from "../../lib/model/pod-explanation.ts";
-import { isTerminalPhase } from "../pipeline/status-manager/phase.ts";
-import { readinessOf } from "../pipeline/status-manager/readiness.ts";
+import { isTerminalPhase } from "../../lib/model/pod-phase.ts";
+import { readinessOf } from "../../lib/model/readiness.ts";
 import type { ProbeFailure } from "../pods/probes/probe-worker.ts";
-import type { PodQuery } from "../server/explain-query.ts";
 import { type ObservedPod, runningContainers } from "../state/observed-pods.ts";
 import type { PodSyncStatus } from "../state/pod-sync-status.ts";
 import type { ProbeResultChange } from "../state/probe-results.ts";
 import type { ProbeKill } from "./container-termination.ts";
 import { explainPod, type PodInfo } from "./explain-pod.ts";
 import { FailedPods, listedMs } from "./failed-pods.ts";
+
+/** Which pods to explain: those that are not ready, all, or one. */
+export type PodQuery = { readonly all: boolean } | { readonly pod: string };
 
 export interface PodExplanationsOptions {
   readonly nodeName: string;

@@ -2,57 +2,46 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aContainer, aPod } from "../../../test/builders/pods.ts";
 import { FakeClock, settle } from "../../lib/base/fake-clock.ts";
-import { silentLogger } from "../../lib/base/logger.ts";
-import type { ContainerStatus, PodStatus, PodUid } from "../../lib/model/pod.ts";
-import { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
-import { StatusManager } from "../pipeline/status-manager/status-manager.ts";
+import type { ContainerStatus, Pod, PodStatus, PodUid } from "../../lib/model/pod.ts";
+import type { PodSyncStatus } from "../state/pod-sync-status.ts";
+import { StepHistory } from "../state/step-history.ts";
 import { PodOverview } from "./pod-overview.ts";
 
-function setUp() {
-  const clock = new FakeClock();
-  const workers = new PodWorkers({
-    syncer: {
-      sync: async (_pod, report) => {
-        report.blockedOn("pulling image x");
-        return { waitingFor: "pulling image x" };
-      },
-      stop: () => new Promise(() => {}),
-      release: async () => {},
-      remove: async () => {},
-      isTerminal: () => false,
-    },
-    clock,
-    logger: silentLogger,
-    syncEveryMs: () => 60_000,
-    previousVersions: () => [],
-    onChange: () => {},
-    onGone: () => {},
-  });
-  const statuses = new StatusManager({
-    clock,
-    observed: { get: () => undefined },
-    probes: { get: () => undefined },
-    hostIPs: () => [],
-    runtimeName: () => "fake",
-    onChange: (uid) => overview.changed(uid),
-  });
-  const overview = new PodOverview({ clock, workers, statuses, runtimeHealth: () => ({ ok: true }) });
-  return { clock, workers, statuses, overview };
-}
 const uid = (text: string) => text as PodUid;
 
-test("a row shows the pod, its status and what it is blocked on", async () => {
-  const { workers, statuses, overview } = setUp();
+function aWorker(pod: Pod | undefined, more: Partial<PodSyncStatus> = {}): PodSyncStatus {
+  const { name = "", namespace = "", uid: id = uid("") } = pod?.metadata ?? {};
+  return {
+    id: { name, namespace, uid: id },
+    pod,
+    phase: "syncing",
+    removed: false,
+    failure: undefined,
+    rejected: false,
+    terminatedByItself: false,
+    blockedOn: undefined,
+    history: new StepHistory(0),
+    waiting: new Map(),
+    ...more,
+  };
+}
+
+function overviewOf(workers: PodSyncStatus[], status?: PodStatus): PodOverview {
+  return new PodOverview({
+    clock: new FakeClock(),
+    workers: { all: () => workers, get: (id) => workers.find((worker) => worker.id.uid === id) },
+    statuses: { get: () => status },
+    runtimeHealth: () => ({ ok: true }),
+  });
+}
+
+test("a row shows the pod, its status and what it is blocked on", () => {
   const pod = aPod({ containers: [aContainer("a"), aContainer("b")] }, { uid: uid("u1"), name: "web" });
-  workers.release();
-  workers.update(pod);
-  await settle();
-  assert.equal(overview.rows()[0]?.phase, "Unknown", "it has no status yet");
-  statuses.refresh(pod, { waiting: new Map(), workerPhase: "syncing" });
-  const [row] = overview.rows();
-  const { status, ...rest } = row!;
-  assert.equal(status?.phase, "Pending");
-  assert.deepEqual(rest, {
+  const blockedOn = { text: "pulling image x", since: Date.parse("2026-01-01T00:00:00Z") };
+  assert.equal(overviewOf([aWorker(pod)]).rows()[0]?.phase, "Unknown", "it has no status yet");
+  const pending: PodStatus = { phase: "Pending", startTime: "2026-01-01T00:00:00Z" };
+  const [row] = overviewOf([aWorker(pod, { blockedOn })], pending).rows();
+  assert.deepEqual(row, {
     namespace: "default",
     name: "web",
     uid: "u1",
@@ -64,17 +53,26 @@ test("a row shows the pod, its status and what it is blocked on", async () => {
     startTime: "2026-01-01T00:00:00Z",
     blockedOn: "pulling image x",
     blockedSince: "2026-01-01T00:00:00.000Z",
+    status: pending,
   });
-  workers.terminate(uid("u1"), { removed: true });
-  assert.equal(overview.rows()[0]?.phase, "Terminating");
 });
 
-test("rows are sorted; an orphan has no source", async () => {
-  const { workers, overview } = setUp();
-  workers.release();
-  workers.update(aPod({}, { uid: uid("u2"), name: "b" }));
-  workers.terminateOrphan({ uid: uid("u3"), name: "stray", namespace: "aaa" });
-  workers.update(aPod({}, { uid: uid("u1"), name: "a" }));
+for (const [rule, more, phase] of [
+  ["a pod whose containers are being stopped is terminating", { phase: "terminating" }, "Terminating"],
+  ["a removed pod is terminating until it is gone", { phase: "terminated", removed: true }, "Terminating"],
+  ["a pod that has completed keeps its phase", { phase: "terminated", removed: false }, "Succeeded"],
+] as const)
+  test(rule, () => {
+    const [row] = overviewOf([aWorker(aPod(), more)], { phase: "Succeeded" }).rows();
+    assert.equal(row?.phase, phase);
+  });
+
+test("rows are sorted; an orphan has no source", () => {
+  const overview = overviewOf([
+    aWorker(aPod({}, { uid: uid("u2"), name: "b" })),
+    aWorker(undefined, { id: { uid: uid("u3"), name: "stray", namespace: "aaa" } }),
+    aWorker(aPod({}, { uid: uid("u1"), name: "a" })),
+  ]);
   assert.deepEqual(
     overview.rows().map((r) => `${r.namespace}/${r.name} ${r.source}`),
     ["aaa/stray none", "default/a file", "default/b file"],
@@ -82,7 +80,7 @@ test("rows are sorted; an orphan has no source", async () => {
 });
 
 test("concurrent changes notify a listener once, until it unsubscribes", async () => {
-  const { overview } = setUp();
+  const overview = overviewOf([]);
   let notified = 0;
   const unsubscribe = overview.onChange(() => notified++);
   for (let i = 0; i < 10; i++) overview.changed(uid("u1"));
@@ -138,13 +136,9 @@ const counts: [rule: string, status: PodStatus, ready: string, restarts: number]
   ],
 ];
 for (const [rule, status, ready, restarts] of counts)
-  test(`ready containers and restarts are counted as kubectl does: ${rule}`, async () => {
-    const { clock, workers } = setUp();
+  test(`ready containers and restarts are counted as kubectl does: ${rule}`, () => {
     const proxy = aContainer("proxy", { restartPolicy: "Always" });
     const spec = { initContainers: [aContainer("migrate"), proxy], containers: [aContainer("web")] };
-    workers.update(aPod(spec, { uid: uid("u1"), name: "web" }));
-    const statuses = { get: () => status };
-    const overview = new PodOverview({ clock, workers, statuses, runtimeHealth: () => ({ ok: true }) });
-    const [row] = overview.rows();
+    const [row] = overviewOf([aWorker(aPod(spec))], status).rows();
     assert.deepEqual([row?.ready, row?.restarts], [ready, restarts]);
   });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PodStatus } from "../../lib/model/pod.ts";
 import type { StepKind } from "../../lib/model/pod-step.ts";
-import { StepHistory } from "../pipeline/pod-workers/step-history.ts";
+import { StepHistory } from "../state/step-history.ts";
 import { explainPod, type PodInfo } from "./explain-pod.ts";
 import { matchesPod } from "./pod-explanations.ts";
 

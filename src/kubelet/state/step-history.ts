@@ -1,4 +1,4 @@
-import type { PodStart, Step, StepKind, StepRecord } from "../../../lib/model/pod-step.ts";
+import type { PodStart, Step, StepKind, StepRecord } from "../../lib/model/pod-step.ts";
 
 /** The limits for each pod: registries and runtimes can be verbose. */
 const maxRecords = 32;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aContainer, aPod } from "../../../../test/builders/pods.ts";
-import type { ContainerStatus, PodStatus } from "../../../lib/model/pod.ts";
+import { aContainer, aPod } from "../../../test/builders/pods.ts";
+import type { ContainerStatus, PodStatus } from "./pod.ts";
 import { readinessOf } from "./readiness.ts";
 
 const status = (name: string, more: Partial<ContainerStatus>): ContainerStatus => ({

@@ -4,7 +4,7 @@ import { aContainer, aPod } from "../../../test/builders/pods.ts";
 import type { OomKill } from "../../lib/model/oom-kill.ts";
 import type { ContainerStatus, PodStatus } from "../../lib/model/pod.ts";
 import type { StepKind } from "../../lib/model/pod-step.ts";
-import { StepHistory } from "../pipeline/pod-workers/step-history.ts";
+import { StepHistory } from "../state/step-history.ts";
 import type { Terminated } from "./container-termination.ts";
 import { explainPod, type PodInfo } from "./explain-pod.ts";
 

@@ -2,7 +2,7 @@ import type { Clock } from "../../lib/base/clock.ts";
 import type { Health } from "../../lib/base/component.ts";
 import { summarizeContainers } from "../../lib/model/container-summary.ts";
 import { type Pod, type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
-import type { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
+import type { PodSyncStatus } from "../state/pod-sync-status.ts";
 
 /** One pod as shown to users. */
 export interface PodRow {
@@ -24,13 +24,13 @@ export interface PodRow {
 
 export interface PodOverviewOptions {
   clock: Clock;
-  workers: PodWorkers;
+  workers: { all(): Iterable<PodSyncStatus>; get(uid: PodUid): PodSyncStatus | undefined };
   statuses: { get(uid: PodUid): PodStatus | undefined };
   runtimeHealth: () => Health;
 }
 
 /** Being stopped, or stopped and being removed. */
-function isTerminating(worker: { phase: string; removed: boolean }): boolean {
+function isTerminating(worker: PodSyncStatus): boolean {
   return worker.phase === "terminating" || (worker.phase === "terminated" && worker.removed);
 }
 
