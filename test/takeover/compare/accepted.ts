@@ -15,11 +15,6 @@ const intended: Partial<Record<Kind, readonly Accepted[]>> = {
   ],
   events: [
     {
-      name: /FailedMount: .*failed to fetch token: .*Premature close/,
-      expected: absent,
-      why: "a connection to the API that ends early is reported, and the mount is retried",
-    },
-    {
       name: / Unhealthy: (?:Readiness|Startup) probe failed/,
       why: "a probe may be earlier than the server in the container",
     },

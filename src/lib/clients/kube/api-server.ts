@@ -5,7 +5,7 @@ import { formatTraceparent } from "../../base/tracing/trace-context.ts";
 import type { Tracer } from "../../base/tracing/tracer.ts";
 import { apiError, KubeApiError, TransportError } from "./api-error.ts";
 import { type Authenticator, authenticatorFor, type Credentials } from "./auth.ts";
-import { readText, truncated } from "./body.ts";
+import { chunksOf, readText, truncated } from "./body.ts";
 import { Connections } from "./connections.ts";
 import { orAbort, within } from "./deadline.ts";
 import type { KubeAccess } from "./kubeconfig.ts";
@@ -223,7 +223,7 @@ export class ApiServer {
     signal: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
     try {
-      yield* response.body as AsyncIterable<Uint8Array>;
+      yield* chunksOf(response.body);
       if (!response.isWhole()) throw new Error(truncated);
     } catch (error) {
       if (!signal.aborted)

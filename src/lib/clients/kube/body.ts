@@ -9,7 +9,7 @@ export const truncated = "the response was truncated";
 export async function readText(response: HttpResponse, maxBytes: number): Promise<string> {
   const text = new GrowingBuffer();
   const body = decompressed(response);
-  for await (const chunk of body as AsyncIterable<Buffer>) {
+  for await (const chunk of chunksOf(body)) {
     // Leaving the loop destroys the stream.
     if (text.length + chunk.length > maxBytes)
       throw new Error(`the response is larger than ${maxBytes} bytes`);
@@ -17,6 +17,30 @@ export async function readText(response: HttpResponse, maxBytes: number): Promis
   }
   if (!response.isWhole()) throw new Error(truncated);
   return text.take().toString("utf8");
+}
+
+/**
+ * The chunks of a body. The iterator of the stream itself fails for an HTTP/2 response that was complete before it is read: for Node.js, such a
+ * stream is closed although its data has not been read.
+ */
+export async function* chunksOf(body: Readable): AsyncGenerator<Buffer> {
+  let wake = () => {};
+  const onChange = () => wake();
+  const events = ["readable", "end", "error", "close"] as const;
+  for (const event of events) body.on(event, onChange);
+  try {
+    while (!body.readableEnded) {
+      const chunk: Buffer | null = body.destroyed ? null : body.read();
+      if (chunk !== null) yield chunk;
+      else if (body.destroyed) throw body.errored ?? new Error(truncated);
+      else
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+    }
+  } finally {
+    body.destroy();
+  }
 }
 
 function decompressed(response: HttpResponse): Readable {

@@ -114,6 +114,19 @@ describe("a server that was unavailable", { timeout: 30_000 }, () => {
 });
 
 describe("HTTP/2 connections", { timeout: 30_000 }, () => {
+  it("a response is whole, even if all of it has arrived before it is read", async (t) => {
+    const sent = { items: ["a".repeat(70_000)] };
+    const server = await serve(t, (_, response) => json(response, 200, sent));
+    const transport = client(t, server.url);
+    const chunks = await transport.stream({ path: "/", signal: never });
+    // The next one of the same connection has arrived after it.
+    await transport.request({ method: "GET", path: "/" });
+    assert.equal(server.sockets.length, 1);
+    const received: Uint8Array[] = [];
+    for await (const chunk of chunks) received.push(chunk);
+    assert.deepEqual(JSON.parse(Buffer.concat(received).toString()), sent);
+  });
+
   it("a server with a low stream limit gets more connections", async (t) => {
     const server = await serve(t, watchOrRespond, { maxConcurrentStreams: 2 });
     const transport = client(t, server.url);
