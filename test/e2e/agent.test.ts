@@ -55,10 +55,10 @@ describeOnContainerd("the agent", (version) => {
     const port = await freePort();
     agent.start([`--read-only-port=${port}`, "--address=127.0.0.1"]);
     await healthy();
-    await waitFor(async () => {
-      const response = await fetch(`http://127.0.0.1:${port}/healthz`);
-      assert.deepEqual([response.status, await response.text()], [200, "ok"]);
-    });
+    // Not later: clients that wait for a healthy kubelet read its metrics next.
+    const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+    assert.equal(response.status, 200);
+    assert.match(await response.text(), /^kubelet_node_name\{/m);
     assert.doesNotMatch(agent.log(), /kubelet-api/);
   });
 

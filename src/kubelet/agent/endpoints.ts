@@ -18,7 +18,7 @@ export interface AgentEndpoints {
   readonly handlers: Partial<ConsoleServing["handlers"]>;
   /** A new link to the console; undefined if it is off. */
   readonly consoleLink: () => string | undefined;
-  /** Started before anything else, so that the health of a starting agent can be checked. */
+  /** Started before anything else, so that the health of a starting agent can be checked. The read-only port serves when it is healthy. */
   readonly first: readonly Component[];
   /** The kubelet API and the console. Must be started in this order. */
   readonly serving: readonly Component[];
@@ -101,7 +101,7 @@ export async function agentEndpoints(
     routes: [...manifests.routes, ...(console?.localRoutes ?? [])],
   });
   return {
-    first: [health, localApi],
+    first: [...(server?.readOnly ? [server.readOnly] : []), health, localApi],
     serving: [...(server?.components ?? []), ...(console?.components ?? [])],
     handlers: console?.handlers ?? {},
     consoleLink: () => console?.link(),

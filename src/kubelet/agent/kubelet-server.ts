@@ -42,7 +42,8 @@ export interface ServerParts {
 }
 
 export interface KubeletServer {
-  /** Must be started in this order. */
+  readonly readOnly: Component | undefined;
+  /** The server for authorized clients; must be started in this order. */
   readonly components: readonly Component[];
   readonly port: () => number;
 }
@@ -107,7 +108,8 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
         })
       : undefined;
   return {
-    components: [...(server ? [...(ca ? [ca] : []), server] : []), ...(readOnly ? [readOnly] : [])],
+    readOnly,
+    components: server ? [...(ca ? [ca] : []), server] : [],
     port: () => server?.port ?? config.port,
   };
 }
