@@ -2,6 +2,7 @@ import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request as tlsRequest } from "node:https";
 import { isIP } from "node:net";
 import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
+import { NameLookup } from "../../../lib/host/name-lookup.ts";
 import { type HookRequest, hostPort, urlOf } from "./hook-request.ts";
 
 const maxBodyBytes = 10 * 1024;
@@ -40,11 +41,13 @@ interface HookResponse {
 
 function send(request: HookRequest, signal: AbortSignal): Promise<HookResponse> {
   const { scheme, host, port, path } = request;
-  return new Promise((resolve, reject) => {
+  const names = new NameLookup();
+  return new Promise<HookResponse>((resolve, reject) => {
     const options = {
       host,
       port,
       path,
+      lookup: names.lookup,
       // As a flat list, so that names may repeat.
       headers: request.headers.flat(),
       agent: false as const,
@@ -64,7 +67,7 @@ function send(request: HookRequest, signal: AbortSignal): Promise<HookResponse> 
         : plainRequest(options, onResponse);
     outgoing.on("error", reject);
     outgoing.end();
-  });
+  }).finally(() => names.cancel());
 }
 
 /** Reads a short body to its end, so that the server sees no broken connection; closes it on a long one. */

@@ -1,5 +1,6 @@
 import { connect, isIPv6, type Socket } from "node:net";
 import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
+import { NameLookup } from "../../../lib/host/name-lookup.ts";
 
 export interface Address {
   host: string;
@@ -13,13 +14,16 @@ export function hostPort({ host, port }: Address): string {
 
 /** Opens a connection for one probe. It stays half open when the peer closes: `closeConnection` decides how it ends. */
 export function dial({ host, port }: Address): Socket {
+  const names = new NameLookup();
   const socket = connect({
     host,
     port,
+    lookup: names.lookup,
     allowHalfOpen: true,
     noDelay: true,
     ...(isIPv6(host) && { family: 6 }),
   });
+  socket.once("close", () => names.cancel());
   // The caller listens too; this listener prevents a late error from crashing the process.
   socket.on("error", () => {});
   return socket;
