@@ -20,11 +20,6 @@ export const exceptions = [
     call: "visit",
     why: "looks for sockets of drivers, which are root, and changes nothing",
   },
-  {
-    file: "src/kubelet/pods/volumes/mounts/swap-attack.ts",
-    call: "rmSync",
-    why: "the attacker in a test",
-  },
   { file: "src/lib/config/drop-ins.ts", call: "listDropIns", why: "the configuration belongs to root" },
   { file: "src/lib/host/cgroups/tree.ts", call: "dirsBelow", why: "a cgroup filesystem has no links" },
   { file: "src/single-node/cgroup-trees.ts", call: "cgroupTree", why: "a cgroup filesystem has no links" },

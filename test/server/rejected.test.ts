@@ -62,6 +62,15 @@ const signed =
   () =>
     testPair(node.ca, name, o);
 const otherCa = testAuthority("other");
+/** An intermediate CA below that of the node's clients. */
+const intermediate = () => testAuthority("between", node.ca);
+
+function signedByLeaf(): TestPair {
+  const { cert } = testPair(node.ca, "leaf");
+  // An authority with the name of the leaf: no signer signs with a certificate that is not a CA.
+  return testPair(testAuthority("leaf"), "admin", { chain: cert });
+}
+
 const upgradeTo = (protocol: string, more: Record<string, string> = {}) => ({
   connection: "Upgrade",
   upgrade: protocol,
@@ -141,6 +150,8 @@ const identities: Case[] = [
     pair: signed({ organizations: ["system:masters"] }, ""),
     status: 401,
   },
+  { name: "a certificate whose signer is not a CA", pair: signedByLeaf, status: 401 },
+  { name: "a certificate without its chain", pair: () => testPair(intermediate(), "admin"), status: 401 },
   { name: "a certificate without permissions", pair: signed({}, "eve"), status: 403 },
   {
     name: "a certificate of group system:masters without permissions",
@@ -168,12 +179,21 @@ const identities: Case[] = [
     },
     status: 401,
   },
-  { name: "a permission that is explicitly denied", token: "good-denied", status: 403 },
+  {
+    name: "a permission that is explicitly denied",
+    token: "good-denied",
+    status: 403,
+    message: /^Forbidden \(user=denied, verb=get, resource=nodes, subresource\(s\)=\[pods proxy\]\)\n$/,
+  },
+  { name: "an unknown path without credentials", path: "/pods/x", status: 401 },
+  { name: "an unsupported method without credentials", method: "DELETE", status: 401 },
+  { name: "an unknown path without permission", path: "/pods/x", token: "good-denied", status: 403 },
+  { name: "another method without permission", method: "DELETE", token: "good-denied", status: 403 },
   {
     name: "a permission that cannot be checked",
     token: "good-broken",
     status: 500,
-    message: /^Authorization error/,
+    message: /^Authorization error \(user=broken, verb=get, resource=nodes, subresource=pods\)$/,
   },
 ];
 
@@ -202,6 +222,7 @@ const permissions: Case[] = [
     headers: spdy,
     token: "good-pods",
     status: 403,
+    message: /verb=create.*\[proxy\]/,
   },
   {
     name: "checkpoint with permission for proxy only",
@@ -209,14 +230,20 @@ const permissions: Case[] = [
     method: "POST",
     token: "good-proxy",
     status: 403,
+    message: /\[checkpoint\]/,
   },
 ];
 
 const paths: Case[] = [
-  { name: "nothing", path: "/", status: 404 },
+  { name: "nothing", path: "/", status: 404, message: /^404 page not found\n$/ },
   { name: "an unknown path", path: "/secrets", status: 404 },
   { name: "a path in upper case", path: "/PODS", status: 404 },
-  { name: "a path with too few segments", path: `/exec/default/${pod}`, status: 404 },
+  {
+    name: "a path with too few segments",
+    path: `/exec/default/${pod}`,
+    status: 404,
+    message: /^404: Page Not Found$/,
+  },
   { name: "a path with too many segments", path: "/exec/a/b/c/d/e", status: 404 },
   { name: "a path below an endpoint", path: "/pods/x", status: 404 },
   { name: "a property of JavaScript objects as path", path: "/__proto__/constructor", status: 404 },
@@ -225,6 +252,8 @@ const paths: Case[] = [
     path: "/containerLogs/__proto__/constructor/toString",
     status: 404,
   },
+  { name: "an unknown profile", path: "/debug/pprof/toString", status: 404 },
+  { name: "an unknown check", path: "/healthz/nope", status: 404 },
   { name: "a missing pod", path: "/containerLogs/default/nope/app", status: 404 },
   { name: "a missing container", path: `/containerLogs/default/${pod}/nope`, status: 404 },
   { name: "a pod in another namespace", path: `/containerLogs/kube-system/${pod}/app`, status: 404 },
@@ -286,6 +315,7 @@ const methods: Case[] = [
     name: method,
     method,
     status: 405,
+    message: /^405: Method Not Allowed$/,
   })),
   { name: "POST to /containerLogs", path: log, method: "POST", status: 405 },
   { name: "GET of /run", path: run, status: 405 },
@@ -333,12 +363,20 @@ const upgrades: Case[] = [
   { name: "a WebSocket by POST", path: exec, headers: webSocket, method: "POST", status: 405 },
   { name: "a WebSocket to a path without streams", path: "/pods/x", headers: webSocket, status: 404 },
   { name: "exec without streams", path: `/exec/default/${pod}/app?command=x`, headers: spdy, status: 400 },
-  { name: "exec in a missing pod", path: "/exec/default/nope/app?output=1", headers: spdy, status: 404 },
+  {
+    name: "exec in a missing pod",
+    path: "/exec/default/nope/app?output=1",
+    headers: spdy,
+    status: 404,
+    message: /^pod does not exist$/,
+  },
+  { name: "run in a missing pod", path: "/run/default/nope/app?cmd=x", method: "POST", status: 404 },
   {
     name: "exec in a missing container",
     path: `/exec/default/${pod}/nope?output=1`,
     headers: spdy,
     status: 500,
+    message: /^container not found \("nope"\)$/,
   },
   {
     name: "exec with the UID of a former pod",
@@ -351,6 +389,13 @@ const upgrades: Case[] = [
     path: exec.replace("=secret", "=reject"),
     headers: spdy,
     status: 403,
+  },
+  {
+    name: "portForward with the UID of a former pod",
+    path: `${forward}/old`,
+    headers: spdy,
+    status: 404,
+    message: /^pod not found$/,
   },
   { name: "portForward to a missing pod", path: "/portForward/default/nope", headers: spdy, status: 404 },
   {
@@ -395,6 +440,7 @@ for (const [title, cases] of Object.entries(tables))
         if (message) assert.match(response.body, message);
         assert.ok(!response.text.includes(secret), "the response contains the secret");
         assert.doesNotMatch(response.text, /root:.*:0:0:/);
+        assert.match(response.text, /\r\nx-content-type-options: nosniff\r\n/i);
         if (status === 307) assert.match(response.text, /\r\nlocation: \/(\r|[^/])/i);
         await assertResponsive();
       });
@@ -452,7 +498,26 @@ describe("the most specific permission is checked first", () => {
     });
 });
 
+describe("accepted identities", () => {
+  test("a certificate with its chain", async () => {
+    const ca = intermediate();
+    const pair = testPair(ca, "admin", { chain: ca.certificate });
+    assert.equal((await send(node.port, "/pods", { ...pair })).status, 200);
+  });
+
+  test("a token with a certificate of another CA", async () => {
+    const headers = { authorization: "Bearer good-admin" };
+    assert.equal((await send(node.port, "/pods", { ...testPair(otherCa, "x"), headers })).status, 200);
+  });
+});
+
 describe("other protocols", () => {
+  test("a request to a proxy needs credentials as any other", async () => {
+    const bytes = "GET http://evil.example/pods HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    assert.match(await rawTls(node.port, bytes), /^HTTP\/1\.1 401/);
+    await assertResponsive();
+  });
+
   test("a plain HTTP connection to the HTTPS port is closed", async () => {
     const text = await new Promise<string>((resolve) => {
       let received = "";

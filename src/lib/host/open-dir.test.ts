@@ -31,7 +31,7 @@ async function attack(t: TestContext): Promise<Attack> {
   await mkdir(outside);
   for (const name of fileNames) await writeFile(join(outside, name), Buffer.alloc(1 << 20, 1));
   for (const name of dirNames) await mkdir(join(outside, name));
-  const program = fileURLToPath(import.meta.resolve("./swap-dirs.ts"));
+  const program = fileURLToPath(import.meta.resolve("../../../test/host/swap-dirs.ts"));
   // Without the options of the test run, which would treat the arguments as tests.
   const attacker = fork(program, [volume, outside, ...dirNames], { execArgv: [] });
   const ended = once(attacker, "exit");

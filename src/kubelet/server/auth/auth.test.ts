@@ -92,6 +92,30 @@ describe("reviews of the cluster", () => {
     await assert.rejects(filter.authorize(withToken, one), rejected(403));
   });
 
+  test("a review names the node, the most specific subresource, and the user with its groups", async () => {
+    const user = { username: "u", groups: ["g"], uid: "1" };
+    const { transport, requests } = fakeReviews({
+      token: () => ({ authenticated: true, user }),
+      access: () => ({ allowed: true }),
+    });
+    await access({ transport }).authorize(withToken, permission);
+    const resource = { verb: "get", version: "v1", resource: "nodes", subresource: "pods", name: "n" };
+    assert.deepEqual(requests.at(-1)?.spec, {
+      resourceAttributes: resource,
+      user: "u",
+      groups: ["g", "system:authenticated"],
+      uid: "1",
+      extra: undefined,
+    });
+  });
+
+  test("concurrent requests of one client share its reviews", async () => {
+    const { transport, requests } = fakeReviews({ token: () => known, access: () => ({ allowed: true }) });
+    const filter = access({ transport });
+    await Promise.all(Array.from({ length: 20 }, () => filter.authorize(withToken, permission)));
+    assert.equal(requests.length, 2);
+  });
+
   test("reviews are counted, and so are cached results", async () => {
     const metrics = createMetrics();
     let down = true;

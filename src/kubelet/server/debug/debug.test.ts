@@ -69,6 +69,29 @@ describe("information about the node", () => {
     assert.match(items[0], /^\/checkpoints\/checkpoint-web_default-app-\d{4}-.*Z\.tar$/);
   });
 
+  for (const [what, path, status, message] of [
+    ["of an unknown pod", "a/b/c", 404, /./],
+    ["of an unknown container", "default/web/c", 404, /./],
+    ["whose timeout is not a number", "default/web/app?timeout=x", 404, /./],
+    [
+      "that fails",
+      "default/web/app?timeout=13",
+      500,
+      /^checkpointing of default\/web\/app failed \(rpc error: code = Unknown desc = simulated failure\)$/,
+    ],
+  ] as const)
+    test(`a checkpoint ${what} gets ${status}`, async () => {
+      const response = await send(server.port, `/checkpoint/${path}`, { method: "POST" });
+      assert.equal(response.status, status);
+      assert.match(response.body, message);
+    });
+
+  test("run reports the exit code of a command that fails", async () => {
+    const response = await send(server.port, "/run/default/web/app?cmd=false", { method: "POST" });
+    assert.equal(response.status, 500);
+    assert.match(response.body, /exited with 1/);
+  });
+
   // parity: endpoint 10250 POST /run/{namespace}/{pod}/{container}
   test("run returns the output of the command", async () => {
     assert.equal(

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { get } from "node:http";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
+import { connect as connectPlain } from "node:net";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { connect } from "node:tls";
 import fc from "fast-check";
@@ -306,6 +307,23 @@ test("a client that does not read its response is disconnected, one that waits f
   await eventually(() => (closed === 2 ? true : undefined));
   assert.deepEqual([follows.closed, waits.closed], [false, false]);
   stalls.destroy();
+});
+
+test("many idle connections keep no client out", async (t) => {
+  const small = await startServer({
+    routes: fakeNodeRoutes({ url: () => "" }),
+    access: allowAll,
+    limits: { connections: 50 },
+  });
+  t.after(() => small.stop());
+  const sockets = Array.from({ length: 300 }, (_, i) =>
+    i % 3 === 0
+      ? connectPlain(small.port, "127.0.0.1").on("error", () => {})
+      : connect({ host: "127.0.0.1", port: small.port, rejectUnauthorized: false }).on("error", () => {}),
+  );
+  for (let i = 0; i < 5; i++) assert.equal((await send(small.port, "/pods")).status, 200);
+  assert.ok(small.server.connections <= 50);
+  for (const socket of sockets) socket.destroy();
 });
 
 describe("clients without credentials", () => {

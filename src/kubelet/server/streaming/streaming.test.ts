@@ -339,6 +339,40 @@ describe("a remote command over SPDY", () => {
   });
 });
 
+describe("a command that cannot run is rejected before the upgrade", () => {
+  for (const [what, path, status, message] of [
+    ["exec in a container that has exited", "/exec/default/web/done?output=1", 500, /./],
+    [
+      "attach to a container that has exited",
+      "/attach/default/web/done?output=1",
+      500,
+      /^container done not found in pod web_default$/,
+    ],
+    ["exec that the runtime rejects", "/exec/default/web/app?output=1&command=rejected", 404, /./],
+    ["exec while the runtime is busy", "/exec/default/web/app?output=1&command=busy", 429, /./],
+  ] as const)
+    test(`${what} gets ${status}`, async () => {
+      const headers = { connection: "Upgrade", upgrade: "SPDY/3.1" };
+      const response = await send(server.port, path, { headers });
+      assert.equal(response.status, status);
+      assert.match(response.body, message);
+    });
+
+  test("exec gets 500 if the streaming server of the runtime does not respond", async (t) => {
+    const offline = await startServer({
+      routes: fakeNodeRoutes({ url: () => "http://127.0.0.1:1/" }),
+      access: { authorize: async () => ({ name: "x", groups: [] }) },
+    });
+    t.after(() => offline.stop());
+    const headers = { connection: "Upgrade", upgrade: "SPDY/3.1" };
+    const path = "/exec/default/web/app?output=1&command=x";
+    const response = await send(offline.port, path, { method: "POST", headers });
+    assert.equal(response.status, 500);
+    assert.match(response.body, /error dialing/);
+    await assert.rejects(openWebSocket(offline.port, path, "v5.channel.k8s.io"), /500/);
+  });
+});
+
 describe("port forwarding over WebSocket", () => {
   // parity: endpoint 10250 GET,POST /portForward/{namespace}/{pod}
   test("SPDY in messages is unwrapped, and wrapped on the way back", async () => {

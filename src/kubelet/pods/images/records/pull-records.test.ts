@@ -297,7 +297,7 @@ test("the intent of a pull that could not be recorded is kept, so that its image
 
 test("after kill -9 at any moment no pulled image is considered preloaded, and no file is corrupt", async () => {
   const { below } = seededRandom(7);
-  const writer = fileURLToPath(new URL("./record-writer-for-tests.ts", import.meta.url));
+  const writer = fileURLToPath(new URL("../../../../../test/faults/image-record-writer.ts", import.meta.url));
   for (let round = 0; round < 6; round++) {
     const { rootDir, startAgent, files } = setUp();
     const child = spawn(process.execPath, [writer, rootDir], { stdio: ["ignore", "pipe", "inherit"] });

@@ -36,10 +36,14 @@ test(`a container that swaps directories for symlinks never escapes its volume i
   const inside = (await stat(volume)).dev;
   const before = await namesBelow(outside);
 
-  const attacker = fork(fileURLToPath(import.meta.resolve("./swap-attack.ts")), [volume, outside], {
-    // Without the options of the test run, which would treat the arguments as tests.
-    execArgv: [],
-  });
+  const attacker = fork(
+    fileURLToPath(import.meta.resolve("../../../../../test/volumes/swap-attack.ts")),
+    [volume, outside],
+    {
+      // Without the options of the test run, which would treat the arguments as tests.
+      execArgv: [],
+    },
+  );
   const ended = once(attacker, "exit");
   endAttack = async () => {
     attacker.kill("SIGKILL");

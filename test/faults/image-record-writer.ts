@@ -1,8 +1,8 @@
-import { systemClock } from "../../../../lib/base/clock.ts";
-import { silentLogger } from "../../../../lib/base/logger.ts";
-import { PullRecords } from "./pull-records.ts";
+import { systemClock } from "../../src/lib/base/clock.ts";
+import { silentLogger } from "../../src/lib/base/logger.ts";
+import { PullRecords } from "../../src/kubelet/pods/images/records/pull-records.ts";
 
-/** For tests: pulls one image after the other, and prints each pulled one, until it is killed. */
+/** Pulls one image at a time, and prints each pulled one, until it is killed: `pull-records.test.ts` starts it. */
 const [rootDir = ""] = process.argv.slice(2);
 const records = new PullRecords({
   rootDir,
