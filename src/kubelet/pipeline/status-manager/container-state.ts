@@ -4,6 +4,8 @@ import { isoSeconds, noTime, type Terminated, timeOrNull } from "./api-types.ts"
 
 /** The limit for all termination messages of a pod together. */
 const maxMessagesBytes = 12 * 1024;
+/** The limit for the message of a container that waits, which may contain what a hook, a registry or the runtime wrote. */
+const maxWaitingBytes = 32 * 1024;
 const killed = 137;
 
 const reasonUnknown = "ContainerStatusUnknown";
@@ -77,6 +79,12 @@ function terminated(container: ObservedContainer, o: StateOptions): Terminated {
 /** Each container of a pod gets the same share of the limit. */
 export function messageShare(containers: number): number {
   return Math.floor(maxMessagesBytes / Math.max(containers, 1));
+}
+
+/** The state of a container that the worker has not started yet. */
+export function waitingState(reason: string, message: string | undefined): ContainerState {
+  const text = message === undefined ? undefined : truncateBytes(message, maxWaitingBytes);
+  return { waiting: { reason, ...(text !== undefined && { message: text }) } };
 }
 
 function truncateBytes(text: string, bytes: number): string {

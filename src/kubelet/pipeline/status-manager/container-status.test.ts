@@ -92,6 +92,13 @@ const table: Row[] = [
     { waiting: waits("ErrImagePull") },
     { state: { waiting: { reason: "ErrImagePull", message: "why" } }, lastState: {} },
   ],
+  [
+    "not created, and the worker has a long reason",
+    aPod(),
+    [],
+    { waiting: waits("PostStartHookError", "é".repeat(1_000_000)) },
+    { state: { waiting: { reason: "PostStartHookError", message: "é".repeat(16 * 1024) } } },
+  ],
   ["created, not started", aPod(), [run({ state: "created" })], {}, { state: creating, ready: false }],
   [
     "created, and failed to start",

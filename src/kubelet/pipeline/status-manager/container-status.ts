@@ -10,6 +10,7 @@ import {
   type StateOptions,
   stateOf,
   unobservedTermination,
+  waitingState,
 } from "./container-state.ts";
 import { containerResources } from "./resources.ts";
 import { startedAndReady } from "./started-and-ready.ts";
@@ -35,7 +36,7 @@ export function containerStatus(
     // The container waits for its next start: its termination becomes the last state.
     status = {
       ...(last ? status : waitingStatus(container, previous, input, o)),
-      state: { waiting: { reason: why.reason, ...(why.message !== undefined && { message: why.message }) } },
+      state: waitingState(why.reason, why.message),
       lastState: status.state?.terminated ? status.state : status.lastState,
       restartCount: status.restartCount,
     };

@@ -93,6 +93,17 @@ test("exec: an exit code other than 0 is a failure, with the output of the comma
   );
 });
 
+test("exec: only the start of a long output, and of a long command, is part of the error", async () => {
+  const s = setUp(async () => execResult(3, "\x01".repeat(8_000_000), "\x02".repeat(8_000_000)));
+  const lengths: number[] = [];
+  for (const command of [["x"], ["y".repeat(1_000_000)]])
+    await assert.rejects(s.run({ exec: { command } }), (error: Error) => {
+      lengths.push(error.message.length);
+      return error.message.startsWith("Exec lifecycle hook ([");
+    });
+  assert.deepEqual(lengths, [32 * 1024, 32 * 1024]);
+});
+
 test("exec: a runtime error is a failure", async () => {
   const s = setUp(() => Promise.reject(new Error("no such container")));
   await assert.rejects(

@@ -3,6 +3,7 @@ import { abortError, KubeletError, messageOf } from "../../../lib/base/errors.ts
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import type { ContainerId, RuntimeService } from "../../../lib/clients/cri/cri.ts";
+import { shortened } from "../../../lib/clients/plugin-rpc/shortened.ts";
 import type { ContainerPort } from "../../../lib/gen/kubernetes/core.d.ts";
 import { type Lifecycle, type Pod, podRef } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
@@ -11,6 +12,10 @@ import { httpGet, NotTlsError } from "./http-get.ts";
 
 export type LifecycleHandler = NonNullable<Lifecycle["preStop"]>;
 type Port = Pick<ContainerPort, "name" | "containerPort">;
+
+/** How much a hook adds to the status of its pod and to the log, and how much of each output of its command. */
+const maxDetails = 32 * 1024;
+const maxOutputBytes = 10 * 1024;
 
 /** How long the command of an aborted hook may continue; it exits with its container. */
 const lingerMs = 60_000;
@@ -64,7 +69,7 @@ export class LifecycleHooks {
       await this.#perform(hook);
     } catch (error) {
       if (signal.aborted) throw abortError(signal.reason);
-      const details = messageOf(error);
+      const details = shortened(messageOf(error), maxDetails);
       const fields = { pod: podRef(pod), container: container.name, err: details };
       this.#o.logger.debug(1, "Lifecycle hook failed", fields);
       throw new KubeletError("LifecycleHookError", details, { cause: error });
@@ -120,8 +125,8 @@ export class LifecycleHooks {
       const { stdout, stderr, exitCode } = await this.#unlessAborted(signal, (lingering) =>
         this.#o.runtime.execSync(id, command, 0, { signal: lingering }),
       );
-      const stderrText = Buffer.from(stderr).toString("utf8");
-      const output = Buffer.from(stdout).toString("utf8") + stderrText;
+      const stderrText = startOf(stderr);
+      const output = startOf(stdout) + stderrText;
       if (exitCode === 0) return { output };
       return {
         output,
@@ -172,6 +177,10 @@ async function delivered(request: HookRequest, signal: AbortSignal): Promise<boo
   } catch {
     return false;
   }
+}
+
+function startOf(output: Uint8Array): string {
+  return Buffer.from(output.subarray(0, maxOutputBytes)).toString("utf8");
 }
 
 function longName({ metadata: { name, namespace, uid } }: Pod): string {
