@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createSecureServer, type Http2SecureServer } from "node:http2";
 import { type AddressInfo, BlockList, type Server as NetServer, type Socket } from "node:net";
+import { whenAborted } from "../lib/base/abort.ts";
 import { type Clock, systemClock } from "../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../lib/base/component.ts";
 import { Connections } from "../lib/base/connections.ts";
@@ -8,7 +9,6 @@ import { Http2Sessions } from "../lib/base/http2-sessions.ts";
 import { type Logger, silentLogger } from "../lib/base/logger.ts";
 import { bufferPipelinedData } from "../lib/base/pipelined-data.ts";
 import { UnreadResponses } from "../lib/base/unread-responses.ts";
-import { whenAborted } from "../lib/base/when-aborted.ts";
 import type { Admission, Authenticator, Authorizer, CallerLimits } from "./access.ts";
 import type { Caller, Objects, ResourceDefinition } from "./definition.ts";
 import { Discovery, type OpenApi } from "./discovery/discovery.ts";

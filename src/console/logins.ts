@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
+import { whenAborted } from "../lib/base/abort.ts";
 import type { Clock } from "../lib/base/clock.ts";
 import { epochMs } from "../lib/base/time.ts";
-import { whenAborted } from "../lib/base/when-aborted.ts";
 import type { ConsoleExchange, ConsoleNode } from "../lib/model/console-node.ts";
 import { readJson } from "./http/body.ts";
 import { ConsoleProblem } from "./http/problem.ts";

@@ -1,6 +1,5 @@
 import type { Clock } from "../lib/base/clock.ts";
 import { epochMs } from "../lib/base/time.ts";
-import { whenAborted } from "../lib/base/when-aborted.ts";
 import type { ConsoleNode, ConsolePod } from "../lib/model/console-node.ts";
 import type { PodUid } from "../lib/model/pod.ts";
 import { notFound } from "./http/problem.ts";
@@ -84,14 +83,5 @@ async function duringSession<T extends SessionExchange>(
   exchange: T,
   work: (exchange: T) => Promise<void>,
 ): Promise<void> {
-  const { signal, session } = exchange;
-  const over = new AbortController();
-  const end = () => over.abort();
-  whenAborted(signal, end);
-  whenAborted(session.ended, end);
-  try {
-    await work({ ...exchange, signal: over.signal });
-  } finally {
-    session.ended.removeEventListener("abort", end);
-  }
+  await work({ ...exchange, signal: AbortSignal.any([exchange.signal, exchange.session.ended]) });
 }

@@ -1,5 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
+import { whenAborted } from "../lib/base/abort.ts";
 import { type Clock, sleep, systemClock } from "../lib/base/clock.ts";
 import { isAbort, KubeletError, messageOf } from "../lib/base/errors.ts";
 import { type Logger, silentLogger } from "../lib/base/logger.ts";
@@ -113,10 +114,8 @@ export class ApiProcess {
     const cancel = this.#clock.after(this.#timeoutMs, () =>
       address.reject(this.#startError("the API server is not responding")),
     );
-    const abort = () => address.reject(signal?.reason);
-    signal?.addEventListener("abort", abort, { once: true });
+    using _ = whenAborted(signal, () => address.reject(signal?.reason));
     try {
-      signal?.throwIfAborted();
       return { address: await address.promise, exited };
     } catch (error) {
       child.kill("SIGKILL");
@@ -124,7 +123,6 @@ export class ApiProcess {
       throw error;
     } finally {
       cancel();
-      signal?.removeEventListener("abort", abort);
     }
   }
 

@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { whenAborted } from "../lib/base/abort.ts";
 import { abortError, KubeletError } from "../lib/base/errors.ts";
 import { argumentsOf, type ProgramCall, startProgram } from "../lib/host/start-program.ts";
 
@@ -24,11 +25,10 @@ export async function run(call: ProgramCall, options: RunOptions = {}): Promise<
       timedOut = true;
       child.kill("SIGKILL");
     }, timeoutMs);
-    const onAbort = () => child.kill("SIGKILL");
-    signal?.addEventListener("abort", onAbort, { once: true });
+    const aborted = whenAborted(signal, () => child.kill("SIGKILL"));
     const cleanUp = () => {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", onAbort);
+      aborted[Symbol.dispose]();
     };
     child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
     child.stderr.on("data", (chunk: Buffer) => err.push(chunk));

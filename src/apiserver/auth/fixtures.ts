@@ -1,3 +1,4 @@
+import { whenAborted } from "../../lib/base/abort.ts";
 import { abortError } from "../../lib/base/errors.ts";
 import type { Attributes } from "../access.ts";
 import type {
@@ -96,7 +97,7 @@ export class MemoryObjects implements Objects {
       wake();
     };
     this.#watchers.add(watcher);
-    signal.addEventListener("abort", () => wake());
+    whenAborted(signal, () => wake());
     try {
       while (!signal.aborted) {
         const next = queue.shift();

@@ -1,4 +1,5 @@
-import type { Clock } from "../../lib/base/clock.ts";
+import { abortable, whenAborted } from "../../lib/base/abort.ts";
+import { type Clock, sleep } from "../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../lib/base/component.ts";
 import { isAbort, messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
@@ -64,7 +65,7 @@ export class ObjectCache implements Component {
   /** Calls back after each change, until the signal is aborted. */
   subscribe(listener: (resource: string) => void, signal: AbortSignal): void {
     this.#listeners.add(listener);
-    signal.addEventListener("abort", () => this.#listeners.delete(listener), { once: true });
+    whenAborted(signal, () => this.#listeners.delete(listener));
   }
 
   #of(resource: string): Map<string, ApiObject> {
@@ -83,7 +84,7 @@ export class ObjectCache implements Component {
         this.#failure = `${resource}: ${messageOf(error)}`;
         this.#options.logger.warn("Failed to watch objects", { resource, err: messageOf(error) });
       }
-      if (!signal.aborted) await this.#pause(retryMs, signal);
+      if (!signal.aborted) await sleep(this.#options.clock, retryMs, signal).catch(() => {});
     }
   }
 
@@ -111,26 +112,15 @@ export class ObjectCache implements Component {
   }
 
   #changed(signal: AbortSignal): Promise<void> {
-    const waiting = new AbortController();
-    const both = AbortSignal.any([signal, waiting.signal]);
-    return new Promise<void>((resolve) => {
+    return abortable(signal, (resolve) => {
+      const listener = () => resolve();
+      this.#listeners.add(listener);
       const cancel = this.#options.clock.after(recheckMs, resolve);
-      this.subscribe(() => resolve(), both);
-      both.addEventListener("abort", () => {
+      return () => {
         cancel();
-        resolve();
-      });
-    }).finally(() => waiting.abort());
-  }
-
-  #pause(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = this.#options.clock.after(ms, resolve);
-      signal.addEventListener("abort", () => {
-        cancel();
-        resolve();
-      });
-    });
+        this.#listeners.delete(listener);
+      };
+    }).catch(() => {});
   }
 }
 

@@ -1,7 +1,8 @@
-import type { Clock } from "../../lib/base/clock.ts";
+import { type Clock, sleep } from "../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../lib/base/component.ts";
 import { isAbort, messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
+import { WakeUp } from "../../lib/base/wait.ts";
 import type { ObjectCache } from "./object-cache.ts";
 
 export interface ReconcilerOptions {
@@ -26,8 +27,7 @@ export class Reconciler implements Component {
   readonly name: string;
   readonly #options: ReconcilerOptions;
   readonly #done = Promise.withResolvers<void>();
-  #dirty = true;
-  #wake = () => {};
+  readonly #changed = new WakeUp();
   #failures = 0;
   #failure = "";
 
@@ -47,22 +47,19 @@ export class Reconciler implements Component {
   start(signal: AbortSignal): Promise<void> {
     const { cache, watches } = this.#options;
     cache.subscribe((resource) => {
-      if (!watches.includes(resource)) return;
-      this.#dirty = true;
-      this.#wake();
+      if (watches.includes(resource)) this.#changed.notify();
     }, signal);
     void this.#run(signal).then(() => this.#done.resolve());
     return Promise.resolve();
   }
 
   async #run(signal: AbortSignal): Promise<void> {
+    const { clock, batchMs = defaultBatchMs } = this.#options;
     while (!signal.aborted) {
-      this.#dirty = false;
+      this.#changed.reset();
       const again = await this.#round(signal);
-      if (signal.aborted) return;
-      if (!this.#dirty) await this.#wait(again, signal);
-      const batchMs = this.#options.batchMs ?? defaultBatchMs;
-      if (this.#dirty && batchMs > 0) await this.#pause(batchMs, signal);
+      const isChanged = await this.#changed.wait(clock, again, signal);
+      if (isChanged && batchMs > 0) await sleep(clock, batchMs, signal).catch(() => {});
     }
   }
 
@@ -78,32 +75,5 @@ export class Reconciler implements Component {
       logger.warn("Failed to reconcile, will retry", { controller: this.name, err: this.#failure });
       return Math.min(maxRetryMs, firstRetryMs * 2 ** this.#failures++);
     }
-  }
-
-  /** Waits for a change or the timer. */
-  #wait(ms: number | undefined, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = ms === undefined ? () => {} : this.#options.clock.after(ms, () => finish());
-      const finish = () => {
-        cancel();
-        signal.removeEventListener("abort", finish);
-        this.#wake = () => {};
-        resolve();
-      };
-      this.#wake = finish;
-      signal.addEventListener("abort", finish);
-    });
-  }
-
-  #pause(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const finish = () => {
-        cancel();
-        signal.removeEventListener("abort", finish);
-        resolve();
-      };
-      const cancel = this.#options.clock.after(ms, finish);
-      signal.addEventListener("abort", finish);
-    });
   }
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { whenAborted } from "../../lib/base/abort.ts";
 import type { Clock } from "../../lib/base/clock.ts";
 import { abortError, KubeletError } from "../../lib/base/errors.ts";
 import type { Summary } from "../../lib/model/stats-summary.ts";
@@ -17,15 +18,13 @@ export async function kubeletSummary(backend: Backend, clock: Clock, signal: Abo
     clock,
   );
   const settle = (error: Error) => () => request.destroy(error);
-  const onAbort = () => request.destroy(abortError(signal.reason));
   const cancel = clock.after(timeoutMs, settle(new Error(`no response within ${timeoutMs / 1000} s`)));
-  signal.addEventListener("abort", onAbort, { once: true });
+  using _ = whenAborted(signal, () => request.destroy(abortError(signal.reason)));
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       request.once("response", resolve);
       request.on("error", reject);
-      if (signal.aborted) onAbort();
-      else request.end();
+      if (!signal.aborted) request.end();
     });
     const text = await textOf(response);
     if (response.statusCode !== 200)
@@ -36,7 +35,6 @@ export async function kubeletSummary(backend: Backend, clock: Clock, signal: Abo
     return asSummary(JSON.parse(text));
   } finally {
     cancel();
-    signal.removeEventListener("abort", onAbort);
     request.destroy();
   }
 }

@@ -1,5 +1,6 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
+import { whenAborted } from "../../lib/base/abort.ts";
 import type { Clock } from "../../lib/base/clock.ts";
 import { type Backend, type BackendRequest, openRequest } from "./backend.ts";
 
@@ -25,8 +26,8 @@ export async function sendRequest(
   const backendResponse = responseOf(outgoing);
   const stop = () => outgoing.destroy();
   exchange.response.once("close", stop);
-  exchange.signal.addEventListener("abort", stop, { once: true });
-  backendResponse.finally(() => exchange.signal.removeEventListener("abort", stop)).catch(() => undefined);
+  const aborted = whenAborted(exchange.signal, stop);
+  backendResponse.finally(() => aborted[Symbol.dispose]()).catch(() => undefined);
   if (exchange.signal.aborted || exchange.response.destroyed) stop();
   else if (body === undefined) outgoing.end();
   // A backend may respond before it has read the whole request; the client may still be sending. So no pipeline().

@@ -1,6 +1,7 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { whenAborted } from "../../lib/base/abort.ts";
 import type { Clock } from "../../lib/base/clock.ts";
 import { joinStreams } from "../../lib/base/join-streams.ts";
 import { StatusError } from "../status-error.ts";
@@ -56,7 +57,7 @@ function sendRequest(
   const outgoing = openRequest(backend, request, clock);
   const stop = () => outgoing.destroy();
   client.on("error", stop).once("close", stop);
-  signal.addEventListener("abort", stop, { once: true });
+  const aborted = whenAborted(signal, stop);
   const response = new Promise<UpgradeResponse>((resolve, reject) => {
     outgoing.once("upgrade", (message, socket, head) => resolve({ upgraded: true, message, socket, head }));
     outgoing.once("response", (message) => resolve({ upgraded: false, message }));
@@ -66,7 +67,7 @@ function sendRequest(
   else outgoing.end();
   return response.finally(() => {
     client.off("close", stop);
-    signal.removeEventListener("abort", stop);
+    aborted[Symbol.dispose]();
   });
 }
 

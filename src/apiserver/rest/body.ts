@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { isMap, isScalar, isSeq, LineCounter, type ParsedNode, parseDocument } from "yaml";
+import { abortable } from "../../lib/base/abort.ts";
 import type { Clock } from "../../lib/base/clock.ts";
 import { messageOf } from "../../lib/base/errors.ts";
 import { isTooDeep } from "../../lib/base/json-value.ts";
@@ -32,40 +33,23 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits): Pr
   signal.throwIfAborted();
   const chunks: Buffer[] = [];
   let size = 0;
-  return new Promise((resolve, reject) => {
-    const cancel = clock.after(timeoutMs, () => {
-      finish();
-      reject(
-        new StatusError(408, "Timeout", "Timeout: the body of the request was not received in time", {}),
-      );
-    });
+  return abortable(signal, (resolve, reject) => {
+    const timeoutText = "Timeout: the body of the request was not received in time";
+    const cancel = clock.after(timeoutMs, () => reject(new StatusError(408, "Timeout", timeoutText, {})));
     const onData = (chunk: Buffer) => {
       size += chunk.length;
       if (size <= maxBytes) return void chunks.push(chunk);
-      finish();
-      request.pause();
       reject(tooLarge(maxBytes));
+      request.pause();
     };
-    const onEnd = () => {
-      finish();
-      resolve(Buffer.concat(chunks));
-    };
-    const onClose = () => {
-      finish();
-      reject(badRequest("unexpected EOF"));
-    };
-    const onAbort = () => {
-      finish();
-      reject(signal.reason);
-    };
-    const finish = () => {
+    const onEnd = () => resolve(Buffer.concat(chunks));
+    const onClose = () => reject(badRequest("unexpected EOF"));
+    request.on("data", onData).on("end", onEnd).on("error", onClose).on("close", onClose);
+    return () => {
       cancel();
-      signal.removeEventListener("abort", onAbort);
       request.off("data", onData).off("end", onEnd).off("error", onClose).off("close", onClose);
       request.on("error", () => {});
     };
-    signal.addEventListener("abort", onAbort, { once: true });
-    request.on("data", onData).on("end", onEnd).on("error", onClose).on("close", onClose);
   });
 }
 

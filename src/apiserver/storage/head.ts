@@ -1,3 +1,4 @@
+import { whenAborted } from "../../lib/base/abort.ts";
 import type { Clock } from "../../lib/base/clock.ts";
 import { abortError } from "../../lib/base/errors.ts";
 import { closed, futureVersion } from "./errors.ts";
@@ -90,19 +91,18 @@ export class Head {
     if (this.#closed) return Promise.resolve({ why: "closed", position });
     if (signal?.aborted) return Promise.resolve({ why: "aborted", position });
     return new Promise((resolve) => {
-      const onAbort = () => waiter.wake("aborted");
       const waiter: Waiter = {
         resource,
         position,
         wake: (why) => {
           if (!this.#waiters.delete(waiter)) return;
           cancel?.();
-          signal?.removeEventListener("abort", onAbort);
+          aborted[Symbol.dispose]();
           resolve({ why, position: waiter.position });
         },
       };
       this.#waiters.add(waiter);
-      signal?.addEventListener("abort", onAbort, { once: true });
+      const aborted = whenAborted(signal, () => waiter.wake("aborted"));
       const cancel =
         timeoutMs === Number.POSITIVE_INFINITY
           ? undefined

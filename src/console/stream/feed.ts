@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { whenAborted } from "../../lib/base/abort.ts";
 import { type Clock, msSince } from "../../lib/base/clock.ts";
 import { messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
@@ -244,7 +245,7 @@ export class Feed {
   #repeat(what: string, everyMs: number, signal: AbortSignal, work: () => Promise<void>): void {
     const { clock, logger } = this.#o;
     let cancel = () => {};
-    signal.addEventListener("abort", () => cancel(), { once: true });
+    whenAborted(signal, () => cancel());
     const run = () => {
       work()
         .catch((error: unknown) =>

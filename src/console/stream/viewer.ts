@@ -1,6 +1,6 @@
+import { whenAborted } from "../../lib/base/abort.ts";
 import { type Clock, msSince } from "../../lib/base/clock.ts";
 import { epochMs, type MonotonicTime } from "../../lib/base/time.ts";
-import { whenAborted } from "../../lib/base/when-aborted.ts";
 import type { ConsoleExchange } from "../../lib/model/console-node.ts";
 import type { Bye, Changes } from "../protocol.ts";
 import type { Feed } from "./feed.ts";
@@ -71,8 +71,6 @@ export async function streamTo(o: ViewerOptions): Promise<void> {
     );
     cancelKeepAlive = clock.after(keepAliveMs, keepAlive);
   };
-  const endSession = () => end("session");
-  const endStopping = () => end("stopping");
   let cancelKeepAlive = clock.after(keepAliveMs, keepAlive);
   const onDrain = () => {
     isBlocked = false;
@@ -87,15 +85,13 @@ export async function streamTo(o: ViewerOptions): Promise<void> {
     // A client that reconnects on its own does so after this time.
     write("retry: 1000\n\n");
     send();
-    whenAborted(o.stopping, endStopping);
-    whenAborted(o.sessionEnded, endSession);
+    using _stopping = whenAborted(o.stopping, () => end("stopping"));
+    using _session = whenAborted(o.sessionEnded, () => end("session"));
     await ended.promise;
   } finally {
     unsubscribe();
     cancelKeepAlive();
     response.off("drain", onDrain);
-    o.stopping.removeEventListener("abort", endStopping);
-    o.sessionEnded.removeEventListener("abort", endSession);
     if (!response.writableEnded) response.end();
   }
 }

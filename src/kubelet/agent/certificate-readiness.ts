@@ -1,3 +1,4 @@
+import { abortable } from "../../lib/base/abort.ts";
 import type { Clock } from "../../lib/base/clock.ts";
 import { abortError } from "../../lib/base/errors.ts";
 import { markReported } from "../../lib/base/failure-log.ts";
@@ -49,20 +50,15 @@ export class CertificateReadiness {
     const { source, clock } = this.#o;
     if (source.current() !== undefined) return Promise.resolve();
     if (this.#closed) return Promise.reject(abortError());
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(abortError(signal.reason));
-      const end = (failure?: Error) => {
-        cancel();
-        signal?.removeEventListener("abort", onAbort);
-        this.#waiting.delete(end);
-        if (failure) reject(failure);
-        else resolve();
-      };
-      const onAbort = () => end(abortError(signal?.reason));
-      const cancel = clock.after(waitAtMostMs, () => end(this.#timeoutError()));
-      signal?.addEventListener("abort", onAbort, { once: true });
+    return abortable(signal, (resolve, reject) => {
+      const end = (failure?: Error) => (failure ? reject(failure) : resolve());
+      const cancel = clock.after(waitAtMostMs, () => reject(this.#timeoutError()));
       this.#waiting.add(end);
       this.#watch();
+      return () => {
+        cancel();
+        this.#waiting.delete(end);
+      };
     });
   }
 

@@ -1,5 +1,5 @@
+import { whenAborted } from "../../lib/base/abort.ts";
 import type { Component } from "../../lib/base/component.ts";
-import { whenAborted } from "../../lib/base/when-aborted.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
 import type { ResourceClaim } from "../../lib/gen/kubernetes/resource.d.ts";
 import type { Container, Pod, PodUid } from "../../lib/model/pod.ts";

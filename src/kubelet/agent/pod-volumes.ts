@@ -1,8 +1,8 @@
 import { mkdir, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { whenAborted } from "../../lib/base/abort.ts";
 import type { Component } from "../../lib/base/component.ts";
 import { KubeletError } from "../../lib/base/errors.ts";
-import { whenAborted } from "../../lib/base/when-aborted.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
 import { hostMounts, makeMountsShared } from "../../lib/host/mounts.ts";
 import { projectQuotas } from "../../lib/host/project-quotas.ts";

@@ -1,9 +1,9 @@
 import { join } from "node:path";
+import { whenAborted } from "../../lib/base/abort.ts";
 import { type Clock, sleep } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
 import { KubeletError } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
-import { whenAborted } from "../../lib/base/when-aborted.ts";
 import { type FileLock, lockFile } from "../../lib/host/file-lock.ts";
 
 /** An agent that is being replaced needs at most this long to stop. */

@@ -1,3 +1,4 @@
+import { abortable } from "../../lib/base/abort.ts";
 import { type Clock, msFromNow, msSince } from "../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../lib/base/component.ts";
 import { messageOf } from "../../lib/base/errors.ts";
@@ -271,17 +272,14 @@ export class CertificateManager implements Component {
   }
 
   #pause(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const end = () => {
+    return abortable(signal, (resolve) => {
+      this.#wake = resolve;
+      const cancel = this.#o.clock.after(ms, resolve);
+      return () => {
         cancel();
-        signal.removeEventListener("abort", end);
         this.#wake = () => {};
-        resolve();
       };
-      const cancel = this.#o.clock.after(ms, end);
-      signal.addEventListener("abort", end, { once: true });
-      this.#wake = end;
-    });
+    }).catch(() => {});
   }
 }
 

@@ -1,4 +1,4 @@
-import { abortError } from "../../lib/base/errors.ts";
+import { abortable } from "../../lib/base/abort.ts";
 
 /** Listeners of an occasional event. */
 export class Listeners<T> {
@@ -15,18 +15,6 @@ export class Listeners<T> {
 
   /** The next value. */
   next(signal: AbortSignal): Promise<T> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(abortError(signal.reason));
-      const onAbort = () => {
-        remove();
-        reject(abortError(signal.reason));
-      };
-      const remove = this.add((value) => {
-        remove();
-        signal.removeEventListener("abort", onAbort);
-        resolve(value);
-      });
-      signal.addEventListener("abort", onAbort, { once: true });
-    });
+    return abortable(signal, (resolve) => this.add(resolve));
   }
 }

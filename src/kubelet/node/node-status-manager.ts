@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
+import { orAbort } from "../../lib/base/abort.ts";
 import { type Clock, msFromNow, sleep } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
-import { abortError, messageOf } from "../../lib/base/errors.ts";
+import { messageOf } from "../../lib/base/errors.ts";
 import { failureLog } from "../../lib/base/failure-log.ts";
 import type { Logger } from "../../lib/base/logger.ts";
+import { WakeUp } from "../../lib/base/wait.ts";
 import type { NodeEvents } from "../../lib/model/pod-events.ts";
 import { isReady } from "./conditions.ts";
 import { httpStatusOf, type NodeApi } from "./node-api.ts";
@@ -81,8 +83,7 @@ export class NodeStatusManager implements Component {
   /** The fields that the API server did not store when they were last written: an older one does not have them. */
   #dropped: ReturnType<typeof changedFields> = {};
   #droppedNames = "";
-  #wake = () => {};
-  #isWakePending = false;
+  readonly #wake = new WakeUp();
   #isMissing = false;
 
   constructor(options: NodeStatusOptions) {
@@ -100,15 +101,7 @@ export class NodeStatusManager implements Component {
 
   /** Resolves when the node is registered, if this agent registers it. */
   async whenRegistered(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const aborted = Promise.withResolvers<never>();
-    const onAbort = () => aborted.reject(abortError(signal.reason));
-    signal.addEventListener("abort", onAbort, { once: true });
-    try {
-      await Promise.race([this.#firstRegistration.promise, aborted.promise]);
-    } finally {
-      signal.removeEventListener("abort", onAbort);
-    }
+    await orAbort(this.#firstRegistration.promise, signal);
   }
 
   /** The node of the last response. */
@@ -118,19 +111,19 @@ export class NodeStatusManager implements Component {
 
   /** An input of the status has changed: update now instead of at the next tick. */
   wake(): void {
-    this.#isWakePending = true;
-    this.#wake();
+    this.#wake.notify();
   }
 
   async #loop(signal: AbortSignal): Promise<void> {
-    const { updateFrequencyMs, random } = this.#o;
+    const { clock, updateFrequencyMs, random } = this.#o;
     await this.#untilSettled(signal);
     while (!signal.aborted) {
-      this.#isWakePending = false;
+      this.#wake.reset();
       const ok = await this.#round(signal);
       const waitMs = ok ? jittered(updateFrequencyMs, random) : Math.min(updateFrequencyMs, longestRetryMs);
       // After a failure, wake-ups are ignored: they would send more requests to a failing API server.
-      if (!ok || !this.#isWakePending) await this.#sleep(waitMs, signal, ok);
+      if (ok) await this.#wake.wait(clock, waitMs, signal);
+      else await sleep(clock, waitMs, signal).catch(() => {});
     }
   }
 
@@ -141,13 +134,6 @@ export class NodeStatusManager implements Component {
       if (signal.aborted || isSettled?.() !== false) return;
       await sleep(clock, settledCheckMs, signal).catch(() => {});
     }
-  }
-
-  async #sleep(ms: number, signal: AbortSignal, canWake: boolean): Promise<void> {
-    const woken = new AbortController();
-    if (canWake) this.#wake = () => woken.abort();
-    await sleep(this.#o.clock, ms, AbortSignal.any([signal, woken.signal])).catch(() => {});
-    this.#wake = () => {};
   }
 
   /** After startup the node is ready as soon as its runtime and network are, not at the next tick. */

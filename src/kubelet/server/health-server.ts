@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { whenAborted } from "../../lib/base/abort.ts";
 import { type Clock, sleep } from "../../lib/base/clock.ts";
 import { type Component, healthy } from "../../lib/base/component.ts";
 import { limitConnections } from "../../lib/base/connections.ts";
 import { messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
-import { whenAborted } from "../../lib/base/when-aborted.ts";
 import { checkReport, type HealthCheck, type HealthReport, healthReport } from "./health-report.ts";
 import { listenOnce } from "./listen.ts";
 import { requestUrl } from "./request-url.ts";

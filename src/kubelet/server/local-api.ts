@@ -1,11 +1,11 @@
 import { mkdir, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { dirname } from "node:path";
+import { whenAborted } from "../../lib/base/abort.ts";
 import type { Component, Health } from "../../lib/base/component.ts";
 import { limitConnections } from "../../lib/base/connections.ts";
 import { KubeletError, messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
-import { whenAborted } from "../../lib/base/when-aborted.ts";
 import type { Explainer } from "../explain/explain-node.ts";
 import { allowAll } from "./auth/node-access.ts";
 import { explainQueryOf } from "./explain-query.ts";

@@ -1,4 +1,4 @@
-import { abortError } from "./errors.ts";
+import { abortable } from "./abort.ts";
 import { type MonotonicTime, msBetween, plusMs, type WallTime, wallTime } from "./time.ts";
 
 /** The only way to read the time or to wait: tests pass a FakeClock and run in simulated time. */
@@ -62,16 +62,5 @@ export function wallTimeOf(clock: Pick<Clock, "wall" | "monotonic">, time: Monot
 
 /** Resolves after `ms`; rejects with an AbortError as soon as the signal is aborted. */
 export function sleep(clock: Pick<Clock, "after">, ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(abortError(signal.reason));
-    const onAbort = () => {
-      cancel();
-      reject(abortError(signal?.reason));
-    };
-    const cancel = clock.after(ms, () => {
-      signal?.removeEventListener("abort", onAbort);
-      resolve();
-    });
-    signal?.addEventListener("abort", onAbort, { once: true });
-  });
+  return abortable(signal, (resolve) => clock.after(ms, resolve));
 }

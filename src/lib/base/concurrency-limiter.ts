@@ -1,3 +1,4 @@
+import { abortable } from "./abort.ts";
 import { type Clock, msSince } from "./clock.ts";
 import { abortError } from "./errors.ts";
 import { type MonotonicTime, msBetween } from "./time.ts";
@@ -160,26 +161,21 @@ export class ConcurrencyLimiter<Kind extends string = string> {
       this.#changed();
       return Promise.resolve(free);
     }
-    return new Promise((resolve, reject) => {
-      const onAbort = () => {
-        this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
-        this.#changed();
-        reject(abortError(signal?.reason));
-      };
+    return abortable(signal, (resolve) => {
       const waiter: Waiter<Kind> = {
         priority,
         rank: this.#rank(kind),
         kind,
         since,
         order: this.#order++,
-        admit: (slot) => {
-          signal?.removeEventListener("abort", onAbort);
-          resolve(slot);
-        },
+        admit: resolve,
       };
-      signal?.addEventListener("abort", onAbort, { once: true });
       this.#waiting.push(waiter);
       this.#changed();
+      return () => {
+        this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+        this.#changed();
+      };
     });
   }
 
@@ -203,11 +199,9 @@ export class ConcurrencyLimiter<Kind extends string = string> {
     const next = this.#waiting
       .filter((waiter) => this.#mayUse(slot, waiter.kind))
       .reduce<Waiter<Kind> | undefined>((best, w) => (best && !precedes(w, best) ? best : w), undefined);
-    if (next) {
-      // The slot passes directly to the next waiter, so that no other caller gets it first.
-      this.#waiting.splice(this.#waiting.indexOf(next), 1);
-      next.admit(slot);
-    } else this.#running[slot]--;
+    // The slot passes directly to the next waiter, so that no other caller gets it first.
+    if (next) return next.admit(slot);
+    this.#running[slot]--;
     this.#changed();
   }
 

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import { whenAborted } from "./abort.ts";
 
 /**
  * Joins two connections, `a` being the caller's. A half-close of one side is passed to the other, which may continue to send;
@@ -12,11 +13,9 @@ export async function joinStreams(a: Duplex, b: Duplex, signal: AbortSignal): Pr
     a.destroy();
     b.destroy();
   };
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
-  else a.pipe(b).pipe(a);
+  using _ = whenAborted(signal, stop);
+  if (!signal.aborted) a.pipe(b).pipe(a);
   await both;
-  signal.removeEventListener("abort", stop);
 }
 
 /** Resolves when `side` is closed; closes `other` with it unless all data was delivered. */

@@ -1,45 +1,36 @@
+import { abortable } from "./abort.ts";
 import { abortError } from "./errors.ts";
 
-/** Locks by key, in the order of the requests. */
+/** Locks by key. Those who wait for a key get it in the order of their requests; holders of other keys do not wait. */
 export class KeyedLocks {
+  /** Those who wait for each key that is held. */
   readonly #queues = new Map<string, (() => void)[]>();
 
-  /** Resolves to the release. All callers get the keys in the same order, so none waits for another in a circle. */
-  async acquire(keys: Iterable<string>, signal: AbortSignal): Promise<() => void> {
-    const held: string[] = [];
-    const release = () => {
-      for (const key of held.splice(0)) this.#release(key);
-    };
-    try {
-      for (const key of [...new Set(keys)].sort((a, b) => (a < b ? -1 : 1))) {
-        await this.#one(key, signal);
-        held.push(key);
-      }
-      return release;
-    } catch (error) {
-      release();
-      throw error;
-    }
+  isHeld(key: string): boolean {
+    return this.#queues.has(key);
   }
 
-  #one(key: string, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return Promise.reject(abortError(signal.reason));
-    const queue = this.#queues.get(key);
-    if (!queue) {
-      this.#queues.set(key, []);
-      return Promise.resolve();
+  /** Resolves when all keys are held, until the result is disposed of. Keys are acquired in one order, so that no two wait for each other. */
+  async acquire(keys: Iterable<string>, signal?: AbortSignal): Promise<Disposable> {
+    using held = new DisposableStack();
+    for (const key of [...new Set(keys)].sort((a, b) => (a < b ? -1 : 1))) {
+      await this.#acquire(key, signal);
+      held.defer(() => this.#release(key));
     }
-    return new Promise((resolve, reject) => {
-      const entered = () => {
-        signal.removeEventListener("abort", onAbort);
-        resolve();
+    return held.move();
+  }
+
+  async #acquire(key: string, signal: AbortSignal | undefined): Promise<void> {
+    if (signal?.aborted) throw abortError(signal.reason);
+    const queue = this.#queues.get(key);
+    if (!queue) return void this.#queues.set(key, []);
+    await abortable(signal, (resolve) => {
+      queue.push(resolve);
+      // Also when it is its turn: then it is no longer in the queue.
+      return () => {
+        const place = queue.indexOf(resolve);
+        if (place >= 0) queue.splice(place, 1);
       };
-      const onAbort = () => {
-        queue.splice(queue.indexOf(entered), 1);
-        reject(abortError(signal.reason));
-      };
-      signal.addEventListener("abort", onAbort, { once: true });
-      queue.push(entered);
     });
   }
 

@@ -1,7 +1,9 @@
-import { type Clock, msFromNow, msUntil, sleep } from "./clock.ts";
+import { whenAborted } from "./abort.ts";
+import { type Clock, msFromNow, msUntil } from "./clock.ts";
 import type { Component } from "./component.ts";
 import { messageOf } from "./errors.ts";
 import type { Logger } from "./logger.ts";
+import { endsWithin } from "./wait.ts";
 
 /**
  * Starts components in order and stops them in reverse: each has a signal of its own, which is aborted only when the
@@ -24,15 +26,12 @@ export class Lifecycle {
     const stopping = this.#stopping;
     stopping?.throwIfAborted();
     const controller = new AbortController();
-    const abort = () => controller.abort();
-    stopping?.addEventListener("abort", abort, { once: true });
+    using _ = whenAborted(stopping, () => controller.abort());
     try {
       await component.start(controller.signal);
     } catch (error) {
       controller.abort();
       throw error;
-    } finally {
-      stopping?.removeEventListener("abort", abort);
     }
     this.#started.push({ component, controller });
     this.#logger.debug(2, "Started", { component: component.name });
@@ -50,16 +49,11 @@ export class Lifecycle {
       controller.abort();
       const leftMs = Math.max(0, msUntil(this.#clock, deadline));
       const shareMs = i === stopping.length - 1 ? leftMs : leftMs / 2;
-      const timer = new AbortController();
-      const timeout = sleep(this.#clock, shareMs, timer.signal).then(
-        () => this.#logger.warn("Component did not stop in time", { component: component.name }),
-        () => {},
-      );
       const ended = component.done.catch((error) =>
         this.#logger.error("Component failed", { component: component.name, err: messageOf(error) }),
       );
-      await Promise.race([ended, timeout]);
-      timer.abort();
+      if (!(await endsWithin(this.#clock, shareMs, ended)))
+        this.#logger.warn("Component did not stop in time", { component: component.name });
     }
     this.#started = [];
   }

@@ -1,5 +1,5 @@
+import { abortable } from "../base/abort.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
-import { abortError } from "../base/errors.ts";
 import { type ProgramCall, startProgram } from "./start-program.ts";
 
 export interface CommandResult {
@@ -26,8 +26,7 @@ const maxOutput = 64 * 1024;
 export function systemCommands(clock: Clock = systemClock): Commands {
   return {
     run: (call, { timeoutMs, signal }) =>
-      new Promise((resolve, reject) => {
-        if (signal.aborted) return reject(abortError(signal.reason));
+      abortable(signal, (resolve, reject) => {
         const child = startProgram(call, { stdio: ["ignore", "pipe", "pipe"] });
         let output = "";
         let stdout = "";
@@ -39,26 +38,25 @@ export function systemCommands(clock: Clock = systemClock): Commands {
           append(chunk);
         });
         child.stderr.on("data", append);
-        // A process that waits for a dead server cannot be killed: its exit is not awaited.
-        const abandon = (end: () => void) => {
+        let hasEnded = false;
+        child.on("error", (error) => {
+          hasEnded = true;
+          reject(error);
+        });
+        child.on("close", (code) => {
+          hasEnded = true;
+          resolve({ code: code ?? undefined, output, stdout });
+        });
+        const cancelTimer = clock.after(timeoutMs, () => resolve({ code: undefined, output, stdout }));
+        return () => {
+          cancelTimer();
+          if (hasEnded) return;
+          // A process that waits for a dead server cannot be killed: its exit is not awaited.
           child.kill("SIGKILL");
           child.stdout.destroy();
           child.stderr.destroy();
           child.unref();
-          settle(end);
         };
-        const cancelTimer = clock.after(timeoutMs, () =>
-          abandon(() => resolve({ code: undefined, output, stdout })),
-        );
-        const onAbort = () => abandon(() => reject(abortError(signal.reason)));
-        const settle = (end: () => void) => {
-          cancelTimer();
-          signal.removeEventListener("abort", onAbort);
-          end();
-        };
-        signal.addEventListener("abort", onAbort, { once: true });
-        child.on("error", (error) => settle(() => reject(error)));
-        child.on("close", (code) => settle(() => resolve({ code: code ?? undefined, output, stdout })));
       }),
   };
 }

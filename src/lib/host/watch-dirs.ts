@@ -1,8 +1,8 @@
 import { type FSWatcher, watch } from "node:fs";
-import { type Clock, sleep } from "../base/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import { messageOf } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
-import { whenAborted } from "../base/when-aborted.ts";
+import { WakeUp } from "../base/wait.ts";
 
 const retryMs = 10_000;
 
@@ -20,7 +20,7 @@ export interface WatchDirsOptions {
 export async function watchDirs(options: WatchDirsOptions, signal: AbortSignal): Promise<void> {
   const { clock, logger, rescanMs, scan, onError } = options;
   const watchers = new Map<string, FSWatcher>();
-  let wake = Promise.withResolvers<void>();
+  const changed = new WakeUp();
   const forget = (path: string) => {
     watchers.get(path)?.close();
     watchers.delete(path);
@@ -28,10 +28,10 @@ export async function watchDirs(options: WatchDirsOptions, signal: AbortSignal):
   const follow = (path: string): boolean => {
     if (watchers.has(path)) return false;
     try {
-      const watcher = watch(path, { persistent: false }, () => wake.resolve());
+      const watcher = watch(path, { persistent: false }, () => changed.notify());
       watcher.on("error", () => {
         forget(path);
-        wake.resolve();
+        changed.notify();
       });
       watchers.set(path, watcher);
       return true;
@@ -42,8 +42,8 @@ export async function watchDirs(options: WatchDirsOptions, signal: AbortSignal):
   };
   try {
     while (!signal.aborted) {
-      // Created before the scan: changes during it trigger another one.
-      wake = Promise.withResolvers<void>();
+      // Changes during the scan trigger another one.
+      changed.reset();
       let isWatched = false;
       try {
         const dirs = await scan();
@@ -54,13 +54,7 @@ export async function watchDirs(options: WatchDirsOptions, signal: AbortSignal):
       } catch (error) {
         onError(error);
       }
-      const pause = new AbortController();
-      const both = AbortSignal.any([signal, pause.signal]);
-      const pauseMs = rescanMs() ?? (isWatched ? undefined : retryMs);
-      whenAborted(both, wake.resolve);
-      if (pauseMs !== undefined) void sleep(clock, pauseMs, both).then(wake.resolve, () => {});
-      await wake.promise;
-      pause.abort();
+      await changed.wait(clock, rescanMs() ?? (isWatched ? undefined : retryMs), signal);
     }
   } finally {
     for (const path of watchers.keys()) forget(path);

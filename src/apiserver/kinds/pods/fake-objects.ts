@@ -1,3 +1,4 @@
+import { whenAborted } from "../../../lib/base/abort.ts";
 import type {
   DraftMeta,
   ObjectRef,
@@ -143,8 +144,7 @@ export class FakeObjects implements Objects {
       wake();
     };
     this.#followers.add(follower);
-    const onAbort = () => wake();
-    signal.addEventListener("abort", onAbort);
+    using _ = whenAborted(signal, () => wake());
     try {
       while (!signal.aborted) {
         const change = queue.shift();
@@ -157,7 +157,6 @@ export class FakeObjects implements Objects {
       }
     } finally {
       this.#followers.delete(follower);
-      signal.removeEventListener("abort", onAbort);
     }
   }
 

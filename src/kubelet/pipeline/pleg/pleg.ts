@@ -1,8 +1,10 @@
-import { type Clock, msSince, sleep } from "../../../lib/base/clock.ts";
+import { whenAborted } from "../../../lib/base/abort.ts";
+import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../../lib/base/component.ts";
-import { isAbort, messageOf } from "../../../lib/base/errors.ts";
+import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { type MonotonicTime, msBetween } from "../../../lib/base/time.ts";
+import { WakeUp } from "../../../lib/base/wait.ts";
 import type { ContainerId, RuntimeService, SandboxId } from "../../../lib/clients/cri/cri.ts";
 import { ContainerState, type ContainerStatus } from "../../../lib/gen/runtime/v1/api_pb.js";
 import { labelContainerName, labelPodUid } from "../../../lib/model/labels.ts";
@@ -88,8 +90,7 @@ export class Pleg implements Component {
   #listedAt: MonotonicTime | undefined;
   #startedAt: MonotonicTime;
   #lastError = "";
-  #wake: (() => void) | undefined;
-  #relistAgain = false;
+  readonly #wake = new WakeUp();
   #refreshes = new Map<PodUid, { running: Promise<void>; next?: Promise<void> }>();
   /** Pods whose state is to be that of the next relist, without relists on demand. */
   #awaiting = new Map<PodUid, PromiseWithResolvers<void>>();
@@ -111,11 +112,10 @@ export class Pleg implements Component {
       for (const each of this.#awaiting.values()) each.reject(signal.reason);
       this.#awaiting.clear();
     });
-    const cancelTimers = () => {
+    whenAborted(signal, () => {
       for (const cancel of this.#refreshTimers.values()) cancel();
       this.#refreshTimers.clear();
-    };
-    signal.addEventListener("abort", cancelTimers, { once: true });
+    });
   }
 
   /**
@@ -140,8 +140,7 @@ export class Pleg implements Component {
   /** Requests a relist of everything now. */
   relistSoon(): void {
     // A running relist may have listed before the change that the caller knows of.
-    this.#relistAgain = true;
-    this.#wake?.();
+    this.#wake.notify();
   }
 
   /**
@@ -261,7 +260,7 @@ export class Pleg implements Component {
     const { clock, logger } = this.#o;
     let failing = false;
     while (!signal.aborted) {
-      this.#relistAgain = false;
+      this.#wake.reset();
       try {
         await this.#measuredRelist();
         if (failing) logger.info("Relist succeeded again");
@@ -272,21 +271,9 @@ export class Pleg implements Component {
         if (!failing) logger.warn("Failed to relist pods", { err: this.#lastError });
         failing = true;
       }
-      if (this.#relistAgain && !failing) continue;
-      const wait = failing ? 1000 : this.#o.relistEveryMs();
-      await this.#pause(clock, wait, signal);
-    }
-  }
-
-  async #pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-    const woken = new AbortController();
-    this.#wake = () => woken.abort();
-    try {
-      await sleep(clock, ms, AbortSignal.any([signal, woken.signal]));
-    } catch (error) {
-      if (!isAbort(error)) throw error;
-    } finally {
-      this.#wake = undefined;
+      // After a failure the next attempt waits.
+      if (failing) this.#wake.reset();
+      await this.#wake.wait(clock, failing ? 1000 : this.#o.relistEveryMs(), signal);
     }
   }
 

@@ -1,13 +1,14 @@
 import { type Clock, msFromNow, msUntil } from "../../../lib/base/clock.ts";
 import { abortError, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { endsWithin } from "../../../lib/base/wait.ts";
 import type { ContainerId, RuntimeService } from "../../../lib/clients/cri/cri.ts";
 import type { Container, Lifecycle, Pod } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import { type ObservedContainer, type ObservedPod, runningContainers } from "../../state/observed-pods.ts";
 import { graceSecondsOf, minGraceSeconds } from "./grace.ts";
 import type { KillCause } from "./plan/pod-plan.ts";
-import { PreStop, settlesBy } from "./pre-stop.ts";
+import { PreStop } from "./pre-stop.ts";
 import type { StopTracker } from "./stop-tracker.ts";
 import { TerminationOrder } from "./termination-order.ts";
 
@@ -68,7 +69,7 @@ export async function killContainer(deps: KillDeps, options: KillContainerOption
       await stop.hook?.doneBy(stop.endsAt, signal);
     }
     const predecessors = options.order?.waitForPredecessors(name);
-    if (predecessors) await settlesBy(clock, stop.endsAt, predecessors, signal);
+    if (predecessors) await endsWithin(clock, msUntil(clock, stop.endsAt), predecessors, signal);
     if (signal.aborted) throw abortError(signal.reason);
     const left = Math.ceil(msUntil(clock, stop.endsAt) / 1000);
     await runtime.stopContainer(id, Math.max(minGraceSeconds, left), { signal });

@@ -1,6 +1,7 @@
-import { type Clock, msUntil, sleep } from "../../../lib/base/clock.ts";
+import { msUntil } from "../../../lib/base/clock.ts";
 import { isAbort, messageOf } from "../../../lib/base/errors.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
+import { endsWithin } from "../../../lib/base/wait.ts";
 import { type Lifecycle, type Pod, podRef } from "../../../lib/model/pod.ts";
 import { specOf } from "./grace.ts";
 import type { KillContainerOptions, KillDeps } from "./kill.ts";
@@ -70,7 +71,7 @@ export class PreStop implements StopHook {
   /** Resolves when the hook has succeeded or failed, or at the deadline. Rejects when aborted. */
   async doneBy(endsAt: MonotonicTime, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
-    if (await settlesBy(clock, endsAt, this.#work, signal)) return;
+    if (await endsWithin(clock, msUntil(clock, endsAt), this.#work, signal)) return;
     const fields = { pod: podRef(this.#pod), container: this.#options.container.name };
     logger.debug(2, "PreStop hook not completed in grace period", fields);
   }
@@ -91,21 +92,5 @@ export class PreStop implements StopHook {
     const { name } = this.#options.container;
     this.#deps.logger.error("PreStop hook failed", { pod: podRef(this.#pod), container: name, err: why });
     this.#deps.events.warning(this.#pod, "FailedPreStopHook", "PreStopHook failed", name);
-  }
-}
-
-/** True if the work settles before the deadline, false if not. Rejects when aborted. */
-export async function settlesBy(
-  clock: Clock,
-  endsAt: MonotonicTime,
-  work: Promise<unknown>,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const done = new AbortController();
-  const timeout = sleep(clock, msUntil(clock, endsAt), AbortSignal.any([signal, done.signal]));
-  try {
-    return await Promise.race([work.then(() => true), timeout.then(() => false)]);
-  } finally {
-    done.abort();
   }
 }

@@ -1,7 +1,7 @@
+import { whenAborted } from "../../../lib/base/abort.ts";
 import type { Clock } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { fullNameOf, isStatic, type Pod, type PodId, type PodUid } from "../../../lib/model/pod.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
 import type { Step } from "../../../lib/model/pod-step.ts";

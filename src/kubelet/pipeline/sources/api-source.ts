@@ -1,8 +1,8 @@
+import { whenAborted } from "../../../lib/base/abort.ts";
 import type { Clock } from "../../../lib/base/clock.ts";
 import { type Health, healthy } from "../../../lib/base/component.ts";
 import { KubeletError } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { Reflector } from "../../../lib/clients/kube/reflector.ts";
 import type { ObjectReader } from "../../../lib/clients/kube/store.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { whenAborted } from "../../../lib/base/abort.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { PodSource, SourceProblem } from "./source.ts";
 
@@ -35,9 +36,8 @@ export class AppliedSource implements PodSource {
       stop();
       this.#done.resolve();
     };
-    if (signal.aborted) return end();
-    signal.addEventListener("abort", end, { once: true });
-    emit(this.#manifests.pods());
+    whenAborted(signal, end);
+    if (!signal.aborted) emit(this.#manifests.pods());
   }
 
   problems(): SourceProblem[] {

@@ -3,6 +3,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { type Clock, sleep } from "../../../lib/base/clock.ts";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { within } from "../../../lib/base/wait.ts";
 import { type Environment, proxyFor } from "../../../lib/clients/kube/proxy.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { decodeManifestOrList, shownUrl } from "./manifest.ts";
@@ -104,17 +105,10 @@ async function fetchBody(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<Buffer> {
-  const timeout = new AbortController();
-  const timedOut = new KubeletError("Timeout", `no response within ${timeoutMs / 1000} s`);
-  const cancel = clock.after(timeoutMs, () => timeout.abort(timedOut));
-  const combined = AbortSignal.any([signal, timeout.signal]);
-  try {
-    return await get(new URL(url), request, combined, maxRedirects);
-  } catch (error) {
-    throw timeout.signal.aborted ? timedOut : error;
-  } finally {
-    cancel();
-  }
+  const timeoutError = () => new KubeletError("Timeout", `no response within ${timeoutMs / 1000} s`);
+  return within({ clock, ms: timeoutMs, signal, timeoutError }, (either) =>
+    get(new URL(url), request, either, maxRedirects),
+  );
 }
 
 interface GetOptions {

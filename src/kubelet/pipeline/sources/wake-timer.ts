@@ -1,13 +1,13 @@
 import { type Clock, msFromNow } from "../../../lib/base/clock.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
+import { WakeUp } from "../../../lib/base/wait.ts";
 
 /** Wakes one loop: at the earliest requested time, or when it is aborted. */
 export class WakeTimer {
   #clock: Clock;
   #due: MonotonicTime | undefined;
   #cancel: () => void = () => {};
-  #fired: boolean = false as boolean;
-  #wake: () => void = () => {};
+  readonly #wake = new WakeUp();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -24,20 +24,12 @@ export class WakeTimer {
 
   /** Resolves when the timer fires, or has fired since the last wait, or when the signal is aborted. */
   async wait(signal: AbortSignal): Promise<void> {
-    if (!this.#fired && !signal.aborted) {
-      const woken = Promise.withResolvers<void>();
-      this.#wake = woken.resolve;
-      signal.addEventListener("abort", this.#wake, { once: true });
-      await woken.promise;
-      signal.removeEventListener("abort", this.#wake);
-    }
-    this.#fired = false;
+    await this.#wake.wait(this.#clock, undefined, signal);
     if (signal.aborted) this.#cancel();
   }
 
   #fire(): void {
     this.#due = undefined;
-    this.#fired = true;
-    this.#wake();
+    this.#wake.notify();
   }
 }

@@ -1,3 +1,4 @@
+import { whenAborted } from "../../../lib/base/abort.ts";
 import { type Clock, msSince, sleep } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import { httpStatusOf, messageOf, retryAfterOf } from "../../../lib/base/errors.ts";
@@ -6,7 +7,7 @@ import { sameJson } from "../../../lib/base/json-value.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
-import { whenAborted } from "../../../lib/base/when-aborted.ts";
+import { endsWithin } from "../../../lib/base/wait.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 import { type Pod, type PodStatus, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { ApiWriterMetrics } from "./api-writer-metrics.ts";
@@ -142,10 +143,7 @@ export class ApiStatusWriter implements Component {
     if (!entry || !this.#signal || this.isWritten(uid)) return;
     entry.urgent = entry.version;
     this.#wake(entry);
-    const waited = new AbortController();
-    const timeout = sleep(this.#o.clock, flushMs, AbortSignal.any([this.#signal, waited.signal]));
-    await Promise.race([entry.worker, timeout.catch(() => {})]);
-    waited.abort();
+    if (entry.worker) await endsWithin(this.#o.clock, flushMs, entry.worker, this.#signal).catch(() => {});
   }
 
   /** The pod is gone. A status that is not written yet is dropped. */

@@ -1,7 +1,8 @@
-import { type Clock, sleep } from "../../../lib/base/clock.ts";
+import type { Clock } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { WakeUp } from "../../../lib/base/wait.ts";
 import type { PodId, PodUid } from "../../../lib/model/pod.ts";
 import type { OrphanMetrics } from "./orphan-metrics.ts";
 
@@ -38,7 +39,7 @@ export class Housekeeping implements Component {
   readonly name = "housekeeping";
   readonly #o: HousekeepingOptions;
   #loop: Promise<void> = Promise.resolve();
-  #wake = new AbortController();
+  readonly #wake = new WakeUp();
   #removal: Promise<void> | undefined;
   /** The error of what could not be removed in the last round. */
   #failed = new Map<string, string>();
@@ -57,13 +58,13 @@ export class Housekeeping implements Component {
 
   /** Runs now instead of with the next round: the initial sync may have become complete. */
   runSoon(): void {
-    this.#wake.abort();
+    this.#wake.notify();
   }
 
   async #run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#o;
     for (let round = 0; !signal.aborted; ) {
-      this.#wake = new AbortController();
+      this.#wake.reset();
       if (this.#o.isSynced()) {
         this.#terminateOrphans();
         // A volume that cannot be unmounted must not delay the termination of other orphans.
@@ -74,7 +75,7 @@ export class Housekeeping implements Component {
               this.#removal = undefined;
             });
       }
-      await sleep(clock, roundMs, AbortSignal.any([signal, this.#wake.signal])).catch(() => {});
+      await this.#wake.wait(clock, roundMs, signal);
     }
     await this.#removal;
   }

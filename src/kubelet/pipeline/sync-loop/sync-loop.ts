@@ -1,9 +1,9 @@
+import { whenAborted } from "../../../lib/base/abort.ts";
 import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { type MonotonicTime, plusMs } from "../../../lib/base/time.ts";
-import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { podRef } from "../../../lib/model/pod.ts";
 import { type EventHandlers, handlersOf, type RowHandler } from "./event-table.ts";
 import type { EventKind, KubeletEvent } from "./events.ts";

@@ -1,7 +1,7 @@
+import { orAbort } from "../../../lib/base/abort.ts";
 import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import { httpStatusOf } from "../../../lib/base/errors.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
-import { orAbort } from "../../../lib/clients/kube/deadline.ts";
 import { isOlderVersion } from "../../../lib/clients/kube/store.ts";
 import { type ApiObject, notRegistered } from "./api-object.ts";
 import type { ObjectChange, ObjectStore } from "./object-store.ts";

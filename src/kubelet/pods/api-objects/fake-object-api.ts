@@ -1,3 +1,4 @@
+import { abortable } from "../../../lib/base/abort.ts";
 import { type Clock, sleep } from "../../../lib/base/clock.ts";
 import { KubeApiError, TransportError } from "../../../lib/clients/kube/api-error.ts";
 import type { KubeRequest, KubeStreamRequest } from "../../../lib/clients/kube/transport-interface.ts";
@@ -120,15 +121,11 @@ export class FakeObjectApi {
   }
 
   #nextEvent(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        this.#waiters.delete(wake);
-        signal.removeEventListener("abort", wake);
-        resolve();
-      };
+    return abortable(signal, (resolve) => {
+      const wake = () => resolve();
       this.#waiters.add(wake);
-      signal.addEventListener("abort", wake, { once: true });
-    });
+      return () => this.#waiters.delete(wake);
+    }).catch(() => {});
   }
 
   #target(path: string, selector: unknown): { path: string; single: boolean } {

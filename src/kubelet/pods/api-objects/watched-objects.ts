@@ -1,10 +1,10 @@
+import { whenAborted } from "../../../lib/base/abort.ts";
 import { type Clock, msSince } from "../../../lib/base/clock.ts";
 import { KubeletError } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
-import { whenAborted } from "../../../lib/base/when-aborted.ts";
-import { within } from "../../../lib/clients/kube/deadline.ts";
+import { within } from "../../../lib/base/wait.ts";
 import type { Change } from "../../../lib/clients/kube/store.ts";
 import { type ApiObject, notFound, notRegistered } from "./api-object.ts";
 import type { ObjectChange, ObjectStore } from "./object-store.ts";

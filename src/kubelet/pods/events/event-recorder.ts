@@ -5,6 +5,7 @@ import { failureLog } from "../../../lib/base/failure-log.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { RateLimit } from "../../../lib/base/rate-limit.ts";
 import { epochMs } from "../../../lib/base/time.ts";
+import { WakeUp } from "../../../lib/base/wait.ts";
 import { KubeApiError } from "../../../lib/clients/kube/api-error.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
@@ -73,9 +74,9 @@ export class EventRecorder implements Component, PodEvents {
   /** Events that the API has. */
   #inApi = new LruCache<true>(4096);
   #lastAt = 0n;
-  #wake: () => void = () => {};
+  readonly #queued = new WakeUp();
   /** Ends the wait of normal events. */
-  #endWait: () => void = () => {};
+  readonly #warned = new WakeUp();
   #loop: Promise<void> = Promise.resolve();
 
   constructor(options: EventRecorderOptions) {
@@ -153,8 +154,8 @@ export class EventRecorder implements Component, PodEvents {
     if (!correlated) return this.#drop("spam");
     if (!this.#queue.has(correlated.key) && this.#queue.size >= queueLimit) return this.#drop("queue");
     this.#queue.set(correlated.key, { event: correlated.event, podUid: pod?.metadata.uid });
-    this.#wake();
-    if (type === "Warning") this.#endWait();
+    this.#queued.notify();
+    if (type === "Warning") this.#warned.notify();
   }
 
   #drop(why: EventDrop): void {
@@ -175,8 +176,6 @@ export class EventRecorder implements Component, PodEvents {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const onAbort = () => this.#wake();
-    signal.addEventListener("abort", onAbort, { once: true });
     while (!signal.aborted) {
       const [next] = this.#queue;
       if (next) {
@@ -185,22 +184,19 @@ export class EventRecorder implements Component, PodEvents {
           if (!signal.aborted) this.#o.logger.error("Failed to send event", { err: messageOf(error) });
         });
       } else {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
+        this.#queued.reset();
+        await this.#queued.wait(this.#o.clock, undefined, signal);
         await this.#collect(signal);
       }
     }
-    signal.removeEventListener("abort", onAbort);
   }
 
   async #collect(signal: AbortSignal): Promise<void> {
     const { clock, collectMs = 100 } = this.#o;
     const hasWarning = [...this.#queue.values()].some(({ event }) => event.type === "Warning");
     if (collectMs === 0 || hasWarning) return;
-    const ended = new AbortController();
-    this.#endWait = () => ended.abort();
-    await sleep(clock, collectMs, AbortSignal.any([signal, ended.signal])).catch(() => {});
+    this.#warned.reset();
+    await this.#warned.wait(clock, collectMs, signal);
   }
 
   /** An event that cannot be sent blocks later ones: the order is kept, and a recovered API server is not overloaded. */

@@ -1,3 +1,4 @@
+import { orAbort, whenAborted } from "../../../lib/base/abort.ts";
 import { type Clock, sleep } from "../../../lib/base/clock.ts";
 import { abortError, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
@@ -105,18 +106,15 @@ export class LifecycleHooks {
   async #unlessAborted<T>(signal: AbortSignal, call: (lingering: AbortSignal) => Promise<T>): Promise<T> {
     if (signal.aborted) throw abortError(signal.reason);
     const lingering = new AbortController();
-    const { promise: aborted, reject } = Promise.withResolvers<never>();
     let cancelTimer = () => {};
-    const onAbort = () => {
+    const aborted = whenAborted(signal, () => {
       cancelTimer = this.#o.clock.after(lingerMs, () => lingering.abort(abortError(signal.reason)));
-      reject(abortError(signal.reason));
-    };
-    signal.addEventListener("abort", onAbort, { once: true });
+    });
     const work = call(lingering.signal).finally(() => {
-      signal.removeEventListener("abort", onAbort);
+      aborted[Symbol.dispose]();
       cancelTimer();
     });
-    return Promise.race([work, aborted]);
+    return orAbort(work, signal);
   }
 
   /** The command has no timeout; the caller has one. */

@@ -1,10 +1,11 @@
 import { Backoff } from "../../../lib/base/backoff.ts";
-import { type Clock, msSince, msUntil, sleep } from "../../../lib/base/clock.ts";
+import { type Clock, msSince, msUntil } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import { httpStatusOf, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import { failureLog } from "../../../lib/base/failure-log.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
+import { WakeUp } from "../../../lib/base/wait.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 import { fullNameOf, type Pod, type PodFullName, podRef } from "../../../lib/model/pod.ts";
 import { isMirrorOf, type MirrorStep, mirrorOf, type OwnerNode, planMirrors } from "./mirror-plan.ts";
@@ -41,8 +42,7 @@ export class MirrorPods implements Component {
   #deleted = new Set<string>();
   /** Mirrors of terminated pods: a pod that starts again with the same UID needs a new one. */
   #terminated = new Set<string>();
-  #wakes = 0;
-  #wake: () => void = () => {};
+  readonly #wake = new WakeUp();
   #loop: Promise<void> = Promise.resolve();
 
   constructor(options: MirrorPodsOptions) {
@@ -59,8 +59,7 @@ export class MirrorPods implements Component {
 
   /** Pods, mirrors or the node have changed. */
   wake(): void {
-    this.#wakes++;
-    this.#wake();
+    this.#wake.notify();
   }
 
   /** The static pod of this name has terminated. If it starts again, that is another pod in the API. */
@@ -78,12 +77,9 @@ export class MirrorPods implements Component {
 
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const wakes = this.#wakes;
+      this.#wake.reset();
       const nextSyncMs = await this.#sync(signal);
-      if (this.#wakes !== wakes || signal.aborted) continue;
-      const waker = new AbortController();
-      this.#wake = () => waker.abort();
-      await sleep(this.#o.clock, nextSyncMs, AbortSignal.any([signal, waker.signal])).catch(() => {});
+      await this.#wake.wait(this.#o.clock, nextSyncMs, signal);
     }
   }
 

@@ -1,4 +1,4 @@
-import { abortError } from "../../../lib/base/errors.ts";
+import { abortable } from "../../../lib/base/abort.ts";
 import type { AttemptResult, ProbeLimits } from "./attempt-result.ts";
 
 export interface Attempt {
@@ -15,27 +15,12 @@ export function withDeadline(
   onTimeout: () => AttemptResult,
   start: (attempt: Attempt) => () => void,
 ): Promise<AttemptResult> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(abortError(signal.reason));
-    let release: (() => void) | undefined;
-    let ended = false;
-    const settle = (done: () => void) => {
-      if (ended) return;
-      ended = true;
+  return abortable(signal, (resolve) => {
+    const release = start({ finish: resolve });
+    const cancelTimer = clock.after(timeoutMs, () => resolve(onTimeout()));
+    return () => {
       cancelTimer();
-      signal.removeEventListener("abort", onAbort);
-      release?.();
-      done();
+      release();
     };
-    const onAbort = () => settle(() => reject(abortError(signal.reason)));
-    const cancelTimer = clock.after(timeoutMs, () => settle(() => resolve(onTimeout())));
-    signal.addEventListener("abort", onAbort, { once: true });
-    try {
-      release = start({ finish: (result) => settle(() => resolve(result)) });
-    } catch (error) {
-      settle(() => reject(error));
-    }
-    // It may have finished before it returned.
-    if (ended) release?.();
   });
 }

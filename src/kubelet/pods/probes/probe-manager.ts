@@ -1,3 +1,4 @@
+import { whenAborted } from "../../../lib/base/abort.ts";
 import type { Clock } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
@@ -83,8 +84,8 @@ export class ProbeManager implements Component {
       this.#pods.clear();
       void Promise.allSettled(this.#inProgress).then(() => resolve());
     };
-    if (signal.aborted) return stop();
-    signal.addEventListener("abort", stop, { once: true });
+    whenAborted(signal, stop);
+    if (signal.aborted) return;
     for (const uid of this.#pods.keys()) this.observed(uid);
   }
 

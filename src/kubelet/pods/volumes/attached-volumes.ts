@@ -1,5 +1,6 @@
+import { abortable } from "../../../lib/base/abort.ts";
 import { type Clock, msFromNow, msUntil } from "../../../lib/base/clock.ts";
-import { abortError, KubeletError } from "../../../lib/base/errors.ts";
+import { KubeletError } from "../../../lib/base/errors.ts";
 
 /** The part of the Node object with the attached volumes. */
 export interface NodeAttachments {
@@ -79,19 +80,13 @@ export class AttachedVolumes {
   }
 
   #nextChange(withinMs: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const end = (how: () => void) => () => {
+    return abortable(signal, (resolve) => {
+      this.#waiting.add(resolve);
+      const cancel = this.#o.clock.after(withinMs, resolve);
+      return () => {
         cancel();
-        this.#waiting.delete(recheck);
-        signal.removeEventListener("abort", stop);
-        how();
+        this.#waiting.delete(resolve);
       };
-      const recheck = end(resolve);
-      const stop = end(() => reject(abortError(signal.reason)));
-      const cancel = this.#o.clock.after(withinMs, recheck);
-      if (signal.aborted) return stop();
-      this.#waiting.add(recheck);
-      signal.addEventListener("abort", stop, { once: true });
     });
   }
 }

@@ -218,17 +218,13 @@ export class ClaimManager {
     onStep: OnStep,
     signal: AbortSignal,
   ): Promise<void> {
-    const release = await this.#lock(name, claims, signal);
-    try {
-      const todo = claims.filter(({ uid }) => !this.#byUid(uid)?.drivers.get(name)?.isPrepared);
-      if (todo.length === 0) return;
-      onStep(`waiting for DRA driver ${name} to prepare ${titles(todo)}`);
-      const prepared = await this.#o.driver(name).prepare(todo, signal);
-      for (const { uid } of todo)
-        this.#setDrivers(uid, [name], () => ({ devices: prepared.get(uid) ?? [], isPrepared: true }));
-    } finally {
-      release();
-    }
+    using _ = await this.#lock(name, claims, signal);
+    const todo = claims.filter(({ uid }) => !this.#byUid(uid)?.drivers.get(name)?.isPrepared);
+    if (todo.length === 0) return;
+    onStep(`waiting for DRA driver ${name} to prepare ${titles(todo)}`);
+    const prepared = await this.#o.driver(name).prepare(todo, signal);
+    for (const { uid } of todo)
+      this.#setDrivers(uid, [name], () => ({ devices: prepared.get(uid) ?? [], isPrepared: true }));
   }
 
   async #unprepare(uid: PodUid, onStep: OnStep, signal: AbortSignal): Promise<void> {
@@ -249,23 +245,17 @@ export class ClaimManager {
     onStep: OnStep,
     signal: AbortSignal,
   ): Promise<void> {
-    const release = await this.#lock(name, claims, signal);
-    try {
-      // Another pod may use the claim by now.
-      const todo = claims.filter(({ uid }) =>
-        [...(this.#byUid(uid)?.pods ?? [])].every((one) => one === pod),
-      );
-      if (todo.length === 0) return;
-      onStep(`waiting for DRA driver ${name} to unprepare ${titles(todo)}`);
-      const driver = this.#o.driver(name);
-      for (const { uid } of todo) this.#setDrivers(uid, [name], (state) => ({ ...state, isPrepared: false }));
-      await driver.unprepare(todo, signal);
-    } finally {
-      release();
-    }
+    using _ = await this.#lock(name, claims, signal);
+    // Another pod may use the claim by now.
+    const todo = claims.filter(({ uid }) => [...(this.#byUid(uid)?.pods ?? [])].every((one) => one === pod));
+    if (todo.length === 0) return;
+    onStep(`waiting for DRA driver ${name} to unprepare ${titles(todo)}`);
+    const driver = this.#o.driver(name);
+    for (const { uid } of todo) this.#setDrivers(uid, [name], (state) => ({ ...state, isPrepared: false }));
+    await driver.unprepare(todo, signal);
   }
 
-  #lock(driver: string, claims: readonly ClaimId[], signal: AbortSignal): Promise<() => void> {
+  #lock(driver: string, claims: readonly ClaimId[], signal: AbortSignal): Promise<Disposable> {
     return this.#locks.acquire(
       claims.map(({ uid }) => `${driver}/${uid}`),
       signal,

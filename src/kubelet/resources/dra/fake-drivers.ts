@@ -1,3 +1,4 @@
+import { whenAborted } from "../../../lib/base/abort.ts";
 import { abortError, KubeletError } from "../../../lib/base/errors.ts";
 import type { ResourceClaim } from "../../../lib/gen/kubernetes/resource.d.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
@@ -66,9 +67,7 @@ function aborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.reject(abortError(signal.reason));
   return Promise.race([
     work,
-    new Promise<void>((_, reject) =>
-      signal.addEventListener("abort", () => reject(abortError(signal.reason)), { once: true }),
-    ),
+    new Promise<void>((_, reject) => whenAborted(signal, () => reject(abortError(signal.reason)))),
   ]);
 }
 

@@ -3,6 +3,7 @@ import type { Component } from "../../../lib/base/component.ts";
 import { isAbort, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
+import { WakeUp } from "../../../lib/base/wait.ts";
 import { isCritical } from "../../../lib/model/critical-pod.ts";
 import { type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { NodeEvents, PodEvents } from "../../../lib/model/pod-events.ts";
@@ -112,7 +113,7 @@ export class EvictionManager implements Component {
   #layoutError = "";
   #notifierAt: MonotonicTime | undefined;
   #unobserved = new Set<Signal>();
-  #wake: () => void = () => {};
+  readonly #thresholdCrossed = new WakeUp();
   #loop: Promise<void> = Promise.resolve();
 
   constructor(options: EvictionManagerOptions) {
@@ -408,10 +409,9 @@ export class EvictionManager implements Component {
 
   /** Until the next measurement is due, or the kernel reports that memory usage has crossed a threshold. */
   async #pause(signal: AbortSignal): Promise<void> {
-    const woken = new AbortController();
-    this.#wake = () => woken.abort();
-    await sleep(this.#o.clock, everyMs, AbortSignal.any([signal, woken.signal])).catch(() => {});
-    this.#wake = () => {};
+    // The measurement that has just ended may include an earlier crossing.
+    this.#thresholdCrossed.reset();
+    await this.#thresholdCrossed.wait(this.#o.clock, everyMs, signal);
   }
 
   async #updateNotifier(usage: NodeUsage): Promise<void> {
@@ -420,7 +420,7 @@ export class EvictionManager implements Component {
     this.#notifierAt = clock.monotonic();
     const crossed = () => {
       logger.info("Eviction manager: memory eviction threshold crossed");
-      this.#wake();
+      this.#thresholdCrossed.notify();
     };
     await notifier.set(usageThresholds(this.#thresholds, usage), crossed).catch((error) => {
       const err = messageOf(error);

@@ -1,8 +1,10 @@
+import { whenAborted } from "../../../lib/base/abort.ts";
 import { type Clock, msFromNow, msUntil, sleep } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import { isAbort, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { dateOf, type WallTime } from "../../../lib/base/time.ts";
+import { endsWithin } from "../../../lib/base/wait.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { NodeEvents } from "../../../lib/model/pod-events.ts";
 import type { NodeShutdownState } from "../../state/node-shutdown-state.ts";
@@ -126,8 +128,7 @@ export class NodeShutdown implements Component {
   async #watch(signal: AbortSignal): Promise<"canceled" | "lost" | "failed"> {
     const { logger } = this.#o;
     const ended = Promise.withResolvers<"canceled" | "lost">();
-    const onAbort = () => ended.resolve("lost");
-    signal.addEventListener("abort", onAbort, { once: true });
+    using _ = whenAborted(signal, () => ended.resolve("lost"));
     const logind = this.#o.logind({
       onPrepareForShutdown: (isActive) => {
         void this.#onPrepareForShutdown(logind, isActive, signal).then((isCanceled) => {
@@ -146,7 +147,6 @@ export class NodeShutdown implements Component {
       if (!isAbort(error)) this.#failed(messageOf(error));
       return "failed";
     } finally {
-      signal.removeEventListener("abort", onAbort);
       logind.close();
     }
   }
@@ -266,10 +266,8 @@ export class NodeShutdown implements Component {
     }
     if (signal.aborted) return;
     current.isFinished = true;
-    const limit = new AbortController();
-    const timeout = sleep(clock, storeWithinMs, AbortSignal.any([signal, limit.signal])).catch(() => {});
-    await Promise.race([record?.store({ start: current.since, end: clock.wall() }), timeout]);
-    limit.abort();
+    const stored = record?.store({ start: current.since, end: clock.wall() });
+    if (stored) await endsWithin(clock, storeWithinMs, stored, signal).catch(() => {});
     if (signal.aborted) return;
     logger.info("Shutdown manager completed processing shutdown event, node will shutdown shortly");
     this.#releaseLock();

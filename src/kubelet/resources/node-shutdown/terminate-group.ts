@@ -1,3 +1,4 @@
+import { whenAborted } from "../../../lib/base/abort.ts";
 import { type Clock, msFromNow, msUntil, sleep } from "../../../lib/base/clock.ts";
 import { earliest, type MonotonicTime } from "../../../lib/base/time.ts";
 import { type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
@@ -60,12 +61,12 @@ function reportStuck(
 ): void {
   const killMs = Math.max(minKillSeconds, graceSeconds + Math.floor(graceSeconds / 2)) * 1000;
   const cancel = o.clock.after(killMs, () => {
-    o.signal.removeEventListener("abort", cancel);
+    aborted[Symbol.dispose]();
     if (o.terminationOf(pod.metadata.uid) !== "none") return;
     const text = "Container runtime did not kill the pod within specified grace period.";
     o.events.warning(pod, "ExceededGracePeriod", text);
   });
-  o.signal.addEventListener("abort", cancel, { once: true });
+  const aborted = whenAborted(o.signal, cancel);
 }
 
 function failureOf(detail: string): PodFailure {

@@ -2,6 +2,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { type handleUnaryCall, Server, status } from "@grpc/grpc-js";
+import { whenAborted } from "../../../lib/base/abort.ts";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { serviceDefinition } from "../../../lib/clients/cri/service-definition.ts";
@@ -44,7 +45,7 @@ export class DeviceRegistrationServer extends GrpcComponent {
   /** Plugins register again when their sockets, or that of the kubelet, are replaced. */
   override async start(signal: AbortSignal): Promise<void> {
     await this.#removeSockets();
-    signal.addEventListener("abort", () => this.#stopping.abort(), { once: true });
+    whenAborted(signal, () => this.#stopping.abort());
     await super.start(signal);
   }
 

@@ -1,8 +1,8 @@
 import type { Server } from "@grpc/grpc-js";
+import { whenAborted } from "../../../lib/base/abort.ts";
 import { type Component, type Health, healthy } from "../../../lib/base/component.ts";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { serveGrpc } from "./grpc-socket.ts";
 
 /** A gRPC service on a unix socket. Pods run without it: a socket that cannot be created affects nothing else. */

@@ -3,8 +3,8 @@ import { createServer, type Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { Duplex } from "node:stream";
 import { type Server, ServerCredentials } from "@grpc/grpc-js";
+import { whenAborted } from "../../../lib/base/abort.ts";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
-import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { AuthorityFilter } from "./authority-filter.ts";
 
 /**

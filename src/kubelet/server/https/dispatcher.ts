@@ -1,5 +1,6 @@
 import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { whenAborted } from "../../../lib/base/abort.ts";
 import { isAbort, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { anonymous } from "../auth/identity.ts";
@@ -73,7 +74,7 @@ export class Dispatcher {
     const onDisconnect = () => disconnected.abort();
     const side = upgrade?.socket ?? response;
     side.once("close", onDisconnect);
-    stop.addEventListener("abort", onDisconnect, { once: true });
+    using _ = whenAborted(stop, onDisconnect);
     try {
       // The parser still accepts a line without a version as a request: HTTP/0.9 has been obsolete for thirty years.
       if (target.kind === "bad" || request.httpVersionMajor < 1)
@@ -86,7 +87,6 @@ export class Dispatcher {
       this.#replyError(request, response, error, upgrade);
     } finally {
       side.off("close", onDisconnect);
-      stop.removeEventListener("abort", onDisconnect);
       over();
     }
   }

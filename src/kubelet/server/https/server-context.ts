@@ -1,7 +1,7 @@
 import type { SecureContextOptions } from "node:tls";
+import { whenAborted } from "../../../lib/base/abort.ts";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { type TlsSettings, tlsOptions } from "./tls-options.ts";
 
 /** A value that may change while the server runs. */

@@ -3,6 +3,7 @@ import { createSecureServer, type Http2SecureServer, type ServerHttp2Stream } fr
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
+import { whenAborted } from "../../../lib/base/abort.ts";
 import type { Clock } from "../../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../../lib/base/component.ts";
 import { Connections } from "../../../lib/base/connections.ts";
@@ -12,7 +13,6 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import { bufferPipelinedData } from "../../../lib/base/pipelined-data.ts";
 import { UnreadResponses } from "../../../lib/base/unread-responses.ts";
-import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import { type AccessFilter, clientCaOf, setClientCa } from "../auth/node-access.ts";
 import { listen } from "../listen.ts";
 import type { Route } from "../route.ts";
@@ -179,7 +179,7 @@ export class AgentServer implements Component {
     });
     context.follow((options) => server.setSecureContext(options), signal, this.#o.logger);
     const end = tls.clientCa?.onChange(() => this.#retire());
-    if (end) signal.addEventListener("abort", end, { once: true });
+    if (end) whenAborted(signal, end);
     const handshakes = new WeakMap<Socket, string | undefined>();
     // Connections in their handshake count, too.
     server.on("connection", (socket: Socket) => {

@@ -2,13 +2,14 @@ import { watch } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Clock, msSince } from "../../../lib/base/clock.ts";
+import { abortError } from "../../../lib/base/errors.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
+import { WakeUp } from "../../../lib/base/wait.ts";
 import { isOpenForWriting } from "../../../lib/host/open-for-writing.ts";
 import type { EntrySplitter } from "./entry-splitter.ts";
 import type { LineJoiner } from "./line-joiner.ts";
 import type { LogChain } from "./log-chain.ts";
 import { closeLog, type OpenLog, readLog } from "./log-files.ts";
-import { WakeUp } from "./wake-up.ts";
 
 /** The container that writes the log. */
 export interface LogWriterState {
@@ -47,7 +48,7 @@ const bufferBytes = 16 * 1024;
  */
 export async function followLog(options: FollowOptions): Promise<void> {
   const { path, writer, signal, clock } = options;
-  const wake = new WakeUp(clock, signal);
+  const wake = new WakeUp();
   // Names change when a log is rotated; otherwise there is no need to check for another file.
   let renamed = true;
   const unlisten = writer.onChange(() => wake.notify());
@@ -66,13 +67,13 @@ export async function followLog(options: FollowOptions): Promise<void> {
       const result = checkNames ? await follower.advance(ended) : "unchanged";
       if (result === "full" || (result === "unchanged" && ended)) return;
       if (result === "advanced") renamed = true;
-      else if (result === "soon") renamed = await wake.wait(handoverPollMs).then(() => true);
-      else if ((await wake.wait(directory ? rescanMs : pollMs)) === "timeout") renamed = true;
+      else if (result === "soon") renamed = await wake.wait(clock, handoverPollMs, signal).then(() => true);
+      else if (!(await wake.wait(clock, directory ? rescanMs : pollMs, signal))) renamed = true;
+      if (signal.aborted) throw abortError(signal.reason);
     }
   } finally {
     unlisten();
     directory?.close();
-    wake.close();
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Writable } from "node:stream";
+import { abortable } from "../../../lib/base/abort.ts";
 import { abortError } from "../../../lib/base/errors.ts";
 
 /** Writes with back-pressure. Rejects with an AbortError when the client disconnects, so that reading stops. */
@@ -10,17 +11,10 @@ export function responseWriter(
     async write(bytes) {
       if (signal.aborted || response.destroyed) throw abortError(signal.reason);
       if (response.write(bytes)) return;
-      await new Promise<void>((resolve, reject) => {
-        const done = (error?: Error) => {
-          response.off("drain", onDrain).off("close", onGone).off("error", onGone);
-          signal.removeEventListener("abort", onGone);
-          if (error) reject(error);
-          else resolve();
-        };
-        const onDrain = () => done();
-        const onGone = () => done(abortError(signal.reason));
-        response.on("drain", onDrain).on("close", onGone).on("error", onGone);
-        signal.addEventListener("abort", onGone, { once: true });
+      await abortable(signal, (resolve, reject) => {
+        const onGone = () => reject(abortError(signal.reason));
+        response.on("drain", resolve).on("close", onGone).on("error", onGone);
+        return () => response.off("drain", resolve).off("close", onGone).off("error", onGone);
       });
     },
   };

@@ -1,3 +1,4 @@
+import { whenAborted } from "../../../lib/base/abort.ts";
 import type { ProgramOption } from "../../../lib/host/start-program.ts";
 import { startProgram } from "../../../lib/host/start-program.ts";
 import type { LogTime } from "../logs/log-time.ts";
@@ -64,7 +65,7 @@ export async function runJournal(
     child.once("close", (code) => resolve(code === 0 ? "ok" : "failed"));
   });
   const kill = () => child.kill("SIGKILL");
-  signal.addEventListener("abort", kill, { once: true });
+  using _ = whenAborted(signal, kill);
   try {
     const copy = async (output: AsyncIterable<Buffer>) => {
       for await (const bytes of output) await write(bytes);
@@ -74,8 +75,6 @@ export async function runJournal(
     kill();
     await exit;
     throw error;
-  } finally {
-    signal.removeEventListener("abort", kill);
   }
   return await exit;
 }

@@ -1,6 +1,7 @@
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { connect, type Socket } from "node:net";
+import { whenAborted } from "../../../lib/base/abort.ts";
 import type { Clock } from "../../../lib/base/clock.ts";
 import { abortError, isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import { hasGrpcCode } from "../../../lib/clients/cri/cri-error.ts";
@@ -44,13 +45,12 @@ export function upgradeToRuntime(o: {
           connect({ host: options.host, port: Number(options.port), allowHalfOpen: true }),
       });
   return new Promise<RuntimeResponse>((resolve, reject) => {
-    const stop = () => outgoing.destroy(abortError(signal.reason));
     const cancel = clock.after(responseTimeoutMs, () =>
       outgoing.destroy(new KubeletError("Streaming", "the runtime's streaming server does not respond")),
     );
     const over = () => {
       cancel();
-      signal.removeEventListener("abort", stop);
+      aborted[Symbol.dispose]();
     };
     outgoing.once("upgrade", (message, socket, head) => {
       over();
@@ -67,9 +67,8 @@ export function upgradeToRuntime(o: {
       over();
       reject(error);
     });
-    signal.addEventListener("abort", stop, { once: true });
-    if (signal.aborted) stop();
-    else outgoing.end();
+    const aborted = whenAborted(signal, () => outgoing.destroy(abortError(signal.reason)));
+    if (!signal.aborted) outgoing.end();
   });
 }
 

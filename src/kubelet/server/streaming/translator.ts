@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
+import { orAbort, whenAborted } from "../../../lib/base/abort.ts";
 import type { Clock } from "../../../lib/base/clock.ts";
 import { KubeletError } from "../../../lib/base/errors.ts";
 import { GrowingBuffer } from "../../../lib/base/growing-buffer.ts";
@@ -48,7 +49,7 @@ export async function translate(t: Translation): Promise<void> {
   spdy.start(t.runtime.head);
   const closeRuntime = () => void t.runtime.socket.destroy();
   const cancelTimeout = t.clock.after(streamsWithinMs, closeRuntime);
-  t.signal.addEventListener("abort", closeRuntime, { once: true });
+  using aborted = whenAborted(t.signal, closeRuntime);
   try {
     await session.openStreams();
   } catch (error) {
@@ -57,7 +58,7 @@ export async function translate(t: Translation): Promise<void> {
     throw error;
   } finally {
     cancelTimeout();
-    t.signal.removeEventListener("abort", closeRuntime);
+    aborted[Symbol.dispose]();
   }
   await session.run();
 }
@@ -121,13 +122,10 @@ class Session {
       over();
     });
     const stopPongs = this.#sendPongs();
-    signal.addEventListener("abort", over, { once: true });
-    if (signal.aborted) over();
     void this.#spdy.closed.then(over);
-    await this.#finished.promise;
+    await orAbort(this.#finished.promise, signal).catch(() => {});
     stopWatching();
     stopPongs();
-    signal.removeEventListener("abort", over);
     await this.#close();
   }
 

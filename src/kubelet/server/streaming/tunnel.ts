@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { orAbort } from "../../../lib/base/abort.ts";
 import type { Clock } from "../../../lib/base/clock.ts";
 import { applyBackpressure } from "./backpressure.ts";
 import { watchIdle } from "./idle-watch.ts";
@@ -30,12 +31,8 @@ export async function tunnel(o: {
   ws.start(client.head);
   const bytes = () => client.socket.bytesRead + runtime.socket.bytesRead;
   const stopWatching = watchIdle(clock, idleMs, bytes, () => over.resolve());
-  const stop = () => over.resolve();
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
-  await over.promise;
+  await orAbort(over.promise, signal).catch(() => {});
   stopWatching();
-  signal.removeEventListener("abort", stop);
   ws.close();
   runtime.socket.end();
   client.socket.resume();

@@ -25,8 +25,6 @@ import { streamCalls, unaryCalls } from "./traced-call.ts";
 /** The kubelet API version, which every runtime expects. */
 const KUBELET_API_VERSION = "0.1.0";
 
-const neverAborted = new AbortController().signal;
-
 /** The maximum of a timer; no call takes that long. */
 const maxTimerSeconds = 2_147_483;
 
@@ -143,12 +141,8 @@ export function createCriClient(options: CriClientOptions): CriClient {
     request: MessageInitShape<I>,
     o?: Limits,
   ): Promise<void> => {
-    const release = await ending.acquire([id], o?.signal ?? neverAborted);
-    try {
-      await end(method, request, o);
-    } finally {
-      release();
-    }
+    using _ = await ending.acquire([id], o?.signal);
+    await end(method, request, o);
   };
 
   const r = Runtime.method;

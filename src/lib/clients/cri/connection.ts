@@ -1,8 +1,10 @@
+import { abortable } from "../../base/abort.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Component, Health } from "../../base/component.ts";
-import { abortError, isAbort, messageOf } from "../../base/errors.ts";
+import { isAbort, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { MonotonicTime } from "../../base/time.ts";
+import { WakeUp } from "../../base/wait.ts";
 import type { StatusResponse } from "../../gen/runtime/v1/api_pb.js";
 import type { CriClient } from "./cri.ts";
 import {
@@ -46,8 +48,7 @@ export class RuntimeConnection implements Component {
   #networkOk = true;
   #lastStatus: StatusResponse | undefined;
   #lastUp: MonotonicTime | undefined;
-  #wake: (() => void) | undefined;
-  #woken: boolean = false;
+  readonly #wake = new WakeUp();
 
   constructor({ client, logger, clock }: RuntimeConnectionOptions) {
     this.#client = client;
@@ -68,23 +69,11 @@ export class RuntimeConnection implements Component {
   /** Resolves as soon as the runtime responds and reports that it is ready. */
   waitForRuntime(signal: AbortSignal): Promise<RuntimeIdentity> {
     if (this.#state.kind === "up") return Promise.resolve(this.#state.runtime);
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(abortError(signal.reason));
-      const unsubscribe = this.onChange((state) => {
-        if (state.kind !== "up") return;
-        leave();
-        resolve(state.runtime);
-      });
-      const onAbort = () => {
-        leave();
-        reject(abortError(signal.reason));
-      };
-      const leave = () => {
-        unsubscribe();
-        signal.removeEventListener("abort", onAbort);
-      };
-      signal.addEventListener("abort", onAbort, { once: true });
-    });
+    return abortable(signal, (resolve) =>
+      this.onChange((state) => {
+        if (state.kind === "up") resolve(state.runtime);
+      }),
+    );
   }
 
   /** Calls back when the runtime became available, unavailable, ready or not ready. */
@@ -114,10 +103,10 @@ export class RuntimeConnection implements Component {
     const unsubscribe = this.#client.onUnavailable(() => this.#probeNow());
     try {
       while (!signal.aborted) {
-        this.#woken = false;
+        this.#wake.reset();
         this.#setState(await this.#probe(signal));
         await sleep(this.#clock, MIN_PAUSE_MS, signal);
-        await this.#pause(this.#nextProbeMs() - MIN_PAUSE_MS, signal);
+        await this.#wake.wait(this.#clock, this.#nextProbeMs() - MIN_PAUSE_MS, signal);
       }
     } catch (error) {
       if (!isAbort(error)) throw error;
@@ -136,30 +125,7 @@ export class RuntimeConnection implements Component {
    * nothing.
    */
   #probeNow(): void {
-    if (this.#state.kind !== "up") return;
-    this.#woken = true;
-    this.#wake?.();
-  }
-
-  /** Waits, at most until the runtime is found unavailable. */
-  #pause(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(abortError(signal.reason));
-      if (this.#woken) return resolve();
-      const end = () => {
-        cancelTimer();
-        signal.removeEventListener("abort", onAbort);
-        this.#wake = undefined;
-        resolve();
-      };
-      const onAbort = () => {
-        reject(abortError(signal.reason));
-        end();
-      };
-      const cancelTimer = this.#clock.after(ms, end);
-      this.#wake = end;
-      signal.addEventListener("abort", onAbort, { once: true });
-    });
+    if (this.#state.kind === "up") this.#wake.notify();
   }
 
   async #probe(signal: AbortSignal): Promise<RuntimeState> {

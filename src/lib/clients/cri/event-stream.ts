@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Client, type ClientReadableStream, Metadata } from "@grpc/grpc-js";
+import { whenAborted } from "../../base/abort.ts";
 import {
   type ContainerEventResponse,
   GetEventsRequestSchema,
@@ -35,12 +36,13 @@ function iterate(channel: Client, signal: AbortSignal, onEnd: OnEnd): AsyncItera
   const waiting: ContainerEventResponse[] = [];
   const readers: Waiter[] = [];
   let end: { error: CriError | undefined } | undefined;
+  let aborted: Disposable | undefined;
   let call: ClientReadableStream<ContainerEventResponse> | undefined;
 
   const finish = (error: CriError | undefined) => {
     if (end) return;
     end = { error };
-    signal.removeEventListener("abort", onAbort);
+    aborted?.[Symbol.dispose]();
     call?.cancel();
     for (const reader of readers.splice(0)) settle(reader);
     onEnd(error);
@@ -81,7 +83,7 @@ function iterate(channel: Client, signal: AbortSignal, onEnd: OnEnd): AsyncItera
 
   if (signal.aborted) end = { error: undefined };
   else {
-    signal.addEventListener("abort", onAbort, { once: true });
+    aborted = whenAborted(signal, onAbort);
     try {
       open();
     } catch (error) {

@@ -9,6 +9,7 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { type Client, Client as GrpcClient, Metadata } from "@grpc/grpc-js";
+import { whenAborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { abortError } from "../../base/errors.ts";
 import { CriError, toCriError } from "./cri-error.ts";
@@ -104,7 +105,7 @@ function limited<T>(
       endedBy ??= by;
       call.cancel();
     };
-    const onAbort = () => cancel("abort");
+    const aborted = whenAborted(signal, () => cancel("abort"));
     const metadata = new Metadata();
     if (traceparent !== undefined) metadata.set("traceparent", traceparent);
     // The deadline is passed to the runtime too, so that it ends the work even when this process cannot cancel it. It
@@ -112,7 +113,7 @@ function limited<T>(
     const deadline = timeoutMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + timeoutMs + 500;
     const call = begin(metadata, { deadline }, (error, result) => {
       cancelTimer?.();
-      signal?.removeEventListener("abort", onAbort);
+      aborted[Symbol.dispose]();
       if (!error) return resolve(result);
       if (endedBy === "abort") return reject(abortError(signal?.reason));
       const failure = toCriError(method.name, error);
@@ -124,6 +125,5 @@ function limited<T>(
       );
     });
     if (timeoutMs !== undefined) cancelTimer = clock.after(timeoutMs, () => cancel("deadline"));
-    signal?.addEventListener("abort", onAbort, { once: true });
   });
 }

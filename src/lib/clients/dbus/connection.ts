@@ -1,4 +1,5 @@
 import { createConnection, type Socket } from "node:net";
+import { abortable, whenAborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { abortError, KubeletError, messageOf } from "../../base/errors.ts";
 import { authenticate } from "./authenticate.ts";
@@ -64,10 +65,8 @@ export class DBusConnection {
     const socket = createConnection({ path: socketPath });
     const end = () => socket.destroy(new Error("timed out"));
     const cancel = clock.after(connectMs, end);
-    const abort = () => socket.destroy(abortError(signal?.reason));
-    signal?.addEventListener("abort", abort, { once: true });
+    using _ = whenAborted(signal, () => socket.destroy(abortError(signal?.reason)));
     try {
-      if (signal?.aborted) abort();
       await new Promise<void>((resolve, reject) => socket.once("connect", resolve).once("error", reject));
       const rest = await authenticate(socket, process.getuid?.() ?? 0);
       return new DBusConnection(socket, options, rest);
@@ -77,7 +76,6 @@ export class DBusConnection {
       throw error;
     } finally {
       cancel();
-      signal?.removeEventListener("abort", abort);
     }
   }
 
@@ -99,31 +97,21 @@ export class DBusConnection {
 
   /** The body of the reply; rejects with a DBusError if the callee returns an error. */
   call(call: MethodCall, { signal, timeoutMs = callMs }: CallOptions = {}): Promise<readonly DBusValue[]> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(abortError(signal.reason));
-      if (this.#closed) return reject(lost(this.#closed));
+    return abortable(signal, (resolve, reject) => {
+      if (this.#closed) throw lost(this.#closed);
       const serial = this.#nextSerial();
       const bytes = encodeMessage({ kind: "call", serial, signature: "", body: [], ...call });
-      const settle = (done: () => void) => {
-        cancel();
-        signal?.removeEventListener("abort", onAbort);
-        this.#pending.delete(serial);
-        if (this.#pending.size === 0) this.#socket.unref();
-        done();
-      };
-      const onAbort = () => settle(() => reject(abortError(signal?.reason)));
       const cancel = this.#o.clock.after(timeoutMs, () =>
-        settle(() =>
-          reject(new KubeletError("DBusTimeout", `${call.member}: no reply within ${timeoutMs} ms`)),
-        ),
+        reject(new KubeletError("DBusTimeout", `${call.member}: no reply within ${timeoutMs} ms`)),
       );
-      signal?.addEventListener("abort", onAbort, { once: true });
-      this.#pending.set(serial, {
-        resolve: (body) => settle(() => resolve(body)),
-        reject: (error) => settle(() => reject(error)),
-      });
+      this.#pending.set(serial, { resolve, reject });
       this.#socket.ref();
       this.#socket.write(bytes);
+      return () => {
+        cancel();
+        this.#pending.delete(serial);
+        if (this.#pending.size === 0) this.#socket.unref();
+      };
     });
   }
 

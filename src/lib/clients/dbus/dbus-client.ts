@@ -1,3 +1,4 @@
+import { orAbort } from "../../base/abort.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { abortError, errnoOf, isAbort, KubeletError, messageOf } from "../../base/errors.ts";
 import { type CallOptions, DBusConnection, disconnected, type MethodCall } from "./connection.ts";
@@ -78,7 +79,7 @@ export class DBusClient {
       this.#connected = undefined;
       throw error;
     });
-    return unlessAborted(this.#connected, signal);
+    return orAbort(this.#connected, signal);
   }
 
   async #open(): Promise<Connected> {
@@ -157,14 +158,4 @@ export function isDisconnected(error: unknown): boolean {
 function matchRule(match: SignalMatch): string {
   const rules = Object.entries({ type: "signal", ...match }).filter(([, value]) => value !== undefined);
   return rules.map(([key, value]) => `${key}='${value}'`).join(",");
-}
-
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return promise;
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(abortError(signal.reason));
-    if (signal.aborted) return onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

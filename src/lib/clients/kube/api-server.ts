@@ -1,13 +1,14 @@
+import { orAbort, whenAborted } from "../../base/abort.ts";
 import { type Clock, msSince, systemClock } from "../../base/clock.ts";
 import { abortError, isAbort, type KubeletError, messageOf } from "../../base/errors.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import { formatTraceparent } from "../../base/tracing/trace-context.ts";
 import type { Tracer } from "../../base/tracing/tracer.ts";
+import { within } from "../../base/wait.ts";
 import { apiError, KubeApiError, TransportError } from "./api-error.ts";
 import { type Authenticator, authenticatorFor, type Credentials } from "./auth.ts";
 import { chunksOf, readText, truncated } from "./body.ts";
 import { Connections } from "./connections.ts";
-import { orAbort, within } from "./deadline.ts";
 import type { KubeAccess } from "./kubeconfig.ts";
 import type { OutageLog } from "./outage-log.ts";
 import type { Environment } from "./proxy.ts";
@@ -169,7 +170,7 @@ export class ApiServer {
     try {
       const limits = { clock: this.clock, ms: call.timeoutMs, signal: call.signal, timeoutError };
       const value = await within(limits, async (signal) => {
-        signal.addEventListener("abort", () => controller.abort(signal.reason), { once: true });
+        whenAborted(signal, () => controller.abort(signal.reason));
         credentials = await this.#auth.current(signal);
         const response = await this.#connections.exchange(
           {
@@ -233,13 +234,11 @@ export class ApiServer {
 
   /** Ends the stream with its signal, or when its connection is renewed. */
   bindToSignal(response: HttpResponse, controller: AbortController, signal: AbortSignal): void {
-    const end = () => controller.abort(abortError(signal.reason));
     const close = () => controller.abort(new Error("the connection is renewed"));
-    if (signal.aborted) end();
-    signal.addEventListener("abort", end, { once: true });
+    const aborted = whenAborted(signal, () => controller.abort(abortError(signal.reason)));
     this.#streams.add(close);
     response.body.once("close", () => {
-      signal.removeEventListener("abort", end);
+      aborted[Symbol.dispose]();
       this.#streams.delete(close);
     });
     // Readers get the error; without a listener, an error while there is no reader would exit the process.

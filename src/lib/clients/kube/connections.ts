@@ -1,8 +1,9 @@
+import { orAbort, whenAborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { KubeletError } from "../../base/errors.ts";
 import { markReported } from "../../base/failure-log.ts";
 import type { Logger } from "../../base/logger.ts";
-import { orAbort, within } from "./deadline.ts";
+import { within } from "../../base/wait.ts";
 import { type Dialed, dial } from "./dial.ts";
 import { Http1Connection } from "./http1-connection.ts";
 import { Http2Connection } from "./http2-connection.ts";
@@ -92,8 +93,7 @@ export class Connections {
 
   async #watched(connection: ServerConnection, exchange: Exchange): Promise<HttpResponse> {
     // Only a missing response makes a connection suspicious, not the time that reading one takes.
-    const onAbort = () => connection.suspect();
-    exchange.signal.addEventListener("abort", onAbort, { once: true });
+    using _ = whenAborted(exchange.signal, () => connection.suspect());
     try {
       return await connection.exchange(exchange);
     } catch (error) {
@@ -103,8 +103,6 @@ export class Connections {
       throw isLost && (connection.protocol === "http/1.1" || !connection.hasCapacity())
         ? markReported(error)
         : error;
-    } finally {
-      exchange.signal.removeEventListener("abort", onAbort);
     }
   }
 

@@ -2,6 +2,7 @@ import { request } from "node:http";
 import { connect, isIP, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import * as tls from "node:tls";
+import { whenAborted } from "../../base/abort.ts";
 import { errnoOf } from "../../base/errors.ts";
 import type { KeyPair } from "./pem-files.ts";
 import { hostOf } from "./proxy.ts";
@@ -51,19 +52,17 @@ function open(host: string, port: number, signal: AbortSignal): Promise<Socket> 
 /** Resolves on the event; otherwise the socket is destroyed. */
 function ready<T extends Socket>(socket: T, event: string, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onAbort = () => socket.destroy(new Error("aborted"));
     const onError = (error: Error) => done(() => reject(error));
     const onClose = () => done(() => reject(new Error("the connection was closed while it was set up")));
     const onReady = () => done(() => resolve(socket));
     const done = (then: () => void) => {
-      signal.removeEventListener("abort", onAbort);
+      aborted[Symbol.dispose]();
       // The error listener is kept: without one, a later error would end the process.
       socket.off("close", onClose).off(event, onReady);
       then();
     };
     socket.on("error", onError).on("close", onClose).on(event, onReady);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
+    const aborted = whenAborted(signal, () => socket.destroy(new Error("aborted")));
   });
 }
 

@@ -1,12 +1,12 @@
 import type { ChildProcess } from "node:child_process";
 import { X509Certificate } from "node:crypto";
+import { orAbort } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { errnoOf, KubeletError, messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { epochMs, msBetween, type WallTime, wallTime } from "../../base/time.ts";
 import { startProgram } from "../../host/start-program.ts";
 import type { Authenticator, AuthOptions, Credentials } from "./auth.ts";
-import { orAbort } from "./deadline.ts";
 import type { PluginMetrics } from "./exec-plugin-metrics.ts";
 import type { ClusterAccess, ExecPlugin } from "./kubeconfig.ts";
 import { certificateAuthority, type KeyPair, keyPair, PemFiles } from "./pem-files.ts";

@@ -1,5 +1,6 @@
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
 import type { Duplex } from "node:stream";
+import { whenAborted } from "../../base/abort.ts";
 import { abortError, messageOf } from "../../base/errors.ts";
 import {
   ConnectionLost,
@@ -36,12 +37,11 @@ export class Http1Connection implements ServerConnection {
         headers: { ...headers, host: this.#host, ...(body && { "content-length": body.length }) },
       });
       let incoming: IncomingMessage | undefined;
-      const onAbort = () => {
+      const aborted = whenAborted(signal, () => {
         incoming?.destroy(abortError(signal.reason));
         call.destroy(abortError(signal.reason));
-      };
-      signal.addEventListener("abort", onAbort, { once: true });
-      call.on("close", () => signal.removeEventListener("abort", onAbort));
+      });
+      call.on("close", () => aborted[Symbol.dispose]());
       call.on("response", (response) => {
         incoming = response;
         resolve({

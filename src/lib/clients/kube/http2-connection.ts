@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, connect, constants } from "node:http2";
 import type { Duplex } from "node:stream";
+import { whenAborted } from "../../base/abort.ts";
 import { type Clock, msFromNow } from "../../base/clock.ts";
 import { abortError, errnoOf, messageOf } from "../../base/errors.ts";
 import type { MonotonicTime } from "../../base/time.ts";
@@ -61,15 +62,14 @@ export class Http2Connection implements ServerConnection {
 
   /** Resolves when the server has announced how many streams it accepts. A rejected certificate is known by then, too. */
   ready(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const onAbort = () => this.destroy();
-      signal.addEventListener("abort", onAbort, { once: true });
+    return new Promise<void>((resolve, reject) => {
+      const aborted = whenAborted(signal, () => this.destroy());
       this.#session.once("remoteSettings", () => {
-        signal.removeEventListener("abort", onAbort);
+        aborted[Symbol.dispose]();
         resolve();
       });
       this.#session.once("close", () => {
-        signal.removeEventListener("abort", onAbort);
+        aborted[Symbol.dispose]();
         reject(this.#reason ?? new Error("the server closed the connection immediately"));
       });
     });
@@ -99,12 +99,11 @@ export class Http2Connection implements ServerConnection {
       this.#open++;
       let responded = false;
       let failure: unknown;
-      const onAbort = () => {
+      const aborted = whenAborted(signal, () => {
         stream.close(constants.NGHTTP2_CANCEL);
         // On a connection that hangs, the close would wait for its frame to be sent.
         stream.destroy();
-      };
-      signal.addEventListener("abort", onAbort, { once: true });
+      });
       stream.on("response", (responseHeaders) => {
         responded = true;
         this.#served = true;
@@ -120,7 +119,7 @@ export class Http2Connection implements ServerConnection {
       });
       stream.on("close", () => {
         this.#open--;
-        signal.removeEventListener("abort", onAbort);
+        aborted[Symbol.dispose]();
         if (responded) return;
         if (signal.aborted) return reject(abortError(signal.reason));
         const cause = this.#reason ?? failure;

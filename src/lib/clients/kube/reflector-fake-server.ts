@@ -1,4 +1,5 @@
 import { type Clock, msFromNow, msUntil, sleep } from "../../base/clock.ts";
+import { WakeUp } from "../../base/wait.ts";
 import { KubeApiError, TransportError } from "./api-error.ts";
 import type { KubeRequest, KubeStreamRequest, KubeTransport } from "./transport-interface.ts";
 
@@ -226,13 +227,11 @@ export class FakeServer implements KubeTransport {
   }
 
   async #change(signal: AbortSignal, atMostMs: number): Promise<void> {
-    const woken = new AbortController();
-    const wake = () => woken.abort();
-    signal.addEventListener("abort", wake, { once: true });
+    const changed = new WakeUp();
+    const wake = () => changed.notify();
     this.#wakes.add(wake);
-    if (!signal.aborted) await sleep(this.#o.clock, atMostMs, woken.signal).catch(() => {});
+    await changed.wait(this.#o.clock, atMostMs, signal);
     this.#wakes.delete(wake);
-    signal.removeEventListener("abort", wake);
   }
 }
 

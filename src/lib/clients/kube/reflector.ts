@@ -1,11 +1,12 @@
 import { setImmediate as othersTurn } from "node:timers/promises";
 import { Backoff } from "../../base/backoff.ts";
-import { type Clock, msSince, sleep } from "../../base/clock.ts";
+import { type Clock, msSince } from "../../base/clock.ts";
 import { type Component, type Health, healthy } from "../../base/component.ts";
 import { httpStatusOf, KubeletError, messageOf } from "../../base/errors.ts";
 import { failureLog, isReported } from "../../base/failure-log.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { MonotonicTime } from "../../base/time.ts";
+import { WakeUp } from "../../base/wait.ts";
 import { KubeApiError, TransportError } from "./api-error.ts";
 import { ReflectorCache } from "./reflector-cache.ts";
 import type { Incoming } from "./reflector-objects.ts";
@@ -177,16 +178,16 @@ export class Reflector<T> implements Component {
     const delayMs = this.#backoff.failed("", clock.monotonic()) * (1 + this.#random());
     const requestedMs = error instanceof KubeApiError ? (error.retryAfterMs ?? 0) : 0;
     const waitMs = Math.max(Math.min(delayMs, maxBackoffMs), Math.min(requestedMs, maxRetryAfterMs));
-    const woken = new AbortController();
+    const reconnected = new WakeUp();
     // Other clients poll an unreachable server more often. One that responded with an error gets the full back-off.
     const stopListening =
       error instanceof KubeApiError
         ? undefined
         : transport.onReconnect?.(() => {
             this.#backoff.succeeded("");
-            woken.abort();
+            reconnected.notify();
           });
-    await sleep(clock, waitMs, AbortSignal.any([signal, woken.signal])).catch(() => {});
+    await reconnected.wait(clock, waitMs, signal);
     stopListening?.();
   }
 

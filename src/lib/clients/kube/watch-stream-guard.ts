@@ -1,3 +1,4 @@
+import { whenAborted } from "../../base/abort.ts";
 import { type Clock, msFromNow, msUntil } from "../../base/clock.ts";
 import { earliest, type MonotonicTime, plusMs } from "../../base/time.ts";
 
@@ -13,7 +14,7 @@ export class StreamGuard {
   readonly #clock: Clock;
   readonly #parent: AbortSignal;
   readonly #controller = new AbortController();
-  readonly #abort = () => this.#controller.abort();
+  readonly #parentAborted: Disposable;
   readonly #idleTimeoutMs: number;
   #endAt: MonotonicTime;
   #receivedAt: MonotonicTime;
@@ -26,8 +27,7 @@ export class StreamGuard {
     this.#receivedAt = clock.monotonic();
     this.#endAt = plusMs(this.#receivedAt, limits.lifetimeMs);
     this.#cancel = () => {};
-    if (parent.aborted) this.#abort();
-    parent.addEventListener("abort", this.#abort, { once: true });
+    this.#parentAborted = whenAborted(parent, () => this.#controller.abort());
     this.#wait();
   }
 
@@ -54,12 +54,12 @@ export class StreamGuard {
 
   release(): void {
     this.#cancel();
-    this.#parent.removeEventListener("abort", this.#abort);
+    this.#parentAborted[Symbol.dispose]();
   }
 
   #wait(): void {
     const leftMs = msUntil(this.#clock, earliest(plusMs(this.#receivedAt, this.#idleTimeoutMs), this.#endAt));
-    if (leftMs <= 0) return this.#abort();
+    if (leftMs <= 0) return this.#controller.abort();
     this.#cancel = this.#clock.after(leftMs, () => this.#wait());
   }
 }

@@ -1,9 +1,9 @@
+import { whenAborted } from "../../base/abort.ts";
 import { type Clock, msFromNow, sleep } from "../../base/clock.ts";
 import type { Component } from "../../base/component.ts";
 import { messageOf } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { FinishedSpan } from "../../base/tracing/tracer.ts";
-import { whenAborted } from "../../base/when-aborted.ts";
 import type { Collector } from "./collector.ts";
 
 export interface SpanExporterOptions {

@@ -8,6 +8,7 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { type Client, connectivityState, Metadata } from "@grpc/grpc-js";
+import { whenAborted } from "../../base/abort.ts";
 import { type Clock, msSince, systemClock } from "../../base/clock.ts";
 import { abortError } from "../../base/errors.ts";
 import { toCriError } from "../cri/cri-error.ts";
@@ -93,10 +94,9 @@ function channelOf(channel: Client, clock: Clock): StreamingPluginChannel {
     },
     connected: ({ timeoutMs, signal }) =>
       new Promise((resolve, reject) => {
-        const onAbort = () => channel.close();
-        signal.addEventListener("abort", onAbort, { once: true });
+        const aborted = whenAborted(signal, () => channel.close());
         channel.waitForReady(Date.now() + timeoutMs, (error) => {
-          signal.removeEventListener("abort", onAbort);
+          aborted[Symbol.dispose]();
           if (!error) return resolve();
           reject(new RpcError("DEADLINE_EXCEEDED", "connect", "context deadline exceeded", { cause: error }));
         });
@@ -130,8 +130,7 @@ function readStream<I extends DescMessage, O extends DescMessage>(
       {},
     );
     let cancelPause = () => {};
-    const onAbort = () => call.cancel();
-    signal.addEventListener("abort", onAbort, { once: true });
+    const aborted = whenAborted(signal, () => call.cancel());
     call.on("close", () => cancelPause());
     call.on("data", (message: MessageShape<O>) => {
       if (signal.aborted) return;
@@ -149,11 +148,11 @@ function readStream<I extends DescMessage, O extends DescMessage>(
     });
     call.on("error", (error) => {
       cancelPause();
-      signal.removeEventListener("abort", onAbort);
+      aborted[Symbol.dispose]();
       reject(signal.aborted ? abortError(signal.reason) : toRpcError(toCriError(method.name, error)));
     });
     call.on("end", () => {
-      signal.removeEventListener("abort", onAbort);
+      aborted[Symbol.dispose]();
       resolve();
     });
   });

@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
+import { abortable } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
-import { abortError, KubeletError } from "../../base/errors.ts";
+import { KubeletError } from "../../base/errors.ts";
 import { DBusError } from "../dbus/connection.ts";
 import { DBusClient, type DBusEndpoint, isDisconnected } from "../dbus/dbus-client.ts";
 import type { DBusValue, Variant } from "../dbus/value.ts";
@@ -166,18 +167,16 @@ export class SystemdClient {
         },
       };
       this.#watches.add(watch);
-      let cancel = () => {};
-      let onAbort = () => {};
       try {
         const [job] = await this.#dbus.call({ ...manager, member, signature, body }, { signal });
-        return await new Promise<string>((resolve, reject) => {
+        return await abortable<string>(signal, (resolve, reject) => {
           check = () => {
             const result = results.get(String(job));
             if (result !== undefined) resolve(result);
             else if (lost) reject(new KubeletError("DBusDisconnected", lost.message, { cause: lost }));
           };
-          onAbort = () => reject(abortError(signal?.reason));
-          cancel = this.#clock.after(jobMs, () =>
+          check();
+          return this.#clock.after(jobMs, () =>
             reject(
               new KubeletError(
                 "SystemdJob",
@@ -185,14 +184,9 @@ export class SystemdClient {
               ),
             ),
           );
-          if (signal?.aborted) onAbort();
-          signal?.addEventListener("abort", onAbort, { once: true });
-          check();
         });
       } finally {
         this.#watches.delete(watch);
-        cancel();
-        signal?.removeEventListener("abort", onAbort);
       }
     });
   }

@@ -1,6 +1,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { whenAborted } from "../../../../lib/base/abort.ts";
 import { type Clock, msFromNow } from "../../../../lib/base/clock.ts";
 import type { Component, Health } from "../../../../lib/base/component.ts";
 import { healthy } from "../../../../lib/base/component.ts";
@@ -63,7 +64,7 @@ export class LocalObjects implements Component {
   /** Resolves after the first scan, so that the objects are available to the first pod. */
   async start(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    signal.addEventListener("abort", () => this.#stop(), { once: true });
+    whenAborted(signal, () => this.#stop());
     await this.#rescan(signal);
   }
 

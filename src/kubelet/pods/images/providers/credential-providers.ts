@@ -1,8 +1,8 @@
+import { orAbort } from "../../../../lib/base/abort.ts";
 import type { Clock } from "../../../../lib/base/clock.ts";
 import { messageOf } from "../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import { createMetrics, type Metrics } from "../../../../lib/base/metrics.ts";
-import { orAbort } from "../../../../lib/clients/kube/deadline.ts";
 import { type Pod, podRef } from "../../../../lib/model/pod.ts";
 import { Keyring } from "../keyring.ts";
 import type { TrackedCredential } from "../tracked-credential.ts";

@@ -1,3 +1,4 @@
+import { whenAborted } from "../../../../lib/base/abort.ts";
 import type { Clock } from "../../../../lib/base/clock.ts";
 import { messageOf } from "../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
@@ -26,7 +27,7 @@ export class AllocatableUpdates {
   start(signal: AbortSignal): void {
     this.#signal = signal;
     const stop = this.#o.objects.onChange((driver) => this.changed(driver));
-    signal.addEventListener("abort", () => {
+    whenAborted(signal, () => {
       stop();
       for (const driver of this.#timers.keys()) this.#stop(driver);
     });

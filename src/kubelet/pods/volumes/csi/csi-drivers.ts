@@ -1,6 +1,6 @@
+import { orAbort } from "../../../../lib/base/abort.ts";
 import type { Clock } from "../../../../lib/base/clock.ts";
 import type { Component, Health } from "../../../../lib/base/component.ts";
-import { abortError } from "../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import { Reflector } from "../../../../lib/clients/kube/reflector.ts";
 import type { KubeTransport } from "../../../../lib/clients/kube/transport-interface.ts";
@@ -90,16 +90,4 @@ export class CsiDriverObjects implements CsiDrivers, Component {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
-}
-
-function orAbort(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(abortError(signal.reason));
-    if (signal.aborted) return onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    void promise.then(() => {
-      signal.removeEventListener("abort", onAbort);
-      resolve();
-    });
-  });
 }

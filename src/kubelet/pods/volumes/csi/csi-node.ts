@@ -2,8 +2,9 @@ import { type Clock, sleep } from "../../../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../../../lib/base/component.ts";
 import { httpStatusOf, isAbort, KubeletError, messageOf, orNotFound } from "../../../../lib/base/errors.ts";
 import { failureLog } from "../../../../lib/base/failure-log.ts";
+import { KeyedLocks } from "../../../../lib/base/keyed-locks.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
-import { orAbort } from "../../../../lib/clients/kube/deadline.ts";
+import { WakeUp } from "../../../../lib/base/wait.ts";
 import type { KubeTransport } from "../../../../lib/clients/kube/transport-interface.ts";
 import type { DriverNodeInfo } from "./csi-client.ts";
 import {
@@ -57,7 +58,7 @@ export class CsiNode implements CsiNodeInfo, Component {
   #nodeExists = false;
   #wake: (() => void) | undefined;
   /** Updates are serialized: two that read the same version would conflict. */
-  #queue: Promise<void> = Promise.resolve();
+  readonly #lock = new KeyedLocks();
 
   constructor(options: CsiNodeOptions) {
     this.#o = options;
@@ -160,10 +161,10 @@ export class CsiNode implements CsiNodeInfo, Component {
         failureLog(logger, 2, error)("Failed to initialize CSINode", { err: messageOf(error) });
       }
       if (isAwaited && this.#nodeExists) continue;
-      const back = new AbortController();
-      if (isAwaited) this.#wake = () => back.abort();
-      const stopListening = transport.onReconnect?.(() => back.abort());
-      await sleep(clock, waitMs, AbortSignal.any([signal, back.signal])).catch(() => {});
+      const retry = new WakeUp();
+      if (isAwaited) this.#wake = () => retry.notify();
+      const stopListening = transport.onReconnect?.(() => retry.notify());
+      await retry.wait(clock, waitMs, signal);
       stopListening?.();
       this.#wake = undefined;
     }
@@ -171,15 +172,8 @@ export class CsiNode implements CsiNodeInfo, Component {
 
   /** An aborted caller leaves the queue. */
   async #serialize(what: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
-    const previous = this.#queue;
-    const ended = Promise.withResolvers<void>();
-    this.#queue = previous.then(() => ended.promise);
-    try {
-      await orAbort(previous, signal);
-      await this.#attempts(what, signal, work);
-    } finally {
-      ended.resolve();
-    }
+    using _ = await this.#lock.acquire([""], signal);
+    await this.#attempts(what, signal, work);
   }
 
   async #attempts(what: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {

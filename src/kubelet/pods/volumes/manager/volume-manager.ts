@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
+import { abortable, whenAborted } from "../../../../lib/base/abort.ts";
 import type { Component } from "../../../../lib/base/component.ts";
-import { abortError, KubeletError } from "../../../../lib/base/errors.ts";
+import { abortError, isAbort, KubeletError } from "../../../../lib/base/errors.ts";
 import { type MonotonicTime, msBetween } from "../../../../lib/base/time.ts";
-import { whenAborted } from "../../../../lib/base/when-aborted.ts";
 import type { Pod, PodUid } from "../../../../lib/model/pod.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 import {
@@ -397,31 +397,25 @@ export class VolumeManager implements Component {
     condition: (timedOut: boolean) => boolean,
     abortMessage: () => string,
   ): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const settle = (how: () => void) => {
-        cancel();
-        signal.removeEventListener("abort", onAbort);
-        this.#waiters.delete(recheck);
-        how();
-      };
+    return abortable(signal, (resolve, reject) => {
       const check = (timedOut: boolean) => {
         try {
-          if (condition(timedOut)) settle(resolve);
+          if (condition(timedOut)) resolve();
         } catch (error) {
-          settle(() => reject(error));
+          reject(error);
         }
       };
-      const onAbort = () => {
-        const error = abortError(signal.reason);
-        error.message = abortMessage();
-        settle(() => reject(error));
-      };
       const recheck = () => check(false);
-      const cancel = this.#o.clock.after(waitLimitMs, () => check(true));
-      if (signal.aborted) return onAbort();
-      signal.addEventListener("abort", onAbort, { once: true });
       this.#waiters.add(recheck);
+      const cancel = this.#o.clock.after(waitLimitMs, () => check(true));
       recheck();
+      return () => {
+        cancel();
+        this.#waiters.delete(recheck);
+      };
+    }).catch((error) => {
+      if (isAbort(error)) error.message = abortMessage();
+      throw error;
     });
   }
 }

@@ -1,3 +1,4 @@
+import { whenAborted } from "../../../../../lib/base/abort.ts";
 import type { Clock } from "../../../../../lib/base/clock.ts";
 import { dateOf } from "../../../../../lib/base/time.ts";
 import type { KubeRequest, KubeStreamRequest } from "../../../../../lib/clients/kube/transport-interface.ts";
@@ -62,7 +63,7 @@ export class FakeRequestApi {
       wake();
     };
     this.#watchers.add(send);
-    signal.addEventListener("abort", () => wake(), { once: true });
+    whenAborted(signal, () => wake());
     while (!signal.aborted) {
       for (const line of lines.splice(0)) yield Buffer.from(line);
       await new Promise<void>((resolve) => {

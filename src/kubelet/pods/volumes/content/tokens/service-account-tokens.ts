@@ -1,5 +1,6 @@
+import { orAbort } from "../../../../../lib/base/abort.ts";
 import { type Clock, msFromNow, msSince } from "../../../../../lib/base/clock.ts";
-import { abortError, httpStatusOf, KubeletError, messageOf } from "../../../../../lib/base/errors.ts";
+import { httpStatusOf, KubeletError, messageOf } from "../../../../../lib/base/errors.ts";
 import { failureLog } from "../../../../../lib/base/failure-log.ts";
 import type { Logger } from "../../../../../lib/base/logger.ts";
 import type { Metrics } from "../../../../../lib/base/metrics.ts";
@@ -200,15 +201,4 @@ export class ServiceAccountTokens {
  */
 function isUnknownPod(error: unknown): boolean {
   return httpStatusOf(error) === 403 && /different node|no relationship found/.test(messageOf(error));
-}
-
-/** An aborted caller does not cancel the shared request. */
-function orAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return promise;
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(abortError(signal.reason));
-    if (signal.aborted) return onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

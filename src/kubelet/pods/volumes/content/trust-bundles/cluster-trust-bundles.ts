@@ -1,8 +1,9 @@
-import { type Clock, msFromNow, sleep } from "../../../../../lib/base/clock.ts";
+import { type Clock, msFromNow } from "../../../../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../../../../lib/base/component.ts";
 import { KubeletError, messageOf, orNotFound } from "../../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../../lib/base/logger.ts";
 import type { MonotonicTime } from "../../../../../lib/base/time.ts";
+import { endsWithin } from "../../../../../lib/base/wait.ts";
 import { Reflector } from "../../../../../lib/clients/kube/reflector.ts";
 import type { KubeTransport } from "../../../../../lib/clients/kube/transport-interface.ts";
 import type { RawObject } from "../../../../../lib/clients/kube/watch-stream.ts";
@@ -102,21 +103,10 @@ export class ClusterTrustBundles implements TrustBundles, Component {
     }
     this.#watch ??= this.#startWatch();
     const watch = await this.#watch;
-    if (!watch.hasSynced) await this.#firstList(watch, signal);
+    if (!watch.hasSynced) await endsWithin(this.#o.clock, firstListMs, watch.synced, signal);
     if (!watch.hasSynced)
       throw new KubeletError("TrustBundle", "ClusterTrustBundle informer has not yet synced");
     return watch;
-  }
-
-  async #firstList(watch: Reflector<Bundle>, signal: AbortSignal): Promise<void> {
-    const waited = new AbortController();
-    const deadline = sleep(this.#o.clock, firstListMs, AbortSignal.any([signal, waited.signal]));
-    try {
-      await Promise.race([watch.synced, deadline]);
-    } finally {
-      waited.abort();
-      deadline.catch(() => {});
-    }
   }
 
   async #startWatch(): Promise<Reflector<Bundle>> {
