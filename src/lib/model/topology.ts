@@ -49,7 +49,7 @@ export interface HintProvider {
    * Only hint providers that call other processes have it; they allocate after the others, which are free for other pods in the meantime.
    * Without it, one pod of this hint provider at a time. Resolves to the release.
    */
-  lock?(pod: Pod, signal: AbortSignal): Promise<() => void>;
+  lock?(pod: Pod, signal: AbortSignal): Promise<Disposable>;
   /** One line for users about a pod that waits for the lock, or for its allocation. */
   waitsFor?(pod: Pod): string | undefined;
   /** An empty map: no preference. */

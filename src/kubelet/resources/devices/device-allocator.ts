@@ -1,7 +1,9 @@
-import { type Clock, msFromNow, msSince, msUntil, sleep } from "../../../lib/base/clock.ts";
+import { type Clock, msFromNow, msSince, msUntil } from "../../../lib/base/clock.ts";
 import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import { KeyedLocks } from "../../../lib/base/keyed-locks.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { MonotonicTime } from "../../../lib/base/time.ts";
+import { endsWithin } from "../../../lib/base/wait.ts";
 import type { ContainerAllocateResponse } from "../../../lib/gen/deviceplugin/v1beta1/api_pb.js";
 import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { HintProvider, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
@@ -13,7 +15,6 @@ import type { DeviceInventory } from "./device-inventory.ts";
 import type { DeviceMetrics } from "./device-metrics.ts";
 import type { DevicePlugin } from "./device-plugin.ts";
 import { containerRequests, type DeviceRequest, podDeviceRequests, resourcesOf } from "./device-requests.ts";
-import { orAborted, ResourceLocks } from "./resource-locks.ts";
 import { type ResourceState, resourceText, unusable } from "./resource-state.ts";
 
 /** Plugins have this long to register again after the agent was started; pods that need them wait. */
@@ -46,7 +47,7 @@ export interface DeviceAllocatorOptions {
 export class DeviceAllocator implements HintProvider {
   readonly name = "devices";
   readonly #o: DeviceAllocatorOptions;
-  readonly #locks = new ResourceLocks();
+  readonly #locks = new KeyedLocks();
   readonly #windowEnd: MonotonicTime;
   #changed = Promise.withResolvers<void>();
 
@@ -70,15 +71,15 @@ export class DeviceAllocator implements HintProvider {
   }
 
   /** A pod also waits for its plugins after a restart of the agent, and for devices of pods that are being terminated. */
-  async lock(pod: Pod, signal: AbortSignal): Promise<() => void> {
+  async lock(pod: Pod, signal: AbortSignal): Promise<Disposable> {
     const all = resourcesOf(pod, this.#o.extendedResourcesByDra);
     for (;;) {
       const resources = all.filter((resource) => this.isKnown(resource));
       if (!this.#o.isLive(pod.metadata.uid)) await this.#decidable(pod, resources, signal);
       // All: the plugin of another resource may register in the meantime.
-      const release = await this.#locks.acquire(all, signal);
-      if (this.#o.isLive(pod.metadata.uid) || !this.#mustWait(pod, resources)) return release;
-      release();
+      using held = new DisposableStack();
+      held.use(await this.#locks.acquire(all, signal));
+      if (this.#o.isLive(pod.metadata.uid) || !this.#mustWait(pod, resources)) return held.move();
     }
   }
 
@@ -156,12 +157,8 @@ export class DeviceAllocator implements HintProvider {
 
   /** For a container whose plugin registered only after its pod was admitted. */
   async allocateLate(pod: Pod, container: Container, signal: AbortSignal): Promise<void> {
-    const unlock = await this.#locks.acquire(resourcesOf(pod, this.#o.extendedResourcesByDra), signal);
-    try {
-      await this.allocate(pod, container, { numaNodes: undefined, preferred: false }, signal);
-    } finally {
-      unlock();
-    }
+    using _ = await this.#locks.acquire(resourcesOf(pod, this.#o.extendedResourcesByDra), signal);
+    await this.allocate(pod, container, { numaNodes: undefined, preferred: false }, signal);
   }
 
   /** The state of a resource in one line. */
@@ -313,12 +310,7 @@ export class DeviceAllocator implements HintProvider {
     const text = this.#mustWait(pod, resources) ? this.waitsFor(pod) : undefined;
     if (text !== undefined)
       logger.info("Pod is waiting for devices", { pod: podRef(pod), podUID: pod.metadata.uid, reason: text });
-    while (this.#mustWait(pod, resources)) {
-      const waited = new AbortController();
-      const both = AbortSignal.any([signal, waited.signal]);
-      const recheck = sleep(clock, recheckMs, both).catch(() => {});
-      await orAborted(Promise.race([this.#changed.promise, recheck]), signal).finally(() => waited.abort());
-    }
+    while (this.#mustWait(pod, resources)) await endsWithin(clock, recheckMs, this.#changed.promise, signal);
   }
 
   #mustWait(pod: Pod, resources: readonly string[]): boolean {

@@ -1,6 +1,6 @@
 import { create, type DescMethod, type MessageInitShape } from "@bufbuild/protobuf";
+import { whenAborted } from "../../../lib/base/abort.ts";
 import { abortError } from "../../../lib/base/errors.ts";
-import { whenAborted } from "../../../lib/base/when-aborted.ts";
 import type { StreamingPluginChannel } from "../../../lib/clients/plugin-rpc/plugin-channel.ts";
 import { RpcError } from "../../../lib/clients/plugin-rpc/rpc-error.ts";
 import {

@@ -65,15 +65,13 @@ export async function admit(
   signal: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   if (!allocator.appliesTo(pod)) return;
-  const unlock = await allocator.lock(pod, signal);
+  using _ = await allocator.lock(pod, signal);
   try {
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers])
       await allocator.allocate(pod, container, anyNode, signal);
   } catch (error) {
     allocator.release(pod.metadata.uid);
     throw error;
-  } finally {
-    unlock();
   }
 }
 

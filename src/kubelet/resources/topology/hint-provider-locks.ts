@@ -1,4 +1,4 @@
-import { ConcurrencyLimiter } from "../../../lib/base/concurrency-limiter.ts";
+import { KeyedLocks } from "../../../lib/base/keyed-locks.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { HintProvider } from "../../../lib/model/topology.ts";
 
@@ -7,7 +7,7 @@ export type Unlock = (hintProviders: readonly HintProvider[]) => void;
 
 /** The locks of hint providers, always taken in the same order, so that pods cannot deadlock. */
 export class HintProviderLocks {
-  readonly #limiters = new Map<HintProvider, ConcurrencyLimiter>();
+  readonly #locks = new KeyedLocks();
 
   /** Runs the work while it holds the locks of all of these hint providers. Rejects if the signal is aborted while it waits for one. */
   async run<T>(
@@ -16,20 +16,19 @@ export class HintProviderLocks {
     work: (unlock: Unlock) => Promise<T>,
     { signal, onWait }: { signal: AbortSignal; onWait: (provider: HintProvider) => void },
   ): Promise<T> {
-    const held = new Map<HintProvider, () => void>();
+    const held = new Map<HintProvider, Disposable>();
     const unlock: Unlock = (some) => {
       for (const provider of some) {
-        held.get(provider)?.();
+        held.get(provider)?.[Symbol.dispose]();
         held.delete(provider);
       }
     };
     try {
       for (const provider of hintProviders) {
-        const limiter = provider.lock ? undefined : this.#limiterOf(provider);
-        if (!limiter || limiter.running > 0) onWait(provider);
+        if (provider.lock || this.#locks.isHeld(provider.name)) onWait(provider);
         held.set(
           provider,
-          (await (limiter ? enter(limiter, signal) : provider.lock?.(pod, signal))) ?? (() => {}),
+          await (provider.lock?.(pod, signal) ?? this.#locks.acquire([provider.name], signal)),
         );
       }
       return await work(unlock);
@@ -37,17 +36,4 @@ export class HintProviderLocks {
       unlock([...held.keys()]);
     }
   }
-
-  #limiterOf(provider: HintProvider): ConcurrencyLimiter {
-    const limiter = this.#limiters.get(provider) ?? new ConcurrencyLimiter(1);
-    this.#limiters.set(provider, limiter);
-    return limiter;
-  }
-}
-
-/** Resolves to a function that releases the limiter. */
-function enter(limiter: ConcurrencyLimiter, signal: AbortSignal): Promise<() => void> {
-  return new Promise((resolve, reject) => {
-    limiter.run(() => new Promise<void>(resolve), { signal }).catch(reject);
-  });
 }

@@ -78,7 +78,7 @@ const rejected = (admission: Admission | undefined) =>
 class Locking extends FakeHintProvider {
   async lock() {
     this.calls.push("lock");
-    return () => void this.calls.push("unlock");
+    return { [Symbol.dispose]: () => void this.calls.push("unlock") };
   }
 }
 

@@ -1,6 +1,7 @@
 import { readdir, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
+import { KeyedLocks } from "../../../../lib/base/keyed-locks.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
 import { type DiskMountOptions, diskMount } from "../tools/disk-mount.ts";
@@ -29,7 +30,6 @@ import {
   uniqueDiskName,
 } from "./iscsi-disk.ts";
 import type { Chap } from "./iscsiadm.ts";
-import { KeyedMutex } from "./keyed-mutex.ts";
 
 export interface IscsiOptions extends AttachDeps, DiskMountOptions {
   readonly rootDir: string;
@@ -46,7 +46,7 @@ export interface IscsiOptions extends AttachDeps, DiskMountOptions {
 export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
   const { rootDir, mounts, secrets } = options;
   /** Serializes logins and logouts per target. */
-  const mutex = new KeyedMutex();
+  const locks = new KeyedLocks();
   /** The device of each attached disk, by its directory. */
   const devices = new Map<string, string>();
   const modeOf = (spec: VolumeSpec) => spec.persistent?.mode ?? "Filesystem";
@@ -56,29 +56,27 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
     checkDisk(disk);
     const dir = diskDir(rootDir, disk, modeOf(spec));
     const chap = await chapOf(secrets, pod, spec, signal);
-    return mutex.run(disk.Iqn, async () => {
-      const device = await attachDisk(options, disk, chap, signal);
-      devices.set(dir, device);
-      // A mount hides the file, and then it exists already.
-      if (!(await mounts.isMountPoint(dir))) await saveDisk(dir, disk);
-      return device;
-    });
+    using _ = await locks.acquire([disk.Iqn], signal);
+    const device = await attachDisk(options, disk, chap, signal);
+    devices.set(dir, device);
+    // A mount hides the file, and then it exists already.
+    if (!(await mounts.isMountPoint(dir))) await saveDisk(dir, disk);
+    return device;
   };
   const detach = async (dir: string, signal: AbortSignal): Promise<void> => {
     const disk = await loadDisk(dir);
     if (!disk) throw new KubeletError("Iscsi", `iscsi detach disk: malformatted mnt path: ${dir}`);
-    await mutex.run(disk.Iqn, async () => {
-      try {
-        await detachDisk(options, disk, (await disksInUse(rootDir, disk)) > 1, signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        throw new KubeletError("Iscsi", `iscsi: failed to detach disk: ${dir}\nError: ${messageOf(error)}`, {
-          cause: error,
-        });
-      }
-      devices.delete(dir);
-      await removeDiskDir(dir);
-    });
+    using _ = await locks.acquire([disk.Iqn], signal);
+    try {
+      await detachDisk(options, disk, (await disksInUse(rootDir, disk)) > 1, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new KubeletError("Iscsi", `iscsi: failed to detach disk: ${dir}\nError: ${messageOf(error)}`, {
+        cause: error,
+      });
+    }
+    devices.delete(dir);
+    await removeDiskDir(dir);
   };
 
   const device: DeviceMounter = {
