@@ -23,6 +23,7 @@ export const layers = [
     "kubelet/certs",
     "kubelet/stats",
     "kubelet/explain",
+    "kubelet/cluster",
   ],
   ["kubelet/state"],
   ["lib/clients", "lib/host"],

@@ -1,9 +1,9 @@
 import { startAgent } from "../kubelet/agent/agent.ts";
 import { checkManifestsHandler } from "../kubelet/agent/applied-manifests.ts";
-import { clusterAccessAsNode } from "../kubelet/agent/cluster-credentials.ts";
 import { conflictingObjectSources } from "../kubelet/agent/local-objects.ts";
 import { configuredTracing } from "../kubelet/agent/tracing.ts";
 import { watchdog } from "../kubelet/agent/watchdog.ts";
+import { clusterAccessAsNode } from "../kubelet/certs/cluster-credentials.ts";
 import { loadProviders } from "../kubelet/pods/images/providers/load-providers.ts";
 import { systemClock } from "../lib/base/clock.ts";
 import { messageOf } from "../lib/base/errors.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { clusterAccessAsNode } from "../../src/kubelet/agent/cluster-credentials.ts";
+import { clusterAccessAsNode } from "../../src/kubelet/certs/cluster-credentials.ts";
 import type { NodeObject } from "../../src/kubelet/node/node-types.ts";
 import { createMetrics } from "../../src/lib/base/metrics.ts";
 import { waitFor } from "../e2e/wait-for.ts";

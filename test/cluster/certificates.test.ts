@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { connect, createServer } from "node:tls";
-import { clusterAccessAsNode } from "../../src/kubelet/agent/cluster-credentials.ts";
+import { clusterAccessAsNode } from "../../src/kubelet/certs/cluster-credentials.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { isAbort, messageOf } from "../../src/lib/base/errors.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";

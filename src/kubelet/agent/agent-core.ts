@@ -10,6 +10,9 @@ import type { KubeletConfiguration } from "../../lib/config/kubelet-configuratio
 import { openKernelLog } from "../../lib/host/kernel-log.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
 import type { NodeEvents, PodEvents } from "../../lib/model/pod-events.ts";
+import type { ClusterView } from "../cluster/cluster-view.ts";
+import { RuntimeFeatures } from "../node/runtime-features.ts";
+import { watchRuntimeSupport } from "../node/runtime-support.ts";
 import { PodStartupLatency } from "../pipeline/status-manager/pod-startup-latency.ts";
 import type { Post } from "../pipeline/sync-loop/events.ts";
 import { createLagMetrics } from "../pipeline/sync-loop/lag-metrics.ts";
@@ -24,14 +27,12 @@ import { ProbeResults } from "../state/probe-results.ts";
 import { ReplacedContainers } from "../state/replaced-containers.ts";
 import { StartingContainers } from "../state/starting-containers.ts";
 import type { AgentOptions } from "./agent-options.ts";
-import { ClusterView } from "./cluster-view.ts";
+import { type ClusterApi, clusterApi } from "./cluster-api.ts";
 import { hostSetup } from "./host-setup.ts";
 import { localObjects } from "./local-objects.ts";
 import { bothEvents, bothNodeEvents, loggedEvents, loggedNodeEvents, postedEvents } from "./logged-events.ts";
 import type { Node } from "./node.ts";
 import { nodeAllocatable } from "./node-allocatable.ts";
-import { RuntimeFeatures } from "./runtime-features.ts";
-import { watchRuntimeSupport } from "./runtime-support.ts";
 import { systemCgroups } from "./system-cgroups.ts";
 import { configuredTracing, type Tracing } from "./tracing.ts";
 
@@ -55,6 +56,7 @@ export interface AgentCore {
   readonly events: PodEvents;
   readonly nodeEvents: NodeEvents;
   /** Undefined for a node without a cluster. */
+  readonly cluster: ClusterApi | undefined;
   readonly view: ClusterView | undefined;
   /** The ConfigMaps and Secrets that pods refer to, from the cluster or a local directory; undefined if there is neither. */
   readonly objects: ReferencedObjects | undefined;
@@ -108,14 +110,14 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
   const starting = new StartingContainers((uid) => post({ kind: "post-start-done", uid }));
   const results = new ProbeResults();
   results.onChange((result) => post({ kind: "probe-result", uid: result.uid, result }));
-  const view = options.cluster && new ClusterView(options, options.cluster, node);
+  const cluster = options.cluster && clusterApi(options, options.cluster, node, post);
   const oomWatcher = new OomWatcher({
     open: options.kernelLog ?? (() => openKernelLog()),
     onKill: (kill) => post({ kind: "oom-kill", kill }),
     clock,
     logger,
   });
-  const unposted = view ? withCluster(view, logger, node) : withoutCluster(local, logger, node);
+  const unposted = cluster ? withCluster(cluster, logger, node) : withoutCluster(local, logger, node);
   const clusterDependent = options.console ? withPostedEvents(unposted, post) : unposted;
   return {
     options,
@@ -132,7 +134,8 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
     connection,
     features: new RuntimeFeatures(() => connection.state),
     ...clusterDependent,
-    view,
+    cluster,
+    view: cluster?.view,
     components: [
       ...hostSetup(options, clusterDependent.nodeEvents),
       oomWatcher,
@@ -164,13 +167,13 @@ type ClusterDependent = Pick<
   "events" | "nodeEvents" | "objects" | "hostIps" | "labelsAndTaints" | "clusterLookups"
 >;
 
-function withCluster(view: ClusterView, logger: Logger, node: Node): ClusterDependent {
+function withCluster({ view, recorder, objects }: ClusterApi, logger: Logger, node: Node): ClusterDependent {
   const { nodeIps, settings } = node.configuration;
   const waitsForCloudProvider = settings.externalCloudProvider && nodeIps.length === 0;
   return {
-    events: bothEvents(loggedEvents(logger), view.recorder),
-    nodeEvents: bothNodeEvents(loggedNodeEvents(logger, node.name), view.recorder.node),
-    objects: view.objects,
+    events: bothEvents(loggedEvents(logger), recorder),
+    nodeEvents: bothNodeEvents(loggedNodeEvents(logger, node.name), recorder.node),
+    objects,
     hostIps: () => {
       const known = view.hostIps();
       return known.length > 0 || waitsForCloudProvider ? known : node.info.hostIps;

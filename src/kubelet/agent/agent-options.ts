@@ -7,12 +7,12 @@ import type { KernelLog } from "../../lib/host/kernel-log.ts";
 import type { ServiceManager } from "../../lib/host/sd-notify.ts";
 import type { IdentityFiles } from "../../lib/host/system-identity.ts";
 import type { ConsoleNode, NodeConsole } from "../../lib/model/console-node.ts";
+import type { ClusterOptions } from "../certs/cluster-access.ts";
+import type { ServingCertificate } from "../certs/serving-certificate.ts";
 import type { PodOverview } from "../explain/pod-overview.ts";
 import type { PodSource, SourceProblem } from "../pipeline/sources/source.ts";
 import type { ContainerGcPolicy } from "../pods/garbage/container-plan.ts";
 import type { LoadedProviders } from "../pods/images/providers/load-providers.ts";
-import type { ClusterOptions } from "./cluster-view.ts";
-import type { ServingCertificate } from "./serving-certificate.ts";
 import type { Tracing } from "./tracing.ts";
 
 export interface GateState {

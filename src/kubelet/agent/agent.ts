@@ -1,22 +1,22 @@
 import { messageOf } from "../../lib/base/errors.ts";
 import { Lifecycle } from "../../lib/base/lifecycle.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
+import { servingCertificate } from "../certs/serving-certificate.ts";
 import { Explainer } from "../explain/explain-node.ts";
+import { makeNodeDirectories } from "../node/node-directories.ts";
+import { notReadyReasons } from "../node/not-ready.ts";
 import { PodConfig } from "../pipeline/pod-config/pod-config.ts";
 import { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { agentCore } from "./agent-core.ts";
 import type { Agent, AgentOptions } from "./agent-options.ts";
 import { withCgroupDriverOfRuntime } from "./cgroup-driver.ts";
 import { type Cluster, joinCluster } from "./cluster.ts";
-import { podCidrHandlers } from "./configured-pod-cidr.ts";
 import { agentEndpoints } from "./endpoints.ts";
-import { type AgentHandlers, podHandlers } from "./event-handlers.ts";
+import { type AgentHandlers, podCidrHandlers, podHandlers, servingHandlers } from "./event-handlers.ts";
 import { evictionManager } from "./eviction.ts";
 import { readNode } from "./node.ts";
-import { makeNodeDirectories } from "./node-directories.ts";
 import { nodeShutdown } from "./node-shutdown.ts";
 import { nodeStats } from "./node-stats.ts";
-import { notReadyReasons } from "./not-ready.ts";
 import { orphanCleanup } from "./orphan-cleanup.ts";
 import { PodListeners } from "./pod-listeners.ts";
 import { podParts } from "./pod-parts.ts";
@@ -24,7 +24,6 @@ import { podResources } from "./pod-resources.ts";
 import { podsApi } from "./pods-api.ts";
 import { checkResolvConf } from "./resolv-conf-check.ts";
 import { RootDirLock } from "./root-dir-lock.ts";
-import { servingCertificate, servingHandlers } from "./serving-certificate.ts";
 import { podSources } from "./sources.ts";
 import { healthChecks, watchdog } from "./watchdog.ts";
 
@@ -77,7 +76,20 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const eviction = evictionManager(core, { ...pods, stats, reclaim, isSynced });
   const shutdown = nodeShutdown(core, { ...pods, isSynced, isWritten: (uid) => cluster.isWritten(uid) });
   const nodePods = podsApi(core, { workers, statuses });
-  const serving = o.certDir === undefined ? undefined : servingCertificate(core, o.certDir);
+  const { certDir, gates } = o;
+  const serving =
+    certDir === undefined
+      ? undefined
+      : servingCertificate({
+          config: o.config,
+          gates,
+          certDir,
+          nodeName: node.name,
+          cluster: core.cluster,
+          clock,
+          logger,
+          metrics,
+        });
   const listeners = new PodListeners();
   const checks = healthChecks(pods.syncLoopCheck, pods.exclusive.devices.server);
   const endpoints = await agentEndpoints(core, {

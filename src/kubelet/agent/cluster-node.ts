@@ -7,6 +7,7 @@ import type { AddressInfo } from "../node/addresses.ts";
 import { declaredFeatures } from "../node/declared-features.ts";
 import type { ImageInfo } from "../node/images.ts";
 import { LeaseManager } from "../node/lease-manager.ts";
+import { readMachineSize } from "../node/machine-size.ts";
 import { kubeLeaseApi, kubeNodeApi } from "../node/node-api.ts";
 import { record, startEvents } from "../node/node-events.ts";
 import type { StatusInputs } from "../node/node-status.ts";
@@ -15,8 +16,7 @@ import { startupMetrics } from "../node/startup-metrics.ts";
 import type { EventHandler } from "../pipeline/sync-loop/event-table.ts";
 import type { DeviceAmounts } from "../resources/devices/device-inventory.ts";
 import type { AgentCore } from "./agent-core.ts";
-import type { ClusterOptions, ClusterView } from "./cluster-view.ts";
-import { readMachineSize } from "./machine-size.ts";
+import type { ClusterApi } from "./cluster-api.ts";
 
 export interface ClusterNode {
   readonly components: readonly Component[];
@@ -34,8 +34,7 @@ const resolveWithinMs = 1000;
 /** The node in the API: registered, its status and its lease kept up to date. */
 export function clusterNode(
   core: AgentCore,
-  cluster: ClusterOptions,
-  view: ClusterView,
+  cluster: ClusterApi,
   parts: {
     notReady: () => string[];
     isSettled: () => boolean;
@@ -45,7 +44,7 @@ export function clusterNode(
 ): ClusterNode {
   const { node, cri, connection, clock, logger, metrics, nodeEvents, post } = core;
   const { configuration } = node;
-  const { transport, unlimited = transport } = cluster;
+  const { view, unlimited, settings } = cluster;
   const timeoutMs = configuration.requestTimeoutMs;
   const api = kubeNodeApi({ transport: unlimited, nodeName: node.name, timeoutMs });
   const common = { clock, logger, random: Math.random };
@@ -54,7 +53,7 @@ export function clusterNode(
     ...configuration.manager,
     api,
     cached: () => view.node(),
-    settings: view.settings,
+    settings,
     info: statusInfo(core, cluster, parts),
     notReady: parts.notReady,
     isSettled: () => connection.state.kind !== "unknown" && parts.isSettled(),
@@ -95,7 +94,7 @@ export function clusterNode(
 
 function statusInfo(
   core: AgentCore,
-  { kubeletVersion }: ClusterOptions,
+  { options: { kubeletVersion } }: ClusterApi,
   parts: {
     notReady: () => string[];
     volumesInUse: () => string[] | undefined;

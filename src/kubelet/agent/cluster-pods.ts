@@ -9,7 +9,7 @@ import { MirrorPods } from "../pods/mirror/mirror-pods.ts";
 import { MirrorWatch } from "../pods/mirror/mirror-watch.ts";
 import { isMirror, isSamePod } from "../state/desired-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
-import type { ClusterOptions, ClusterView } from "./cluster-view.ts";
+import type { ClusterApi } from "./cluster-api.ts";
 
 /** The pods of this node in the API: their statuses, and mirror pods. */
 export interface ClusterPods {
@@ -19,14 +19,12 @@ export interface ClusterPods {
   statusInApi(pod: Pod): PodStatus | undefined;
   /** True if the API has the newest status of the pod. */
   isWritten(uid: PodUid): boolean;
-  /** Writes a status that waits for the next one. Never fails, and does not wait for long. */
-  writeStatus(uid: PodUid): Promise<void>;
+  readonly statuses: ApiStatuses;
 }
 
 export function clusterPods(
   core: AgentCore,
-  { transport }: ClusterOptions,
-  view: ClusterView,
+  { transport, view, source: { pods } }: ClusterApi,
   parts: {
     readonly workers: PodWorkers;
     readonly statuses: StatusManager;
@@ -35,7 +33,6 @@ export function clusterPods(
 ): ClusterPods {
   const { clock, logger, desired, observed, metrics, node, post } = core;
   const { workers, statuses } = parts;
-  const { pods } = view.source;
   const apiPod = (pod: Pod) => {
     const found = pods.get(pod.metadata.namespace, pod.metadata.name);
     return found && isSamePod(pod, found) ? found : undefined;
@@ -77,7 +74,7 @@ export function clusterPods(
     components: [inApi.component, mirrors],
     statusInApi: (pod) => watch.statusInApi(pod),
     isWritten: (uid) => inApi.isWritten(uid),
-    writeStatus: (uid) => inApi.flush(uid),
+    statuses: inApi,
     handlers: {
       statusWriter: {
         "worker-changed": ({ uid }) => inApi.sync(uid),

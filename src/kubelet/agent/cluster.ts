@@ -57,27 +57,21 @@ export interface ClusterDependencies {
 
 /** Makes the agent a node of its cluster, if one is configured. */
 export function joinCluster(core: AgentCore, needs: ClusterDependencies): Cluster {
-  const { view, post } = core;
-  const { cluster } = core.options;
-  if (!view || !cluster) return noCluster;
-  const pods = clusterPods(core, cluster, view, needs);
-  const node = clusterNode(core, cluster, view, needs);
-  view.listen({
-    writeStatus: (uid) => pods.writeStatus(uid),
-    onNode: (changed) => post({ kind: "node-changed", ...changed }),
-    onPod: (pod) => post({ kind: "api-pod", uid: pod.metadata.uid, pod }),
-    onListed: () => post({ kind: "api-listed" }),
-  });
+  const { cluster, post } = core;
+  if (!cluster) return noCluster;
+  const pods = clusterPods(core, cluster, needs);
+  const node = clusterNode(core, cluster, needs);
+  cluster.recorder.writeStatusesWith(pods.statuses);
   cluster.transport.onReconnect?.(() => post({ kind: "api-reconnected" }));
   return {
     isPresent: true,
-    credentials: cluster.components ?? [],
-    components: [...view.components, ...node.components, ...pods.components],
-    sources: [view.source],
+    credentials: cluster.options.components ?? [],
+    components: [...cluster.components, ...node.components, ...pods.components],
+    sources: [cluster.source],
     handlers: { ...pods.handlers, nodeStatus: node.handler },
     statusInApi: (pod) => pods.statusInApi(pod),
     isWritten: (uid) => pods.isWritten(uid),
     recordStartEvents: () => node.recordStartEvents(),
-    sendEvents: (withinMs) => view.recorder.sendWithin(withinMs),
+    sendEvents: (withinMs) => cluster.recorder.sendWithin(withinMs),
   };
 }

@@ -9,6 +9,7 @@ import type {
   ConsoleProbe,
 } from "../../lib/model/console-node.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
+import type { ServingCertificate } from "../certs/serving-certificate.ts";
 import type { Explainer } from "../explain/explain-node.ts";
 import type { ManifestStore } from "../server/manifests/manifest-store.ts";
 import type { Exchange, UpgradeExchange } from "../server/route.ts";
@@ -17,7 +18,6 @@ import type { Stats } from "../stats/stats.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { PodParts } from "./pod-parts.ts";
 import type { PodStreams } from "./pod-streams.ts";
-import type { ServingCertificate } from "./serving-certificate.ts";
 
 export interface ConsoleParts {
   readonly pods: PodParts;

@@ -5,6 +5,7 @@ import type { Component } from "../../lib/base/component.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
 import type { ConsoleAccess, NodeConsole } from "../../lib/model/console-node.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
+import type { ServingCertificate } from "../certs/serving-certificate.ts";
 import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
 import { type AccessFilter, allowAll } from "../server/auth/node-access.ts";
 import { AgentServer } from "../server/https/server.ts";
@@ -12,7 +13,6 @@ import { replyJson } from "../server/replies.ts";
 import type { Route } from "../server/route.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { type ConsoleParts, consoleNode } from "./console-node.ts";
-import type { ServingCertificate } from "./serving-certificate.ts";
 
 /** The console as the agent serves it. */
 export interface ConsoleServing {

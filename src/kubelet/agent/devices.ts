@@ -1,12 +1,12 @@
 import type { Component } from "../../lib/base/component.ts";
 import { openPlugin } from "../../lib/clients/plugin-rpc/plugin-channel.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
+import { devicePluginDir } from "../node/node-directories.ts";
 import type { PluginHandler } from "../plugins/plugin-handler.ts";
 import { DeviceManager } from "../resources/devices/device-manager.ts";
 import { DeviceRegistrationServer } from "../server/device-registration/device-registration-server.ts";
 import { readySandbox, runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
-import { devicePluginDir } from "./node-directories.ts";
 
 export interface NodeDevices {
   readonly manager: DeviceManager;

@@ -1,4 +1,5 @@
 import { type Component, healthy } from "../../lib/base/component.ts";
+import type { ServingCertificate } from "../certs/serving-certificate.ts";
 import type { Explainer } from "../explain/explain-node.ts";
 import type { HealthCheck } from "../server/health-report.ts";
 import { HealthServer } from "../server/health-server.ts";
@@ -11,7 +12,6 @@ import { kubeletServer } from "./kubelet-server.ts";
 import type { PodListeners } from "./pod-listeners.ts";
 import type { PodParts } from "./pod-parts.ts";
 import { podStreams } from "./pod-streams.ts";
-import type { ServingCertificate } from "./serving-certificate.ts";
 import type { PodSources } from "./sources.ts";
 
 export interface AgentEndpoints {

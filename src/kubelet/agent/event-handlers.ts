@@ -1,6 +1,8 @@
 import type { ContainerId } from "../../lib/clients/cri/cri.ts";
 import { containerIdIn, isSystemOom, systemOomMessage } from "../../lib/model/oom-kill.ts";
 import { readinessOf } from "../../lib/model/readiness.ts";
+import type { ServingCertificate } from "../certs/serving-certificate.ts";
+import { ConfiguredPodCidr } from "../node/configured-pod-cidr.ts";
 import { deadlineExceeded } from "../pipeline/pod-workers/pod-syncer.ts";
 import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
 import type { Housekeeping } from "../pipeline/sync-loop/housekeeping.ts";
@@ -227,6 +229,32 @@ export function podHandlers(
     startupLatency: {
       "api-pod": ({ pod }) => core.startupLatency.received(pod),
       "worker-gone": ({ uid }) => core.startupLatency.forget(uid),
+    },
+  };
+}
+
+/** When the node's addresses change, a certificate that the cluster signs is requested again. */
+export function servingHandlers(
+  serving: ServingCertificate | undefined,
+): Partial<Pick<EventHandlers, "servingCertificate">> {
+  if (!serving?.wake) return {};
+  const wake = () => serving.wake?.();
+  return { servingCertificate: { "node-changed": ({ addresses }) => (addresses ? wake() : undefined) } };
+}
+
+/** For a node whose configuration has a pod CIDR. */
+export function podCidrHandlers({
+  config: { podCIDR },
+  cri: runtime,
+  logger,
+}: Pick<AgentCore, "config" | "cri" | "logger">): Partial<Pick<EventHandlers, "podCidr">> {
+  if (podCIDR === "") return {};
+  const configured = new ConfiguredPodCidr({ podCIDR, runtime, logger });
+  return {
+    podCidr: {
+      "runtime-state": ({ state }) => {
+        if (state === "up") void configured.runtimeIsUp();
+      },
     },
   };
 }

@@ -7,6 +7,7 @@ import { readCpuTopology } from "../../lib/host/cpu-topology.ts";
 import { readProcessUsage } from "../../lib/host/process-usage.ts";
 import { archOf } from "../../lib/host/system-identity.ts";
 import { clientCaFile } from "../certs/certificate-files.ts";
+import { effectiveTlsFiles, type ServingCertificate } from "../certs/serving-certificate.ts";
 import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import { allowAll, nodeAccess } from "../server/auth/node-access.ts";
 import { disabledRoutes } from "../server/debug/disabled.ts";
@@ -22,7 +23,6 @@ import type { Stats } from "../stats/stats.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { ConsoleServing } from "./console.ts";
 import type { PodStreams } from "./pod-streams.ts";
-import { effectiveTlsFiles, type ServingCertificate } from "./serving-certificate.ts";
 
 export interface ServerParts {
   readonly version: string;

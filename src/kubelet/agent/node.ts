@@ -24,18 +24,18 @@ import { readThermalThrottlePaths } from "../../lib/host/thermal-throttle.ts";
 import type { PodLevelManagers } from "../../lib/model/exclusive-cpus.ts";
 import type { MachineTopology } from "../../lib/model/topology.ts";
 import { excessReservations, planCapacity } from "../node/capacity.ts";
+import { noDevices, readMachineSize } from "../node/machine-size.ts";
 import { type NodeConfiguration, nodeConfiguration } from "../node/node-configuration.ts";
 import { reservationsOf } from "../node/reservations.ts";
 import type { NodeInfo, RuntimeSettings } from "../pipeline/pod-runtime/config/context.ts";
 import type { CgroupManager } from "../resources/cgroups/cgroup-manager.ts";
 import { timedCgroups } from "../resources/cgroups/cgroup-times.ts";
+import { createCgroupManager } from "../resources/cgroups/create-cgroup-manager.ts";
 import { type Enforcement, unreservedMemory } from "../resources/cgroups/enforcement.ts";
 import type { LimitSettings } from "../resources/cgroups/limits.ts";
 import { parseRoot } from "../resources/cgroups/names.ts";
 import { createPodCgroups, type PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
 import type { AgentOptions } from "./agent-options.ts";
-import { cgroupManager } from "./cgroup-driver.ts";
-import { noDevices, readMachineSize } from "./machine-size.ts";
 import { enforcementOf } from "./node-allocatable.ts";
 
 /** The machine that the agent runs on. */
@@ -73,7 +73,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
   checkControllers(layout);
   const problems = validateForHost(config, { cgroupVersion: layout.version });
   if (problems.length > 0) throw configError(problems);
-  const cgroups = await cgroupManager(config.cgroupDriver, layout, clock);
+  const cgroups = await createCgroupManager(config.cgroupDriver, layout, clock);
   const manager = timedCgroups(cgroups, o.metrics, clock);
   if (o.createsCgroupRoot) await manager.create(parseRoot(config.cgroupRoot), {});
   const settings = runtimeSettings(o, layout.version);

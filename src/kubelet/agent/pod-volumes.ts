@@ -90,7 +90,7 @@ export function podVolumes(
           ...common,
         })
       : undefined;
-  const claimEvents = view?.recorder.claims ?? { normal() {}, warning() {} };
+  const claimEvents = core.cluster?.recorder.claims ?? { normal() {}, warning() {} };
   const expander = api && new VolumeExpander({ api: kubeVolumeApi(api), events, claimEvents, ...common });
   let csi: CsiVolumes | undefined;
   let flex: FlexDrivers | undefined;
@@ -175,7 +175,7 @@ export function podVolumes(
     rootDir,
     ...common,
     events,
-    volumeEvents: view?.recorder.volumes,
+    volumeEvents: core.cluster?.recorder.volumes,
     metrics,
     allocatableMemory: () => wholeOf(amountsOf(node.info.allocatable), "memory"),
     podLevelResources: node.settings.gates.podLevelResources,

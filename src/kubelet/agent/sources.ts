@@ -24,7 +24,7 @@ export interface PodSources {
 /** All pod sources of this agent. */
 export function podSources(core: AgentCore, cluster: Pick<Cluster, "sources">): PodSources {
   const { options: o, config, node, clock, logger } = core;
-  const events = core.view?.recorder;
+  const events = core.cluster?.recorder;
   if (o.sources)
     return {
       sources: [...o.sources(node.name), ...cluster.sources],

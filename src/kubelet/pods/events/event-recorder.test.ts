@@ -301,13 +301,14 @@ test("a clock that is set back blocks no events, and their timestamps follow it"
 test("a warning, and that an image is pulled, are sent after the status of the pod is written", async (t) => {
   const written: string[] = [];
   let finishWrite = () => {};
-  const writeStatus = (uid: string) => {
+  const flush = (uid: string) => {
     written.push(uid);
     return new Promise<void>((resolve) => {
       finishWrite = resolve;
     });
   };
-  const { clock, bodies, recorder } = await setUp(t, { writeStatus });
+  const { clock, bodies, recorder } = await setUp(t);
+  recorder.writeStatusesWith({ flush });
   const reasons = () => bodies().map(({ reason }) => reason);
   recorder.normal(pod, "Created", "Container created", "c");
   await clock.advance(0);

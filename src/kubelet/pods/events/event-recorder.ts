@@ -10,6 +10,7 @@ import { KubeApiError } from "../../../lib/clients/kube/api-error.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { NodeEvents, PodEvents } from "../../../lib/model/pod-events.ts";
+import type { ApiStatuses } from "../../pipeline/status-manager/api-statuses.ts";
 import { EventCorrelator } from "./correlator.ts";
 import {
   type ApiEvent,
@@ -42,11 +43,6 @@ export interface EventRecorderOptions {
    * sent together. Warnings do not wait.
    */
   collectMs?: number | undefined;
-  /**
-   * Called before an event is sent that a client may compare with the status of its pod: a warning, or that an image is pulled. Never
-   * fails.
-   */
-  writeStatus?: (uid: PodUid) => Promise<void>;
   onDrop?: (why: EventDrop) => void;
   /** From 0 to 1. */
   random?: () => number;
@@ -68,6 +64,7 @@ export class EventRecorder implements Component, PodEvents {
   readonly name = "event-recorder";
   readonly #o: EventRecorderOptions;
   readonly #rate: RateLimit;
+  #statuses: Pick<ApiStatuses, "flush"> | undefined;
   #correlator = new EventCorrelator();
   /** By event in the API: one that is repeated while it is queued is one request. */
   #queue = new Map<string, QueuedEvent>();
@@ -82,6 +79,11 @@ export class EventRecorder implements Component, PodEvents {
   constructor(options: EventRecorderOptions) {
     this.#o = options;
     this.#rate = new RateLimit(options.perSecond, options.burst, options.clock);
+  }
+
+  /** The writer of pod statuses, used before an event is sent that a client may compare with the status of its pod. */
+  writeStatusesWith(statuses: Pick<ApiStatuses, "flush">): void {
+    this.#statuses = statuses;
   }
 
   /** Events about the node. */
@@ -207,7 +209,7 @@ export class EventRecorder implements Component, PodEvents {
       await this.#rate.take(signal);
       const { type, reason } = queued.event;
       if (queued.podUid && (type === "Warning" || reason === "Pulling"))
-        await this.#o.writeStatus?.(queued.podUid);
+        await this.#statuses?.flush(queued.podUid);
       // It may have been repeated in the meantime.
       queued = this.#queue.get(key) ?? queued;
       const { event } = queued;

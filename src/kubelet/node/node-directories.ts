@@ -1,26 +1,32 @@
 import { join } from "node:path";
 import { messageOf } from "../../lib/base/errors.ts";
+import type { Logger } from "../../lib/base/logger.ts";
 import { setSELinuxLabel } from "../../lib/host/file-label.ts";
 import { makeDirs } from "../../lib/host/make-dirs.ts";
-import type { AgentOptions } from "./agent-options.ts";
+
+export interface DirectoryOptions {
+  readonly rootDir: string;
+  /** Where device plugins register; `<root-dir>/device-plugins` unless set. */
+  readonly devicePluginDir?: string | undefined;
+  /** The directory of the symlinks to container logs. */
+  readonly containerLogsDir?: string | undefined;
+  readonly config: { readonly podLogsDir: string };
+  readonly gates: { enabled(gate: string): boolean };
+  readonly logger: Logger;
+}
 
 /** Unprivileged containers of plugins may create their sockets in directories with this label. */
 const pluginLabel = "system_u:object_r:container_file_t:s0";
 
 /** Where device plugins register. */
-export function devicePluginDir(o: Pick<AgentOptions, "rootDir" | "devicePluginDir">): string {
+export function devicePluginDir(o: Pick<DirectoryOptions, "rootDir" | "devicePluginDir">): string {
   return o.devicePluginDir ?? join(o.rootDir, "device-plugins");
 }
 
 /** Where the symlinks to container logs are. */
-export function containerLogsDir(o: Pick<AgentOptions, "containerLogsDir">): string {
+export function containerLogsDir(o: Pick<DirectoryOptions, "containerLogsDir">): string {
   return o.containerLogsDir ?? "/var/log/containers";
 }
-
-type DirectoryOptions = Pick<
-  AgentOptions,
-  "rootDir" | "devicePluginDir" | "containerLogsDir" | "gates" | "logger"
-> & { readonly config: Pick<AgentOptions["config"], "podLogsDir"> };
 
 /**
  * Creates the directories that other software expects as soon as the kubelet runs, such as the DaemonSet of a driver with a hostPath

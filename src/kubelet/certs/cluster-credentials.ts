@@ -3,10 +3,10 @@ import { OutageLog } from "../../lib/clients/kube/outage-log.ts";
 import type { KubeletFlags } from "../../lib/config/flags/kubelet-flags.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
 import { nodeName } from "../../lib/host/node-info.ts";
-import { CertificateExpiryMonitor } from "../certs/certificate-expiry-monitor.ts";
-import { clientCredentials } from "../certs/client-credentials.ts";
+import { CertificateExpiryMonitor } from "./certificate-expiry-monitor.ts";
+import { clientCredentials } from "./client-credentials.ts";
+import type { ClusterOptions } from "./cluster-access.ts";
 import { type ConnectionOptions, clusterAccess, connection } from "./cluster-access.ts";
-import type { ClusterOptions } from "./cluster-view.ts";
 
 export interface ClusterCredentialsOptions extends ConnectionOptions {
   flags: Pick<KubeletFlags, "kubeconfig" | "bootstrapKubeconfig" | "certDir" | "hostnameOverride">;

@@ -16,8 +16,25 @@ import type { FeatureName } from "../../lib/config/feature-gate-table.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
 import { archOf } from "../../lib/host/system-identity.ts";
 import { CertificateReadiness, type CertificateSource } from "./certificate-readiness.ts";
-import type { ClusterOptions } from "./cluster-view.ts";
 import { waitingTransport } from "./waiting-transport.ts";
+
+/** The cluster that the node joins. */
+export interface ClusterOptions {
+  /** Limited to the configured rate (kubeAPIQPS, kubeAPIBurst). */
+  readonly transport: KubeTransport;
+  /** The same without a limit, for heartbeats and for events, which have their own rate limit. */
+  readonly unlimited?: KubeTransport;
+  /** The address of the API server, for display. */
+  readonly server?: string;
+  /** The version that the node reports, "v1.36.4". */
+  readonly kubeletVersion: string;
+  /** Keep the credentials valid: started before anything that sends requests. */
+  readonly components?: readonly Component[];
+  /** Present if the client certificate is rotated: why requests wait for it, undefined while they do not. */
+  readonly certificateWait?: () => string | undefined;
+  /** The client certificate in PEM, without its key; undefined if other credentials are used. */
+  readonly clientCertificate?: () => Promise<string | undefined>;
+}
 
 /** Options of all connections to an API server. */
 export interface ConnectionOptions {

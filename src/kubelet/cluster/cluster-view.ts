@@ -1,40 +1,16 @@
 import { isIPv4 } from "node:net";
+import type { Clock } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
 import { KubeletError, messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
-import { clientRate } from "../../lib/clients/kube/client-rate.ts";
-import { Reflector, type ReflectorOptions } from "../../lib/clients/kube/reflector.ts";
+import { Reflector } from "../../lib/clients/kube/reflector.ts";
 import { withoutManagedFields } from "../../lib/clients/kube/reflector-objects.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
 import type { RawObject } from "../../lib/clients/kube/watch-stream.ts";
-import { isStatic, type Pod, type PodUid } from "../../lib/model/pod.ts";
+import { isStatic, type Pod } from "../../lib/model/pod.ts";
 import { type ServiceAddress, serviceVariables } from "../../lib/model/service-env.ts";
-import { initialNode, type NodeSettings } from "../node/node-object.ts";
+import type { NodeSettings } from "../node/node-object.ts";
 import type { NodeObject } from "../node/node-types.ts";
-import { containerConfigError } from "../pipeline/pod-runtime/config/errors.ts";
-import { ApiSource } from "../pipeline/sources/api-source.ts";
-import { PodObjects } from "../pods/api-objects/pod-objects.ts";
-import { EventRecorder } from "../pods/events/event-recorder.ts";
-import type { AgentOptions } from "./agent-options.ts";
-import type { Node } from "./node.ts";
-
-/** The cluster that the node joins. */
-export interface ClusterOptions {
-  /** Limited to the configured rate (kubeAPIQPS, kubeAPIBurst). */
-  readonly transport: KubeTransport;
-  /** The same without a limit, for heartbeats and for events, which have their own rate limit. */
-  readonly unlimited?: KubeTransport;
-  /** The address of the API server, for display. */
-  readonly server?: string;
-  /** The version that the node reports, "v1.36.4". */
-  readonly kubeletVersion: string;
-  /** Keep the credentials valid: started before anything that sends requests. */
-  readonly components?: readonly Component[];
-  /** Present if the client certificate is rotated: why requests wait for it, undefined while they do not. */
-  readonly certificateWait?: () => string | undefined;
-  /** The client certificate in PEM, without its key; undefined if other credentials are used. */
-  readonly clientCertificate?: () => Promise<string | undefined>;
-}
 
 /** A pod that is about to be rejected does not wait longer for the node. */
 const readNodeMs = 10_000;
@@ -53,95 +29,67 @@ export interface NodeChange {
   readonly addresses: boolean;
 }
 
-/** The agent's view of its cluster: caches of API objects. While the API server is unavailable they are stale. */
+export interface ClusterViewOptions {
+  readonly transport: KubeTransport;
+  /** Without a rate limit, for requests that pods wait for. */
+  readonly unlimited: KubeTransport;
+  readonly nodeName: string;
+  /** The node as it will be registered. */
+  readonly initialNode: NodeObject;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The node has changed in the API. */
+  onNode(changed: NodeChange): void;
+  /** Services or runtime classes have been listed. */
+  onListed(): void;
+}
+
+/** The agent's view of its cluster: watches of API objects. While the API server is unavailable they are stale. */
 export class ClusterView {
-  readonly settings: NodeSettings;
-  readonly source: ApiSource;
-  /** The ConfigMaps and Secrets that pods of this node refer to. */
-  readonly objects: PodObjects;
-  readonly recorder: EventRecorder;
-  /** Must be started before their users; `source` is started with the other sources. */
-  readonly components: readonly Component[];
+  readonly #o: ClusterViewOptions;
   readonly #nodes: Reflector<WatchedNode>;
   readonly #services: Reflector<ServiceAddress>;
   readonly #runtimeClasses: Reflector<RuntimeClass>;
-  readonly #name: string;
-  readonly #transport: KubeTransport;
-  readonly #logger: Logger;
-  #onNode: (changed: NodeChange) => void = () => {};
   #previousNode: { spec?: string; addresses?: string } = {};
   /** From a request of its own, which may be newer than the watch. */
   #readNode: WatchedNode | undefined;
   #hostIps: { node: WatchedNode | undefined; ips: readonly string[] } | undefined;
-  #onPod: (pod: Pod) => void = () => {};
-  #writeStatus: (uid: PodUid) => Promise<void> = async () => {};
 
-  constructor(o: AgentOptions, cluster: ClusterOptions, node: Node) {
-    const { clock, logger, config } = o;
-    const { transport, unlimited = transport } = cluster;
-    const eventRate = clientRate(config.eventRecordQPS ?? 50, config.eventBurst);
+  constructor(options: ClusterViewOptions) {
+    this.#o = options;
+    const { transport, clock, logger, nodeName, onListed } = options;
     const common = { transport, clock, logger };
-    const watch = <T>(
-      more: Pick<ReflectorOptions<T>, "name" | "path" | "transform" | "fieldSelector" | "onBatch">,
-    ) => new Reflector<T>({ ...common, ...more });
-    const { os, arch } = node.identity;
-    this.#name = node.name;
-    this.#transport = unlimited;
-    this.#logger = logger;
-    this.settings = { ...node.configuration.settings, name: node.name, hostname: node.name, os, arch };
-    this.objects = new PodObjects({
-      api: transport,
-      strategy: config.configMapAndSecretChangeDetectionStrategy,
-      ttlMs: () => objectTtl(this.node()),
-      resyncMs: config.syncFrequency,
-      clock,
-      logger,
-    });
-    this.recorder = new EventRecorder({
-      api: unlimited,
-      clock,
-      logger,
-      nodeName: node.name,
-      perSecond: eventRate.qps,
-      burst: eventRate.burst,
-      writeStatus: (uid) => this.#writeStatus(uid),
-    });
-    this.#nodes = watch({
+    this.#nodes = new Reflector({
+      ...common,
       name: "node",
       path: "/api/v1/nodes",
-      fieldSelector: `metadata.name=${node.name}`,
+      fieldSelector: `metadata.name=${nodeName}`,
       transform: asNode,
       onBatch: () => this.#nodeChanged(),
     });
-    this.#services = watch({ name: "services", path: "/api/v1/services", transform: asService });
-    this.#runtimeClasses = watch({
+    this.#services = new Reflector({
+      ...common,
+      name: "services",
+      path: "/api/v1/services",
+      transform: asService,
+    });
+    this.#runtimeClasses = new Reflector({
+      ...common,
       name: "runtimeclasses",
       path: "/apis/node.k8s.io/v1/runtimeclasses",
       transform: asRuntimeClass,
     });
-    this.source = new ApiSource({
-      ...common,
-      nodeName: node.name,
-      after: this.#nodes.synced,
-      onPod: (pod) => this.#onPod(pod),
-    });
-    this.components = [this.recorder, this.objects, this.#nodes, this.#services, this.#runtimeClasses];
+    for (const { synced } of [this.#services, this.#runtimeClasses]) void synced.then(onListed);
   }
 
-  /**
-   * Called when the node or a pod changes in the API, and when services or runtime classes were listed. `writeStatus` writes the status of a
-   * pod before events that may refer to it are sent.
-   */
-  listen(o: {
-    writeStatus: (uid: PodUid) => Promise<void>;
-    onNode: (changed: NodeChange) => void;
-    onPod: (pod: Pod) => void;
-    onListed: () => void;
-  }): void {
-    this.#writeStatus = o.writeStatus;
-    this.#onNode = o.onNode;
-    this.#onPod = o.onPod;
-    for (const { synced } of [this.#services, this.#runtimeClasses]) void synced.then(o.onListed);
+  /** The watches; must be started before their users. */
+  get components(): readonly Component[] {
+    return [this.#nodes, this.#services, this.#runtimeClasses];
+  }
+
+  /** Resolves when the node has been listed. */
+  get nodeListed(): Promise<void> {
+    return this.#nodes.synced;
   }
 
   #nodeChanged(): void {
@@ -149,12 +97,12 @@ export class ClusterView {
     const previous = this.#previousNode;
     const now = { spec: JSON.stringify(spec), addresses: JSON.stringify(status?.addresses) };
     this.#previousNode = now;
-    this.#onNode({ spec: now.spec !== previous.spec, addresses: now.addresses !== previous.addresses });
+    this.#o.onNode({ spec: now.spec !== previous.spec, addresses: now.addresses !== previous.addresses });
   }
 
   /** The Node object, once it was observed in the API. */
   node(): WatchedNode | undefined {
-    return this.#nodes.store.get("", this.#name);
+    return this.#nodes.store.get("", this.#o.nodeName);
   }
 
   /** Why there is no watch of the API server now; undefined if there is one. */
@@ -164,12 +112,12 @@ export class ClusterView {
 
   /** Reads the node now, for labels and resources that the watch has not delivered yet. Failures are only logged. */
   async readNode(signal: AbortSignal): Promise<void> {
-    const path = `/api/v1/nodes/${encodeURIComponent(this.#name)}`;
+    const path = `/api/v1/nodes/${encodeURIComponent(this.#o.nodeName)}`;
     try {
       const call = { method: "GET", path, signal, timeoutMs: readNodeMs } as const;
-      this.#readNode = asNode(await this.#transport.request<RawObject>(call));
+      this.#readNode = asNode(await this.#o.unlimited.request<RawObject>(call));
     } catch (error) {
-      if (!signal.aborted) this.#logger.warn("Failed to read node", { err: messageOf(error) });
+      if (!signal.aborted) this.#o.logger.warn("Failed to read node", { err: messageOf(error) });
     }
   }
 
@@ -182,13 +130,19 @@ export class ClusterView {
 
   /** Labels and taints of the node; before it is registered, those that it will be registered with. */
   labelsAndTaints(): { labels: Readonly<Record<string, string>>; taints: NodeSettings["taints"] } {
-    const { metadata, spec } = this.#newestNode() ?? initialNode(this.settings);
+    const { metadata, spec } = this.#newestNode() ?? this.#o.initialNode;
     return { labels: metadata.labels ?? {}, taints: spec.taints ?? [] };
   }
 
   /** The allocatable resources that the API has of this node; none before it is registered. */
   allocatable(): Readonly<Record<string, string>> {
     return this.#newestNode()?.status.allocatable ?? {};
+  }
+
+  /** How long objects are cached: in large clusters the TTL controller sets it, by an annotation of the node. */
+  objectTtlMs(): number | undefined {
+    const seconds = Number(this.node()?.metadata.annotations?.["node.alpha.kubernetes.io/ttl"] ?? Number.NaN);
+    return Number.isInteger(seconds) ? seconds * 1000 : undefined;
   }
 
   /** The node's addresses in the API, one of each family; none before it is registered. */
@@ -211,18 +165,15 @@ export class ClusterView {
   serviceEnv(pod: Pod): Record<string, string> {
     // The API server itself may be a static pod. Any other pod came from an API server, so services will be listed soon.
     if (!isStatic(pod) && !this.#services.hasSynced)
-      throw containerConfigError("services have not yet been read at least once, cannot construct envvars");
+      throw new KubeletError(
+        "CreateContainerConfigError",
+        "services have not yet been read at least once, cannot construct envvars",
+      );
     return serviceVariables(this.#services.store.list(), {
       namespace: pod.metadata.namespace,
       enableServiceLinks: pod.spec.enableServiceLinks ?? true,
     });
   }
-}
-
-/** In large clusters the TTL controller sets how long objects are cached, by an annotation of the node. */
-function objectTtl(node: NodeObject | undefined): number | undefined {
-  const seconds = Number(node?.metadata.annotations?.["node.alpha.kubernetes.io/ttl"] ?? Number.NaN);
-  return Number.isInteger(seconds) ? seconds * 1000 : undefined;
 }
 
 function asNode(raw: RawObject): WatchedNode {

@@ -1,6 +1,6 @@
-import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
-import type { TokenSource } from "../pods/images/providers/token-source.ts";
-import type { ServiceAccountTokens } from "../pods/volumes/content/tokens/service-account-tokens.ts";
+import type { KubeTransport } from "../../../../lib/clients/kube/transport-interface.ts";
+import type { ServiceAccountTokens } from "../../volumes/content/tokens/service-account-tokens.ts";
+import type { TokenSource } from "./token-source.ts";
 
 interface ServiceAccount {
   readonly metadata: { readonly uid: string; readonly annotations?: Readonly<Record<string, string>> };

@@ -3,8 +3,8 @@ import { errnoOf } from "../../lib/base/errors.ts";
 import { filesystemBytes } from "../../lib/host/disk-usage.ts";
 import { readHugepagePools } from "../../lib/host/hugepages.ts";
 import { readMachineInfo } from "../../lib/host/node-info.ts";
-import type { MachineSize } from "../node/capacity.ts";
 import type { DeviceAmounts } from "../resources/devices/device-inventory.ts";
+import type { MachineSize } from "./capacity.ts";
 
 /** The machine's CPUs, memory, huge pages and storage. */
 export async function readMachineSize(o: { rootDir: string; localStorage: boolean }): Promise<MachineSize> {
