@@ -3,6 +3,7 @@ import type { Logger } from "../../lib/base/logger.ts";
 import type { Metrics } from "../../lib/base/metrics.ts";
 import type { KubeletFlags } from "../../lib/config/flags/kubelet-flags.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
+import type { CgroupLayout } from "../../lib/host/cgroups/layout.ts";
 import type { KernelLog } from "../../lib/host/kernel-log.ts";
 import type { ServiceManager } from "../../lib/host/sd-notify.ts";
 import type { IdentityFiles } from "../../lib/host/system-identity.ts";
@@ -68,7 +69,11 @@ export interface AgentOptions {
   /** Replace the configured sources and applied manifests. The pods of the cluster are added to them. */
   sources?: (nodeName: string) => PodSource[];
   /** Set for the kubelet of a machine, which checks swap, sets kernel tunables and protects itself from the OOM killer. */
-  host?: { keepsKernelTunables: boolean };
+  host?: {
+    keepsKernelTunables: boolean;
+    /** The kernel's list of swap devices; /proc/swaps unless set. */
+    swapsFile?: string;
+  };
   /** True if the agent creates the cgroup root. */
   createsCgroupRoot?: boolean;
   /** Which dead containers to keep; unless set, the last one of each name. */
@@ -87,6 +92,8 @@ export interface AgentOptions {
   tracing?: Tracing | undefined;
   /** Where the IDs of machine and boot are; the usual files unless set. */
   identityFiles?: IdentityFiles;
+  /** Where cgroups are mounted; read from the mount table unless set. */
+  cgroupLayout?: CgroupLayout;
   /** Where sysfs is mounted, for CPUs and NUMA nodes; /sys unless set. */
   sysDir?: string;
   /** Replaces the system bus and the configuration directory of logind. */

@@ -1,10 +1,10 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import type { Clock } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
-import { errnoOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { systemIptables } from "../../lib/host/iptables.ts";
 import { hasLoopbackServersOnly } from "../../lib/host/resolver-file.ts";
+import { isSwapOn } from "../../lib/host/swap.ts";
 import { sysctls } from "../../lib/host/sysctls.ts";
 import { systemCommands } from "../../lib/host/system-commands.ts";
 import { supportsTmpfsNoswap } from "../../lib/host/tmpfs-noswap.ts";
@@ -21,7 +21,7 @@ export function hostSetup(options: AgentOptions, events: Pick<NodeEvents, "warni
   return [
     new HostSetup({
       failSwapOn: config.failSwapOn,
-      isSwapOn,
+      isSwapOn: () => isSwapOn(host.swapsFile),
       supportsNoswap: async () =>
         supportsTmpfsNoswap({ dir: rootDir, inUserNamespace: await isInUserNamespace() }),
       events,
@@ -50,13 +50,4 @@ function iptablesChains(clock: Clock, logger: Logger): Component {
   const commands = systemCommands(clock);
   const iptables = (["IPv4", "IPv6"] as const).map((family) => systemIptables(family, commands));
   return new IptablesChains({ iptables, clock, logger });
-}
-
-/** The first line of the file has the titles of the columns. */
-async function isSwapOn(): Promise<boolean> {
-  const text = await readFile("/proc/swaps", "utf8").catch((error: unknown) => {
-    if (errnoOf(error) === "ENOENT") return "";
-    throw error;
-  });
-  return text.trim().split("\n").length > 1;
 }

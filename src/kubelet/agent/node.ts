@@ -69,7 +69,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
   const { config, clock, logger } = o;
   const startedAt = clock.wall();
   const machine = await readMachineInfo();
-  const layout = await detectLayout();
+  const layout = o.cgroupLayout ?? (await detectLayout());
   checkControllers(layout);
   const problems = validateForHost(config, { cgroupVersion: layout.version });
   if (problems.length > 0) throw configError(problems);
