@@ -321,12 +321,18 @@ describe("metrics over HTTP", () => {
     assert.match((await send("/metrics/cadvisor")).text, /^machine_memory_bytes\{/m);
   });
 
-  // parity: endpoint 10250 GET /metrics
-  it("/metrics: the registry, build info, and volumes of PVCs", async (t) => {
+  // parity: endpoint 10250 GET /metrics, metric /metrics kubelet_container_log_filesystem_used_bytes
+  it("/metrics: the registry, build info, logs of containers, and volumes of PVCs", async (t) => {
     const send = await serve(t);
     const parsed = parsePrometheus((await send("/metrics")).text);
     assert.equal(parsed.get("kubelet_node_name")?.samples[0]?.labels.node, "n");
     assert.equal(parsed.get("process_cpu_seconds_total")?.type, "counter");
+    assert.deepEqual(
+      parsed
+        .get("kubelet_container_log_filesystem_used_bytes")
+        ?.samples.map(({ labels, value }) => [labels, value]),
+      [[{ uid: "u", namespace: "default", pod: "web", container: "c" }, 300]],
+    );
     assert.deepEqual(parsed.get("kubelet_volume_stats_used_bytes")?.samples[0]?.labels, {
       namespace: "default",
       persistentvolumeclaim: "claim",
