@@ -17,6 +17,7 @@ import { PersistedSessions } from "./sessions/persisted-sessions.ts";
 import { removeKey } from "./sessions/session-key.ts";
 import { Feed } from "./stream/feed.ts";
 import { streamTo } from "./stream/viewer.ts";
+import { ViewerLimits } from "./stream/viewer-limits.ts";
 
 export interface ConsoleOptions {
   readonly node: ConsoleNode;
@@ -28,8 +29,6 @@ export interface ConsoleOptions {
   readonly sessionsFile?: string;
 }
 
-const maxViewers = 32;
-
 /** The console of one node: its page, its login, its data and its changes, below /console. */
 export function createConsole(o: ConsoleOptions): NodeConsole {
   const { node, clock, logger } = o;
@@ -39,14 +38,15 @@ export function createConsole(o: ConsoleOptions): NodeConsole {
   const logins = new Logins(node, clock, persisted);
   const files = new StaticFiles(o.pageDir);
   const stopping = new AbortController();
+  const viewers = new ViewerLimits();
   const stream: ApiRoute = {
     method: "GET",
     path: "stream",
     action: "read",
     async handle(exchange) {
-      if (feed.viewers >= maxViewers) throw new ConsoleProblem("busy", "too many pages are open");
       const { session, request } = exchange;
       const lastId = request.headers["last-event-id"];
+      const closed = viewers.add(session);
       await streamTo({
         feed,
         clock,
@@ -55,7 +55,7 @@ export function createConsole(o: ConsoleOptions): NodeConsole {
         stopping: stopping.signal,
         lastId: typeof lastId === "string" ? lastId : undefined,
         mayRead: async () => logins.find(request, false) === session && (await mayDo(node, session, "read")),
-      });
+      }).finally(closed);
     },
   };
   const routes = [stream, ...logins.routes, ...podRoutes(node, feed, clock), ...changeRoutes(node, logger)];

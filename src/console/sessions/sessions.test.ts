@@ -23,6 +23,16 @@ test("when there are too many tokens, the oldest is dropped", () => {
   assert.deepEqual([tokens.use(first), tokens.use(second)], [false, true]);
 });
 
+test("too many sessions of other users do not end those of root", () => {
+  const sessions = new Sessions(new FakeClock());
+  const create = (key: string, name: string, isLocal: boolean) =>
+    sessions.create(key, { name, groups: [] }, { isLocal, validMs: 1000 });
+  create("root", "root (link)", true);
+  for (let i = 0; i < 100; i++) create(`key-${i}`, `user-${i}`, false);
+  assert.notEqual(sessions.get("root"), undefined);
+  assert.equal(sessions.get("key-0"), undefined);
+});
+
 test("a session ends at its expiry, by logout, and as the oldest of too many", async () => {
   const clock = new FakeClock();
   const sessions = new Sessions(clock);

@@ -33,7 +33,7 @@ export class Sessions {
     this.#clock = clock;
   }
 
-  /** When there are too many sessions, the oldest ends: that of the same user, if there is one. */
+  /** When there are too many sessions, the oldest ends: that of the same user, otherwise one that is not root's. */
   create(key: string, user: ConsoleUser, o: { isLocal: boolean; validMs: number }): ConsoleSession {
     if (this.#sessions.size >= maxSessions) this.#endOldest(user);
     const end = new AbortController();
@@ -76,7 +76,11 @@ export class Sessions {
 
   #endOldest({ name }: ConsoleUser): void {
     const all = [...this.#sessions];
-    const [hash] = all.find(([, { session }]) => session.user.name === name) ?? all[0] ?? [];
+    const [hash] =
+      all.find(([, { session }]) => session.user.name === name) ??
+      all.find(([, { session }]) => !session.isLocal) ??
+      all[0] ??
+      [];
     if (hash !== undefined) this.#end(hash);
   }
 }
