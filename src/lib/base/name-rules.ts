@@ -86,6 +86,11 @@ export function dnsSubdomain(text: string): Messages {
   return [...tooLong(text, 253), ...mismatch(subdomainSyntax, text)];
 }
 
+/** The name of a CSI or DRA driver, which objects of the API refer to. */
+export function driverName(text: string): Messages {
+  return [...tooLong(text, 63), ...mismatch(subdomainSyntax, text.toLowerCase())];
+}
+
 /** A DNS search path may have underscores. */
 export function dnsSearch(text: string): Messages {
   return [...tooLong(text, 253), ...mismatch(searchSyntax, text)];

@@ -75,6 +75,15 @@ describe("the versions of a driver", () => {
       assert.deepEqual(instances.get("/e")?.calls, [`${expected} NodePrepareResources`]);
     });
 
+  for (const name of ["", "a".repeat(64), "a/b", "..", "a".repeat(4_000_000)])
+    it(`the name ${JSON.stringify(name.slice(0, 8))} of ${name.length} characters is rejected`, () => {
+      const { drivers } = setUp();
+      assert.throws(
+        () => drivers.validate({ name, endpoint: "/e", versions }),
+        (error: Error) => error.message.startsWith("invalid driver name ") && error.message.length < 10_000,
+      );
+    });
+
   for (const [given, reason] of [
     [[], "empty list of supported gRPC services (aka supported versions)"],
     [

@@ -1,6 +1,7 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import { KubeletError } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import { requireDriverName } from "../../../lib/clients/plugin-rpc/driver-name.ts";
 import type { WatchedPluginChannel } from "../../../lib/clients/plugin-rpc/plugin-channel.ts";
 import { openWatchedPlugin } from "../../../lib/clients/plugin-rpc/plugin-channel.ts";
 import type { ClaimDriver } from "./claim-manager.ts";
@@ -45,6 +46,7 @@ export class DraDrivers {
   }
 
   validate({ name, endpoint, versions }: DriverPlugin): void {
+    requireDriverName(name);
     chosenService(name, endpoint, versions);
   }
 

@@ -2,6 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { KubeletError } from "../../base/errors.ts";
 import { isObject } from "../../base/json-value.ts";
 import { msBetween, type WallTime, wallTime } from "../../base/time.ts";
+import { shortened } from "../plugin-rpc/shortened.ts";
 
 /** The details of a Status object about the requested object. */
 export interface StatusDetails {
@@ -12,6 +13,10 @@ export interface StatusDetails {
   readonly retryAfterSeconds?: number;
   readonly causes?: readonly { reason?: string; message?: string; field?: string }[];
 }
+
+/** The texts of a server are repeated in events, statuses and the log. */
+const maxMessage = 10 * 1024;
+const maxReason = 256;
 
 /** The API server responded with an error. */
 export class KubeApiError extends KubeletError {
@@ -30,10 +35,10 @@ export class KubeApiError extends KubeletError {
     details?: StatusDetails;
     retryAfterMs?: number;
   }) {
-    super("KubeApi", response.message);
+    super("KubeApi", shortened(response.message, maxMessage));
     this.name = "KubeApiError";
     this.status = response.status;
-    this.reason = response.reason;
+    this.reason = shortened(response.reason, maxReason);
     this.details = response.details;
     this.retryAfterMs = response.retryAfterMs;
   }
@@ -66,7 +71,8 @@ const reasons: Record<number, string> = {
   504: "Timeout",
 };
 
-const maxMessage = 2048;
+/** For a body that is no Status object, such as the page of a proxy. */
+const maxBody = 2048;
 
 /** The error for a response of 400 and above, whether or not its body is a Status. */
 export function apiError(response: {
@@ -79,7 +85,7 @@ export function apiError(response: {
 }): KubeApiError {
   const { status } = response;
   const statusBody = statusObject(response.body);
-  const detail = statusBody ? text(statusBody.message) : response.body.trim().slice(0, maxMessage);
+  const detail = statusBody ? text(statusBody.message) : response.body.trim().slice(0, maxBody);
   const details = statusDetails(statusBody?.details);
   const fromBody = details?.retryAfterSeconds;
   return new KubeApiError({

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
-import { describe, it } from "node:test";
+import { describe, it, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { retryAfterOf } from "../../base/errors.ts";
 import { usedMemory } from "../../base/fixtures.ts";
@@ -81,6 +81,17 @@ describe("apiError", () => {
       assert.equal(error.status, code);
     });
   }
+});
+
+test("texts of a server that are too long are cut", () => {
+  const long = "m".repeat(1_000_000);
+  const object = { kind: "Status", code: 410, message: long, reason: long };
+  const body = JSON.stringify(object);
+  const error = apiError({ method: "GET", url: "https://api/x", status: 410, body, now: wallTime(now) });
+  const event = parseWatchEvent(JSON.stringify({ type: "ERROR", object }));
+  assert.ok(event?.type === "ERROR");
+  for (const { message, reason } of [error, event.error])
+    assert.deepEqual([message.length, reason.length], [10 * 1024, 256]);
 });
 
 describe("retryAfterMs", () => {

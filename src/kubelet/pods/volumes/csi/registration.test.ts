@@ -78,6 +78,24 @@ describe("a CSI driver", () => {
     assert.deepEqual(log, ["close /d.sock", "uninstall d"]);
   });
 
+  for (const name of ["", "a".repeat(64), "a/b", "..", "a\0", "ä"])
+    it(`is rejected with the name ${JSON.stringify(name.slice(0, 8))}`, () => {
+      const { registration } = setUp();
+      assert.throws(() => registration.validate({ ...plugin("1.1.0"), name }), {
+        message: /: invalid driver name "/,
+      });
+    });
+
+  it("is rejected with a name of any length, which is not repeated as a whole", () => {
+    const { registration } = setUp();
+    assert.throws(
+      () => registration.validate({ ...plugin("1.1.0"), name: "a".repeat(4_000_000) }),
+      (error: Error) => error.message.length < 10_000,
+    );
+    for (const name of ["ebs.csi.aws.com", "Vendor-1.x", "a".repeat(63)])
+      registration.validate({ ...plugin("1.1.0"), name });
+  });
+
   const rejected: [string, readonly string[], string][] = [
     [
       "without versions",

@@ -2,11 +2,13 @@ import type { Clock } from "../../../../lib/base/clock.ts";
 import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
 import { failureLog } from "../../../../lib/base/failure-log.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
+import { requireDriverName } from "../../../../lib/clients/plugin-rpc/driver-name.ts";
 import {
   type OpenPlugin,
   openPlugin,
   SocketChanged,
 } from "../../../../lib/clients/plugin-rpc/plugin-channel.ts";
+import { maxErrorLength, shortened } from "../../../../lib/clients/plugin-rpc/shortened.ts";
 import type { Plugin } from "../../../plugins/plugin-handler.ts";
 import { CsiClient } from "./csi-client.ts";
 import { csiText } from "./csi-failure.ts";
@@ -40,9 +42,11 @@ export class CsiRegistration {
 
   validate(plugin: Plugin): void {
     try {
+      requireDriverName(plugin.name);
       this.#version("ValidatePlugin", plugin);
     } catch (error) {
-      const { name, endpoint } = plugin;
+      const { endpoint } = plugin;
+      const name = shortened(plugin.name, maxErrorLength);
       const message = `validation failed for CSI Driver ${name} at endpoint ${endpoint}: ${messageOf(error)}`;
       throw new KubeletError("CsiDriver", message, { cause: error });
     }
