@@ -1,17 +1,14 @@
-import { msSince, sleep } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
 import { messageOf } from "../../lib/base/errors.ts";
-import type { MonotonicTime } from "../../lib/base/time.ts";
-import { addressesOfName, defaultRouteAddresses, interfaceAddresses } from "../../lib/host/host-addresses.ts";
-import type { AddressInfo } from "../node/addresses.ts";
 import { declaredFeatures } from "../node/declared-features.ts";
-import type { ImageInfo } from "../node/images.ts";
+import { HostAddresses } from "../node/host-addresses.ts";
 import { LeaseManager } from "../node/lease-manager.ts";
 import { readMachineSize } from "../node/machine-size.ts";
 import { kubeLeaseApi, kubeNodeApi } from "../node/node-api.ts";
 import { record, startEvents } from "../node/node-events.ts";
 import type { StatusInputs } from "../node/node-status.ts";
 import { NodeStatusManager } from "../node/node-status-manager.ts";
+import { RecentImages } from "../node/recent-images.ts";
 import { startupMetrics } from "../node/startup-metrics.ts";
 import type { EventHandler } from "../pipeline/sync-loop/event-table.ts";
 import type { DeviceAmounts } from "../resources/devices/device-inventory.ts";
@@ -25,11 +22,8 @@ export interface ClusterNode {
   recordStartEvents(): void;
 }
 
-/** Images change rarely, and listing them is expensive for the runtime. */
-const imagesEveryMs = 30_000;
 /** No call to the runtime delays a heartbeat for longer. */
 const runtimeMs = 10_000;
-const resolveWithinMs = 1000;
 
 /** The node in the API: registered, its status and its lease kept up to date. */
 export function clusterNode(
@@ -103,8 +97,15 @@ function statusInfo(
 ): () => Promise<StatusInputs> {
   const { node, connection, features, logger, options, pressure } = core;
   const { configuration, identity } = node;
-  const images = recentImages(core);
-  const addresses = addressInfo(core);
+  const images = new RecentImages(core);
+  const { nodeIps, settings } = configuration;
+  const { externalCloudProvider } = settings;
+  const addresses = new HostAddresses({
+    nodeName: node.name,
+    nodeIps,
+    externalCloudProvider,
+    clock: core.clock,
+  });
   return async () => ({
     ...configuration.info,
     machine: await readMachineSize({
@@ -115,11 +116,11 @@ function statusInfo(
       return undefined;
     }),
     devices: parts.devices.amounts(),
-    addresses: await addresses(),
+    addresses: await addresses.read(),
     system: { ...identity, swapBytes: node.info.swapCapacity },
     runtime: { name: connection.runtime?.name ?? "unknown", version: connection.runtime?.version },
     kubeletVersion,
-    images: await images(),
+    images: await images.list(),
     handlers: features.handlers().map(({ name, recursiveReadOnlyMounts, userNamespaces }) => ({
       name,
       features: { recursiveReadOnlyMounts, userNamespaces },
@@ -129,53 +130,4 @@ function statusInfo(
     conditions: { pressure: pressure.conditions, notReady: parts.notReady() },
     volumesInUse: parts.volumesInUse(),
   });
-}
-
-function addressInfo({ node, clock }: AgentCore): () => Promise<AddressInfo> {
-  const { nodeIps, settings } = node.configuration;
-  let resolvedIps: readonly string[] = [];
-  /** A resolver that hangs must not delay the heartbeat: its last result is used until a new one arrives. */
-  const resolve = async () => {
-    const lookup = addressesOfName(node.name).then((found) => {
-      resolvedIps = found;
-    });
-    const waited = new AbortController();
-    await Promise.race([lookup, sleep(clock, resolveWithinMs, waited.signal).catch(() => {})]);
-    waited.abort();
-    return resolvedIps;
-  };
-  return async () => {
-    const interfaces = interfaceAddresses();
-    return {
-      hostname: node.name,
-      nodeName: node.name,
-      nodeIps,
-      externalCloudProvider: settings.externalCloudProvider,
-      hostIps: Object.values(interfaces).flat(),
-      resolvedIps: nodeIps.length > 0 ? [] : await resolve(),
-      defaultRouteIps: await defaultRouteAddresses(interfaces),
-    };
-  };
-}
-
-/** The images of the node, listed at most every 30 seconds. Undefined until the runtime has listed them once. */
-function recentImages({ cri, connection, clock, logger }: AgentCore): () => Promise<ImageInfo[] | undefined> {
-  let last: { at: MonotonicTime; images: ImageInfo[] } | undefined;
-  return async () => {
-    const isRecent = last !== undefined && msSince(clock, last.at) < imagesEveryMs;
-    // A runtime that is unavailable would delay the heartbeat.
-    if (connection.state.kind !== "up" || isRecent) return last?.images;
-    try {
-      const listed = await cri.listImages({ timeoutMs: runtimeMs });
-      const images = listed.map(({ repoDigests, repoTags, size }) => ({
-        repoDigests,
-        repoTags,
-        sizeBytes: Number(size),
-      }));
-      last = { at: clock.monotonic(), images };
-    } catch (error) {
-      logger.debug(2, "Failed to list images", { err: messageOf(error) });
-    }
-    return last?.images;
-  };
 }

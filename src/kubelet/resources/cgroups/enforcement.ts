@@ -6,6 +6,7 @@ import {
   type ResourceAmounts,
   wholeOf,
 } from "../../../lib/model/resources.ts";
+import type { LimitSettings } from "./limits.ts";
 
 type ResourceList = Readonly<Record<string, string>>;
 
@@ -45,9 +46,16 @@ export function podsEnforcement(e: Enforcement): CgroupResources {
   return { ...limitsOf(amounts), ...(e.cpus !== undefined && { cpuset: e.cpus }) };
 }
 
-/** Bytes that are not reserved for daemons, regardless of what is enforced. */
-export function unreservedMemory(e: Enforcement): bigint {
-  return wholeOf(unreserved(e), "memory");
+/**
+ * qosReserved: a share ("50%") of the requested memory is reserved. The allocatable memory is what is not reserved for daemons, regardless
+ * of what is enforced.
+ */
+export function reservedForQos(share: string | undefined, e: Enforcement): LimitSettings["qosReserved"] {
+  if (share === undefined) return undefined;
+  return {
+    memoryPercent: BigInt(Number.parseInt(share, 10)),
+    allocatableMemory: wholeOf(unreserved(e), "memory"),
+  };
 }
 
 function unreserved(e: Enforcement): ResourceAmounts {
