@@ -4,7 +4,7 @@ import type { Clock } from "../../lib/base/clock.ts";
 import { messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { epochMs } from "../../lib/base/time.ts";
-import { replaceDurably } from "../../lib/host/durable-file.ts";
+import { CheckpointFile } from "../../lib/host/checkpoint-file.ts";
 import { newSecret } from "./secrets.ts";
 
 const maxPersisted = 64;
@@ -22,20 +22,26 @@ export interface PersistedSession {
  * this run of the agent and this origin.
  */
 export class PersistedSessions {
-  readonly #path: string;
+  readonly #file: CheckpointFile;
   readonly #clock: Clock;
-  readonly #logger: Logger;
   /** New for each run: a key that was derived for another run has no value. */
   readonly challenge = newSecret();
   #persisted: readonly PersistedSession[];
   #isClosed = false;
-  #written: Promise<void> = Promise.resolve();
 
   constructor(o: { readonly path: string; readonly clock: Clock; readonly logger: Logger }) {
-    this.#path = o.path;
-    this.#clock = o.clock;
-    this.#logger = o.logger;
-    this.#persisted = readPersisted(o.path);
+    const { path, clock, logger } = o;
+    this.#clock = clock;
+    this.#persisted = readPersisted(path);
+    this.#file = new CheckpointFile({
+      path,
+      content: () => `${JSON.stringify(this.#persisted)}\n`,
+      onError: (error) =>
+        logger.warn("Failed to store console sessions, they end with the kubelet", {
+          path,
+          err: messageOf(error),
+        }),
+    });
   }
 
   /** Those that have not expired. */
@@ -58,8 +64,8 @@ export class PersistedSessions {
   }
 
   /** Resolves when the file has the current sessions. */
-  written(): Promise<void> {
-    return this.#written;
+  async written(): Promise<void> {
+    await this.#file.flushed();
   }
 
   /** Keeps the file as it is: the sessions continue with the next run. */
@@ -67,16 +73,8 @@ export class PersistedSessions {
     this.#isClosed = true;
   }
 
-  #write(): Promise<void> {
-    this.#written = this.#written.then(() =>
-      replaceDurably(this.#path, `${JSON.stringify(this.#persisted)}\n`, 0o600).catch((error: unknown) =>
-        this.#logger.warn("Failed to store console sessions, they end with the kubelet", {
-          path: this.#path,
-          err: messageOf(error),
-        }),
-      ),
-    );
-    return this.#written;
+  async #write(): Promise<void> {
+    await this.#file.save().catch(() => {});
   }
 }
 

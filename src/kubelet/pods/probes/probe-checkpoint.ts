@@ -1,7 +1,8 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
-import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
+import { rename, writeFile } from "node:fs/promises";
+import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
+import { CheckpointFile } from "../../../lib/host/checkpoint-file.ts";
 import type { ProbeKind, ProbeOutcome, ProbeResults } from "../../state/probe-results.ts";
 
 const storedKinds: readonly ProbeKind[] = ["startup", "readiness"];
@@ -12,33 +13,40 @@ const storedKinds: readonly ProbeKind[] = ["startup", "readiness"];
  * matches no container.
  */
 export class ProbeCheckpoint {
-  readonly #path: string;
+  readonly #file: CheckpointFile;
   readonly #results: ProbeResults;
   readonly #logger: Logger;
   /** Results of the previous agent, until this one has its own. */
   #previous = new Map<string, ReadonlySet<ProbeKind>>();
-  #written = "";
-  #writing: Promise<void> | undefined;
-  #dirty = false;
 
   constructor(o: { path: string; results: ProbeResults; logger: Logger }) {
-    this.#path = o.path;
-    this.#results = o.results;
-    this.#logger = o.logger;
+    const { path, results, logger } = o;
+    this.#results = results;
+    this.#logger = logger;
+    this.#file = new CheckpointFile({
+      path,
+      content: () => JSON.stringify(this.#content()),
+      onError: (error) => logger.info("Failed to store probe results", { path, err: messageOf(error) }),
+      // Not durably, which would be slow with many probes: after a power failure there are no containers.
+      write: async (to, text) => {
+        await writeFile(`${to}.tmp`, text, { mode: 0o600 });
+        await rename(`${to}.tmp`, to);
+      },
+    });
   }
 
   /** Reads the stored results, and stores changes from now on. */
   async start(): Promise<void> {
     try {
-      const read: Record<string, ProbeKind[]> = JSON.parse(await readFile(this.#path, "utf8"));
+      const read: Record<string, ProbeKind[]> = JSON.parse((await this.#file.read()) ?? "{}");
       this.#previous = new Map(Object.entries(read).map(([id, kinds]) => [id, new Set(kinds)]));
     } catch (error) {
       // Without it containers are probed before they count as ready, which does no harm.
-      if (errnoOf(error) !== "ENOENT")
-        this.#logger.info("Failed to read stored probe results", { path: this.#path, err: messageOf(error) });
+      const fields = { path: this.#file.path, err: messageOf(error) };
+      this.#logger.info("Failed to read stored probe results", fields);
     }
     this.#results.onChange(({ kind }) => {
-      if (storedKinds.includes(kind)) this.#save();
+      if (storedKinds.includes(kind)) void this.#file.save();
     });
   }
 
@@ -54,31 +62,7 @@ export class ProbeCheckpoint {
 
   /** Resolves when all changes have been written. */
   async flushed(): Promise<void> {
-    while (this.#writing) await this.#writing;
-  }
-
-  #save(): void {
-    this.#dirty = true;
-    this.#writing ??= this.#write();
-  }
-
-  async #write(): Promise<void> {
-    // Changes in the same tick share one write.
-    await Promise.resolve();
-    while (this.#dirty) {
-      this.#dirty = false;
-      const text = JSON.stringify(this.#content());
-      if (text === this.#written) continue;
-      try {
-        await writeFile(`${this.#path}.tmp`, text, { mode: 0o600 });
-        await rename(`${this.#path}.tmp`, this.#path);
-        this.#written = text;
-      } catch (error) {
-        this.#logger.info("Failed to store probe results", { path: this.#path, err: messageOf(error) });
-      }
-    }
-    // In the same tick as the last check of #dirty: a later change starts another write.
-    this.#writing = undefined;
+    await this.#file.flushed();
   }
 
   #content(): Record<string, ProbeKind[]> {

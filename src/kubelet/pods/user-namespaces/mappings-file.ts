@@ -1,6 +1,7 @@
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { errnoOf, KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import { replaceDurably } from "../../../lib/host/durable-file.ts";
 import { makeDirs } from "../../../lib/host/make-dirs.ts";
 
 const fileName = "userns";
@@ -60,21 +61,8 @@ function same(a: IdMapping, b: IdMapping): boolean {
 export async function writeMappings(podDir: string, { first, length }: Mappings): Promise<void> {
   const mappings: IdMapping[] = [{ hostId: first, containerId: 0, length }];
   await makeDirs(podDir, 0o750);
-  const path = join(podDir, fileName);
-  const tempPath = join(podDir, `.${fileName}.tmp`);
-  await openAndSync(tempPath, "w", JSON.stringify({ uidMappings: mappings, gidMappings: mappings }));
-  await rename(tempPath, path);
-  await openAndSync(podDir, "r");
-}
-
-async function openAndSync(path: string, flags: "r" | "w", content?: string): Promise<void> {
-  const handle = await open(path, flags, 0o600);
-  try {
-    if (content !== undefined) await handle.writeFile(content);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  const text = JSON.stringify({ uidMappings: mappings, gidMappings: mappings });
+  await replaceDurably(join(podDir, fileName), text, 0o600, join(podDir, `.${fileName}.tmp`));
 }
 
 export async function removeMappings(podDir: string): Promise<void> {

@@ -1,7 +1,6 @@
-import { readFile } from "node:fs/promises";
-import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
+import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import { replaceDurably } from "../../../lib/host/durable-file.ts";
+import { CheckpointFile } from "../../../lib/host/checkpoint-file.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 
 /**
@@ -9,27 +8,25 @@ import type { PodUid } from "../../../lib/model/pod.ts";
  * unknown, so the next one writes all of it again.
  */
 export class ResizingFile {
-  readonly #path: string;
+  readonly #file: CheckpointFile;
   readonly #logger: Logger;
   #uids = new Set<PodUid>();
-  #writing: Promise<void> = Promise.resolve();
-  #written = "";
 
   constructor(path: string, logger: Logger) {
-    this.#path = path;
+    this.#file = new CheckpointFile({ path, content: () => JSON.stringify({ pods: [...this.#uids] }) });
     this.#logger = logger;
   }
 
   /** If the file cannot be read, any pod may be in the middle of a resize. */
   async load(pods: Iterable<PodUid>): Promise<void> {
     try {
-      this.#written = await readFile(this.#path, "utf8");
-      const { pods: uids } = JSON.parse(this.#written) as { pods: PodUid[] };
+      const text = await this.#file.read();
+      if (text === undefined) return;
+      const { pods: uids } = JSON.parse(text) as { pods: PodUid[] };
       this.#uids = new Set(uids);
     } catch (error) {
-      if (errnoOf(error) === "ENOENT") return;
       this.#logger.error("Failed to read record of resizes, repeating them for all pods", {
-        path: this.#path,
+        path: this.#file.path,
         err: messageOf(error),
       });
       this.#uids = new Set(pods);
@@ -43,33 +40,19 @@ export class ResizingFile {
   /** Resolves when it is on disk; fails if it cannot be written. */
   async add(uid: PodUid): Promise<void> {
     this.#uids.add(uid);
-    await this.#save();
+    await this.#file.save();
   }
 
   /** Does not wait until it is on disk: to repeat a resize does no harm. */
   remove(uid: PodUid): void {
-    if (this.#uids.delete(uid)) this.#save().catch(() => {});
+    if (this.#uids.delete(uid)) void this.#file.save();
   }
 
   keepOnly(isKnown: (uid: PodUid) => boolean): void {
     for (const uid of this.#uids) if (!isKnown(uid)) this.remove(uid);
   }
 
-  flushed(): Promise<void> {
-    return this.#writing;
-  }
-
-  #save(): Promise<void> {
-    const writing = this.#writing.then(() => this.#write());
-    this.#writing = writing.catch(() => {});
-    return writing;
-  }
-
-  async #write(): Promise<void> {
-    const text = JSON.stringify({ pods: [...this.#uids] });
-    if (text === this.#written) return;
-    this.#written = "";
-    await replaceDurably(this.#path, text, 0o600);
-    this.#written = text;
+  flushed(): Promise<boolean> {
+    return this.#file.flushed();
   }
 }

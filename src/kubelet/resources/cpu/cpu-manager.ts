@@ -61,7 +61,12 @@ export class CpuManager implements HintProvider {
   constructor(options: CpuManagerOptions) {
     const { rootDir, policy, metrics, logger } = options;
     this.#o = options;
-    this.#file = new CheckpointFile(join(rootDir, "cpu_manager_state"), logger);
+    const path = join(rootDir, "cpu_manager_state");
+    this.#file = new CheckpointFile({
+      path,
+      content: () => encodeCheckpoint(this.#policyName, this.#assignments),
+      onError: (error) => logger.error("Failed to save checkpoint", { path, err: messageOf(error) }),
+    });
     this.#metrics = createCpuMetrics(
       metrics,
       policy,
@@ -91,8 +96,8 @@ export class CpuManager implements HintProvider {
       });
   }
 
-  flushed(): Promise<void> {
-    return this.#file.flushed();
+  async flushed(): Promise<void> {
+    await this.#file.flushed();
   }
 
   async #restore(): Promise<CpuAssignments> {
@@ -117,7 +122,7 @@ export class CpuManager implements HintProvider {
 
   #set(assignments: CpuAssignments): void {
     this.#assignments = assignments;
-    this.#file.write(encodeCheckpoint(this.#policyName, assignments));
+    void this.#file.save();
   }
 
   get #podLevelManagers(): PodLevelManagers {

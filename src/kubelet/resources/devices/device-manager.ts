@@ -1,13 +1,15 @@
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { readdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { Clock } from "../../../lib/base/clock.ts";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import { shortened } from "../../../lib/clients/plugin-rpc/shortened.ts";
+import { CheckpointFile } from "../../../lib/host/checkpoint-file.ts";
+import { writeDurably } from "../../../lib/host/durable-file.ts";
 import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import { AllocatedDevices } from "./allocated-devices.ts";
-import { CheckpointFile } from "./checkpoint-file.ts";
+import { decodeCheckpoint, encodeCheckpoint } from "./checkpoint.ts";
 import { type ContainerDevices, combineResponses } from "./container-devices.ts";
 import { idsOf, nodesById } from "./device.ts";
 import { DeviceAllocator } from "./device-allocator.ts";
@@ -71,14 +73,15 @@ export class DeviceManager {
     this.#inventory = new DeviceInventory(clock);
     const [inventory, allocated] = [this.#inventory, this.#allocated];
     const metrics = deviceMetrics(options.metrics);
-    this.#file = new CheckpointFile(join(dir, checkpointName), () => ({
-      entries: allocated.toEntries(),
-      registered: new Map(
-        inventory
-          .names()
-          .flatMap((n) => (inventory.isRegistered(n) ? [[n, inventory.healthy(n)] as const] : [])),
-      ),
-    }));
+    const registered = () =>
+      inventory
+        .names()
+        .flatMap((n) => (inventory.isRegistered(n) ? [[n, inventory.healthy(n)] as const] : []));
+    this.#file = new CheckpointFile({
+      path: join(dir, checkpointName),
+      content: () => encodeCheckpoint({ entries: allocated.toEntries(), registered: new Map(registered()) }),
+      write: writeCheckpoint,
+    });
     this.#allocator = new DeviceAllocator({
       extendedResourcesByDra: options.extendedResourcesByDra,
       inventory,
@@ -111,7 +114,8 @@ export class DeviceManager {
     const { dir, logger } = this.#o;
     this.#isNewNode = (await readdir(dir).catch(() => [])).length === 0;
     try {
-      const checkpoint = await this.#file.read();
+      const text = await this.#file.read();
+      const checkpoint = text === undefined ? undefined : decodeCheckpoint(text);
       this.#inventory.restore(checkpoint?.registered.keys() ?? []);
       const lost = this.#allocated.load(checkpoint?.entries ?? []);
       for (const { podUID, container, resource } of lost)
@@ -124,8 +128,8 @@ export class DeviceManager {
     }
   }
 
-  flushed(): Promise<void> {
-    return this.#file.flushed();
+  async flushed(): Promise<void> {
+    await this.#file.flushed();
   }
 
   /** True if this node had no device plugins before: extended resources in the API are of a previous machine. */
@@ -241,6 +245,21 @@ export class DeviceManager {
     });
     const owners = this.#allocated.owners(resource);
     this.#o.onChange([...new Set(changed.flatMap((id) => owners.get(id)?.uid ?? []))]);
+  }
+}
+
+async function writeCheckpoint(path: string, text: string): Promise<void> {
+  // Sockets of plugins are in the same directory: they do not expect other names.
+  const temporary = join(dirname(path), ".checkpoint.new");
+  try {
+    await writeDurably(path, text, 0o600, temporary);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => {});
+    throw new KubeletError(
+      "UnexpectedAdmissionError",
+      `failed to write checkpoint file "${checkpointName}": ${messageOf(error)}`,
+      { cause: error },
+    );
   }
 }
 

@@ -1,8 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
+import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import { replaceDurably } from "../../../lib/host/durable-file.ts";
+import { CheckpointFile } from "../../../lib/host/checkpoint-file.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import { decodeRecord, type Eviction, encodeRecord } from "./record.ts";
 
@@ -26,27 +25,31 @@ export interface EvictedPodsOptions {
  */
 export class EvictedPods {
   readonly #o: EvictedPodsOptions;
-  readonly #path: string;
+  readonly #file: CheckpointFile;
   #evictions = new Map<PodUid, Eviction>();
-  #written = "";
-  #writing: Promise<void> = Promise.resolve();
 
   constructor(options: EvictedPodsOptions) {
+    const { rootDir, logger, write } = options;
     this.#o = options;
-    this.#path = join(options.rootDir, "evicted-pods.json");
+    const path = join(rootDir, "evicted-pods.json");
+    this.#file = new CheckpointFile({
+      path,
+      content: () => encodeRecord(this.#evictions),
+      onError: (error) => logger.error("Failed to record evicted pods", { path, err: messageOf(error) }),
+      write,
+    });
   }
 
   /** A file that cannot be read is only logged: without it a pod may run again, but the node works. */
   async start(): Promise<void> {
     try {
-      const text = await readFile(this.#path, "utf8");
+      const text = await this.#file.read();
+      if (text === undefined) return;
       this.#evictions = decodeRecord(text);
-      this.#written = text;
       this.#dropBeforeReboot();
     } catch (error) {
-      if (errnoOf(error) === "ENOENT") return;
       this.#o.logger.error("Failed to read evicted pods, starting without them", {
-        path: this.#path,
+        path: this.#file.path,
         err: messageOf(error),
       });
     }
@@ -75,37 +78,19 @@ export class EvictedPods {
     const { bootId, isStatic } = this.#o;
     const endsWithBoot = bootId && isStatic?.(uid);
     this.#evictions.set(uid, endsWithBoot ? { ...eviction, bootId } : eviction);
-    await this.#save();
+    await this.#file.save().catch(() => {});
     this.#o.onEvicted(uid, eviction);
   }
 
   forget(uid: PodUid): void {
-    if (this.#evictions.delete(uid)) void this.#save();
+    if (this.#evictions.delete(uid)) void this.#file.save();
   }
 
   keepOnly(isKnown: (uid: PodUid) => boolean): void {
     for (const uid of [...this.#evictions.keys()]) if (!isKnown(uid)) this.forget(uid);
   }
 
-  flushed(): Promise<void> {
-    return this.#writing;
-  }
-
-  /** Never fails. */
-  #save(): Promise<void> {
-    this.#writing = this.#writing.then(() => this.#write());
-    return this.#writing;
-  }
-
-  async #write(): Promise<void> {
-    const { logger, write = (path: string, text: string) => replaceDurably(path, text, 0o600) } = this.#o;
-    const text = encodeRecord(this.#evictions);
-    if (text === this.#written) return;
-    try {
-      await write(this.#path, text);
-      this.#written = text;
-    } catch (error) {
-      logger.error("Failed to record evicted pods", { path: this.#path, err: messageOf(error) });
-    }
+  async flushed(): Promise<void> {
+    await this.#file.flushed();
   }
 }

@@ -1,13 +1,15 @@
 import { join } from "node:path";
+import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
+import { CheckpointFile } from "../../../lib/host/checkpoint-file.ts";
 import type { PodLevelManagers } from "../../../lib/model/exclusive-cpus.ts";
 import { maskOf, nodesOf } from "../../../lib/model/numa-mask.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
 import { ResourceShortage } from "../../../lib/model/resource-shortage.ts";
 import { hasPodLevelResources, isSidecar } from "../../../lib/model/resources.ts";
 import type { HintProvider, NumaNode, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
-import type { MemoryState } from "./checkpoint.ts";
+import { decodeCheckpoint, encodeCheckpoint, type MemoryState } from "./checkpoint.ts";
 import { memoryText } from "./explain-memory.ts";
 import {
   type MachineMemory,
@@ -39,7 +41,6 @@ import {
 import { checkSharedPool, partitionPod } from "./pod-partition.ts";
 import { type MemoryReservations, systemReservedMemory } from "./reserved-memory.ts";
 import { ReusableMemory, reuseBlocks } from "./reusable-memory.ts";
-import { MemoryStateFile } from "./state-file.ts";
 
 export interface MemoryManagerOptions {
   readonly policy: "None" | "Static";
@@ -62,7 +63,7 @@ export interface MemoryManagerOptions {
 export class MemoryManager implements HintProvider {
   readonly name = "memory";
   readonly #o: MemoryManagerOptions;
-  readonly #file: MemoryStateFile;
+  readonly #file: CheckpointFile;
   readonly #metrics: ReturnType<typeof memoryMetrics>;
   readonly #unused: MachineMemory;
   #machine: MachineMemory;
@@ -76,7 +77,14 @@ export class MemoryManager implements HintProvider {
   constructor(options: MemoryManagerOptions) {
     const { policy, rootDir, numaNodes, reserved, reservations, logger } = options;
     this.#o = options;
-    this.#file = new MemoryStateFile(join(rootDir, "memory_manager_state"), logger);
+    const path = join(rootDir, "memory_manager_state");
+    this.#file = new CheckpointFile({
+      path,
+      content: () => encodeCheckpoint(this.#state()),
+      // An allocation remains valid while the agent runs.
+      onError: (error) =>
+        logger.error("Failed to store state to checkpoint", { path, err: messageOf(error) }),
+    });
     this.#metrics = memoryMetrics(options.metrics, this.#podLevelManagers !== "off");
     const isStatic = policy === "Static";
     const system: SystemReserved = isStatic
@@ -89,13 +97,40 @@ export class MemoryManager implements HintProvider {
   /** Restores the allocations of a previous agent; throws if they do not belong to this machine and configuration. */
   async start(): Promise<void> {
     const { policy } = this.#o;
-    const state = await this.#file.load(policy, this.#podLevelManagers !== "off");
+    const state = await this.#load();
     if (state && policy === "Static") this.#restore(state);
     await this.#save();
   }
 
-  flushed(): Promise<void> {
-    return this.#file.flushed();
+  /** The state of a previous agent. Throws if it cannot be trusted, or belongs to another policy. */
+  async #load(): Promise<MemoryState | undefined> {
+    const { policy } = this.#o;
+    try {
+      const text = await this.#file.read();
+      if (text === undefined) return undefined;
+      const state = decodeCheckpoint(text, this.#podLevelManagers !== "off");
+      if (state.policy !== policy)
+        throw new KubeletError(
+          "PolicyChanged",
+          `[memorymanager] configured policy "${policy}" differs from state checkpoint policy "${state.policy}"`,
+        );
+      return state;
+    } catch (error) {
+      throw this.#unusable(`could not restore state from checkpoint: ${messageOf(error)}`, error);
+    }
+  }
+
+  /** An error with the advice of the reference kubelet. */
+  #unusable(problem: string, cause?: unknown): KubeletError {
+    return new KubeletError(
+      "CorruptCheckpoint",
+      `${problem}, please drain this node and delete the memory manager checkpoint file "${this.#file.path}" before restarting Kubelet`,
+      { cause },
+    );
+  }
+
+  async flushed(): Promise<void> {
+    await this.#file.flushed();
   }
 
   appliesTo(pod: Pod): boolean {
@@ -337,8 +372,7 @@ export class MemoryManager implements HintProvider {
   }
 
   #restore({ machine, assignments, podAssignments = new Map() }: MemoryState) {
-    const problem = (text: string) =>
-      this.#file.unusable(`start memory manager error: [memorymanager] ${text}`);
+    const problem = (text: string) => this.#unusable(`start memory manager error: [memorymanager] ${text}`);
     if (machine.size === 0) {
       if (assignments.size > 0)
         throw problem("machine state can not be empty when it has memory assignments");
@@ -367,13 +401,17 @@ export class MemoryManager implements HintProvider {
       if (assignments.has(uid)) this.#podAssignments.set(uid, blocks);
   }
 
-  #save(): Promise<void> {
-    return this.#file.save({
+  #state(): MemoryState {
+    return {
       policy: this.#o.policy,
       machine: this.#machine,
-      assignments: new Map([...this.#assignments].map(([uid, containers]) => [uid, new Map(containers)])),
-      ...(this.#podLevelManagers !== "off" && { podAssignments: new Map(this.#podAssignments) }),
-    });
+      assignments: this.#assignments,
+      ...(this.#podLevelManagers !== "off" && { podAssignments: this.#podAssignments }),
+    };
+  }
+
+  async #save(): Promise<void> {
+    await this.#file.save().catch(() => {});
   }
 }
 

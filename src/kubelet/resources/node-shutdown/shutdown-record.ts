@@ -1,9 +1,9 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
+import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import { dateOf, epochMs, type WallTime, wallTime } from "../../../lib/base/time.ts";
+import { CheckpointFile } from "../../../lib/host/checkpoint-file.ts";
 import { replaceDurably } from "../../../lib/host/durable-file.ts";
 
 /** The last graceful shutdown of this node. */
@@ -18,16 +18,22 @@ const unset = "0001-01-01T00:00:00Z";
 
 /** When the last shutdown began and ended: a file, so that it is known after the reboot, and two metrics. */
 export class ShutdownRecord {
-  readonly #path: string;
+  readonly #file: CheckpointFile;
   readonly #logger: Logger;
   readonly #start: { set(value: number): void };
   readonly #end: { set(value: number): void };
   #last: LastShutdown | undefined;
-  #writing: Promise<void> = Promise.resolve();
 
   constructor(o: { readonly rootDir: string; readonly logger: Logger; readonly metrics: Metrics }) {
-    this.#path = join(o.rootDir, "graceful_node_shutdown_state");
+    const path = join(o.rootDir, "graceful_node_shutdown_state");
     this.#logger = o.logger;
+    this.#file = new CheckpointFile({
+      path,
+      content: () => encodeShutdown(this.#last),
+      onError: (error) =>
+        o.logger.error("Failed to store graceful shutdown state", { path, err: messageOf(error) }),
+      write: (to, text) => replaceDurably(to, text, 0o644),
+    });
     this.#start = o.metrics.gauge({
       name: "kubelet_graceful_shutdown_start_time_seconds",
       help: "Last graceful shutdown start time since unix epoch in seconds",
@@ -45,32 +51,20 @@ export class ShutdownRecord {
   /** Nothing depends on the previous shutdown: a file that cannot be read is only logged. */
   async load(): Promise<void> {
     try {
-      this.#publish(decodeShutdown(await readFile(this.#path, "utf8")));
+      const text = await this.#file.read();
+      if (text !== undefined) this.#publish(decodeShutdown(text));
     } catch (error) {
-      if (errnoOf(error) === "ENOENT") return;
       this.#logger.error("Failed to load graceful shutdown state", {
-        path: this.#path,
+        path: this.#file.path,
         err: messageOf(error),
       });
     }
   }
 
   /** Never rejects: a shutdown does not depend on its record. */
-  store(shutdown: LastShutdown): Promise<void> {
+  async store(shutdown: LastShutdown): Promise<void> {
     this.#publish(shutdown);
-    this.#writing = this.#writing.then(() => this.#write(shutdown));
-    return this.#writing;
-  }
-
-  async #write(shutdown: LastShutdown): Promise<void> {
-    try {
-      await replaceDurably(this.#path, encodeShutdown(shutdown), 0o644);
-    } catch (error) {
-      this.#logger.error("Failed to store graceful shutdown state", {
-        path: this.#path,
-        err: messageOf(error),
-      });
-    }
+    await this.#file.save().catch(() => {});
   }
 
   #publish(shutdown: LastShutdown | undefined): void {
@@ -84,7 +78,7 @@ function secondsOf(time: WallTime | undefined): number {
   return time === undefined ? 0 : Math.floor(epochMs(time) / 1000);
 }
 
-function encodeShutdown({ start, end }: LastShutdown): string {
+function encodeShutdown({ start, end }: Partial<LastShutdown> = {}): string {
   const text = (time: WallTime | undefined) => (time === undefined ? unset : dateOf(time).toISOString());
   return JSON.stringify({ startTime: text(start), endTime: text(end) });
 }

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
+import { replaceDurably } from "../../../../lib/host/durable-file.ts";
 import type { Decoded } from "./pull-record.ts";
 
 const prefix = "sha256-";
@@ -65,30 +66,11 @@ export class RecordFiles<T> {
   async write(value: T): Promise<void> {
     const { dir, encode, subjectOf } = this.#o;
     const path = join(dir, recordFileName(subjectOf(value)));
-    const tempFile = path + tempSuffix;
     await mkdir(dir, { recursive: true, mode: 0o700 });
-    const file = await open(tempFile, "w", 0o600);
-    try {
-      await file.writeFile(encode(value));
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(tempFile, path);
-    await this.#syncDir();
+    await replaceDurably(path, encode(value), 0o600, path + tempSuffix);
   }
 
   async remove(subject: string): Promise<void> {
     await rm(join(this.#o.dir, recordFileName(subject)), { force: true });
-  }
-
-  /** Makes a rename survive a power failure. A removal need not: then there is one record too many. */
-  async #syncDir(): Promise<void> {
-    const dir = await open(this.#o.dir, "r");
-    try {
-      await dir.sync();
-    } finally {
-      await dir.close();
-    }
   }
 }

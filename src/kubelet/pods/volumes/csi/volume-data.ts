@@ -1,6 +1,7 @@
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { errnoOf, KubeletError, messageOf } from "../../../../lib/base/errors.ts";
+import { replaceDurably } from "../../../../lib/host/durable-file.ts";
 import { csiText } from "./csi-failure.ts";
 
 const fileName = "vol_data.json";
@@ -27,14 +28,7 @@ export async function saveVolumeData(dir: string, data: VolumeData): Promise<voi
   )}\n`;
   try {
     await mkdir(dir, { recursive: true, mode: 0o750 });
-    const file = await open(`${path}.tmp`, "w", 0o644);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(`${path}.tmp`, path);
+    await replaceDurably(path, text, 0o644, `${path}.tmp`);
   } catch (error) {
     await rm(`${path}.tmp`, { force: true }).catch(() => {});
     const message = csiText(`failed to save volume data file ${path}: ${messageOf(error)}`);

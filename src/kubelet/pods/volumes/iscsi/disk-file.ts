@@ -1,6 +1,7 @@
-import { readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { readFile, rm, rmdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { errnoOf } from "../../../../lib/base/errors.ts";
+import { replaceDurably } from "../../../../lib/host/durable-file.ts";
 import { listDir } from "../../../../lib/host/entries.ts";
 import { makeDirs } from "../../../../lib/host/make-dirs.ts";
 import { checkDisk } from "./check-disk.ts";
@@ -12,8 +13,7 @@ const fileName = "iscsi.json";
 export async function saveDisk(dir: string, disk: IscsiDisk): Promise<void> {
   await makeDirs(dir, 0o750);
   const path = join(dir, fileName);
-  await writeFile(`${path}.tmp`, `${JSON.stringify({ ...disk, MetricsProvider: null })}\n`);
-  await rename(`${path}.tmp`, path);
+  await replaceDurably(path, `${JSON.stringify({ ...disk, MetricsProvider: null })}\n`, 0o644, `${path}.tmp`);
 }
 
 export async function loadDisk(dir: string): Promise<IscsiDisk | undefined> {
