@@ -1,4 +1,4 @@
-// dist/: a bundle for each command in src/cli, dist/main.cjs that loads the one for its command, and dist/kubelet.cjs that loads that.
+// dist/: a bundle for each command in src/cli; dist/main.cjs, which loads the bundle of a command; and dist/kubelet.cjs, which loads dist/main.cjs.
 // Next to each: its source map, and <name>.log-sites.json, where its log calls are in the sources. Native code (koffi) stays in
 // node_modules. dist/metafile.json: which file of the sources is in which bundle. dist/console: the page of the console.
 import { createHash } from "node:crypto";

@@ -1,4 +1,4 @@
-/** The Debian release that the guests of test/machine are built from: that of the newest containerd 1.6, with a User-Mode Linux kernel. */
+/** The Debian release that the guests of test/machine are built from. It has the newest containerd 1.6 and a User-Mode Linux kernel. */
 export const machineSuite = "bookworm";
 
 /** The guest's kernel and its modules; and the program that builds its root filesystem. Both are only unpacked. */

@@ -143,7 +143,9 @@ function isInList({ kind, name, isListed }, flagFields) {
 
 /**
  * Compares claims and exceptions with the reference. `files` are the test files by path, `configSources` is the text of the sources that
- * read and check the configuration, `sources` that of all others, which use it. `flagFields` the configuration field of each flag that sets one: these flags are as their field is, once `flag *` claims that they set it. More than `unclaimedLimit` unclaimed items are a problem.
+ * read and check the configuration, `sources` the text of all others, which use it. `flagFields` the configuration field of each flag that
+ * sets one: these flags are as their field is, once `flag *` claims that they set it. More than `unclaimedLimit` unclaimed items are a
+ * problem.
  */
 export function compare({
   reference,

@@ -59,7 +59,7 @@ try {
           .join("/"),
     }),
     ...jobsOf("test/**/*.test.ts", {
-      // The time is that of a whole file, too, and some kill a node fifty times on a machine that others use.
+      // The time limit applies to a whole file, too, and some files kill a node fifty times on a machine that others use.
       options: ["--test-timeout=1800000"],
       groupOf: (file) => file,
     }).map((job) => (needsMachine(job) ? { ...job, after: provided } : job)),

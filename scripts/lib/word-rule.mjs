@@ -35,7 +35,7 @@ export const avoid = new Map(
   }).flatMap(([words, instead]) => words.split(" ").map((word) => [word, instead])),
 );
 
-/** Phrases to avoid in comments, strings and documents: those of the second table of docs/STYLE.md that can be found by their text. */
+/** Phrases to avoid in comments, strings and documents. */
 export const phrases = new Map([
   ["any more", "no longer"],
   ["left out", "omitted"],

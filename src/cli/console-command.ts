@@ -6,7 +6,7 @@ import { parseOptions } from "./options.ts";
 
 const consoleUsage = `kubelet console: print a link to the console of the kubelet that runs on this machine
 
-  --open             open it in a browser (xdg-open); with sudo, in that of the user who runs it
+  --open             open it in a browser (xdg-open); with sudo, in the user's browser
 ${socketUsage}
 The link is valid once, and for 30 minutes. The console is part of \`kubelet up\`; other kubelets serve it with
 --enable-console.

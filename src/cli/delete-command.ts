@@ -16,7 +16,7 @@ const deleteUsage = `kubelet delete NAME: delete a pod that was applied by \`kub
   --ignore-not-found succeed if there is no such pod
 ${socketUsage}
 When it prints "deleted", the deletion is stored and the pod is terminated, even if the kubelet restarts. Pods of other
-sources are not touched: those of manifest files are removed with their file. The exit status is 1 if a pod was not found.
+sources are not touched: to remove the pods of a manifest file, remove the file. The exit status is 1 if a pod was not found.
 `;
 
 export async function deleteCommand(args: readonly string[], terminal: Terminal): Promise<number> {

@@ -22,7 +22,7 @@ export async function openBrowser(link: string): Promise<void> {
   }
 }
 
-/** With sudo, the browser is that of the user who runs it: root has no desktop session, and browsers do not run as root. */
+/** With sudo, starts the browser of the user who runs it: root has no desktop session, and browsers do not run as root. */
 function becomeInvokingUser(): void {
   const { SUDO_UID, SUDO_GID, SUDO_USER } = process.env;
   const [uid, gid] = [Number(SUDO_UID), Number(SUDO_GID)];

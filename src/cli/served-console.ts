@@ -14,7 +14,7 @@ export async function servedConsole(o: {
   const { createConsole } = await import("../console/console.ts");
   const { clock, logger, sessionsFile, ...more } = o;
   const program = process.argv[1] ?? "";
-  // The build puts the page next to the program; run from the sources, the page is that of the last build.
+  // The build puts the page next to the program. A program that runs from the sources uses the page of the last build.
   const pageDir = join(dirname(program), program.endsWith(".ts") ? "../../dist/console" : "console");
   return {
     ...more,

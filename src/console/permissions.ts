@@ -2,7 +2,7 @@ import type { ConsoleNode, ConsolePermission } from "../lib/model/console-node.t
 import type { ConsoleSession } from "./sessions/sessions.ts";
 
 /**
- * The permission that each action needs, on the node's subresources: those of the same request to the kubelet API. Reading logs and
+ * The permission that each action needs, on the node's subresources. The same request to the kubelet API needs the same. Reading logs and
  * running a command are the same subresource upstream; here a command needs `create`, regardless of the protocol.
  */
 const permissions = {

@@ -60,7 +60,7 @@ export async function cleanUpNode(files: NodeFiles, options: CleanupOptions): Pr
 async function killProcesses(files: NodeFiles, taskIds: ReadonlySet<string>, clock: Clock) {
   const deadline = msFromNow(clock, 10_000);
   const killed = new Set<number>();
-  // They may be outside of the cgroup of the node: those of containers that named no parent.
+  // They may be outside of the node's cgroup, if their container named no parent.
   const containerCgroups = new Set<string>();
   for (;;) {
     const { api, containerd, containers, shims } = processesOfNode(files, readProcesses(), process.pid);

@@ -22,7 +22,7 @@ export interface NodeFiles {
     readonly opt: string;
     readonly certs: string;
     readonly runcRoot: string;
-    /** CDI specifications of devices, besides those of the host. */
+    /** CDI specifications of devices, in addition to the host's. */
     readonly cdi: string;
     readonly socket: string;
     readonly log: string;

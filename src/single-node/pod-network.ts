@@ -31,9 +31,9 @@ export function networkConfig(files: NodeFiles, subnet: string): object {
 }
 
 export interface PodNetwork {
-  /** The range of pod addresses; the first is that of the bridge. */
+  /** The range of pod addresses; the bridge has the first one. */
   readonly podSubnet: string;
-  /** The range of service addresses; the first is that of the API, which is also assigned to the bridge. */
+  /** The range of service addresses. The first one belongs to the API, and is also assigned to the bridge. */
   readonly serviceRange: string;
 }
 

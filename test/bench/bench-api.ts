@@ -21,7 +21,7 @@ const namespacePath = `/api/v1/namespaces/${namespace}`;
 export const podsPath = `${namespacePath}/pods`;
 export const nodePath = `/api/v1/nodes/${benchNode}`;
 
-/** The API server of a measurement: the embedded one as a process of its own, or that of a kubeconfig. */
+/** The API server of a measurement: the embedded one in a separate process, or the server of a kubeconfig. */
 export class BenchApi {
   /** For the kubelets. */
   readonly kubeconfig: string;

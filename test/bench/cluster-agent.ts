@@ -89,7 +89,7 @@ export class ClusterAgent {
       "--resolv-conf=",
       "--healthz-port=0",
       "--image-gc-high-threshold=100",
-      // Far from being crossed: their cost is that of the measurements.
+      // No measurement crosses these thresholds: they only add the cost of measuring.
       "--eviction-hard=memory.available<100Mi,nodefs.available<2%,nodefs.inodesFree<2%,imagefs.available<2%,pid.available<2%",
     ];
   }

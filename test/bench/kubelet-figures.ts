@@ -129,7 +129,7 @@ async function killedContainers(cluster: BenchCluster, count: number): Promise<n
   return median(times);
 }
 
-/** CPU and memory after the work of the start or of the burst is done, such as that of the garbage collector. */
+/** CPU and memory after the work that follows a start or a burst, such as garbage collection, is done. */
 async function window(
   kubelet: RunningKubelet,
   seconds: number,

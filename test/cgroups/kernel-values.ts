@@ -8,7 +8,7 @@ const defaultPeriodUs = 100_000;
 /** The memory limit that cgroup v1 reports for a cgroup without one. */
 const unlimited = "9223372036854771712";
 
-/** The contents of the files of a pod's cgroup, if its limits are those of the reference kubelet; by controller on v1. */
+/** The contents of the files of a pod's cgroup if it has the limits of the reference kubelet; by controller on v1. */
 export function kernelValues(
   version: 1 | 2,
   limits: ReferenceLimits,

@@ -70,7 +70,7 @@ for (const changes of [true, false])
       await cluster.waitForPod("web", ({ status }) =>
         assert.equal(status?.containerStatuses?.[0]?.ready, false),
       );
-    // The status of a pod that started later is written after that of this one.
+    // The status of a pod that started later is written after the status of this one.
     cluster.addPod("other");
     await cluster.runs("other");
     assert.equal(cluster.api.pod("web")?.status?.containerStatuses?.[0]?.ready, !changes);

@@ -61,7 +61,7 @@ export class ResizedPod {
     });
   }
 
-  /** The limits of the pod's cgroup and of those of its containers. */
+  /** The limits of the pod's cgroup and of its containers' cgroups. */
   async limits(): Promise<Map<string, CgroupLimits>> {
     const { pod } = await this.cgroups();
     const containers = await this.#node.containersOf(this.name);
@@ -89,7 +89,7 @@ export class ResizedPod {
       .map(({ message }) => message);
   }
 
-  /** The cgroup of the pod, and that of its container. */
+  /** The cgroup of the pod, and the cgroup of its container. */
   async cgroups(): Promise<{ pod: string; container: string }> {
     const { metadata } = await this.get();
     const pod = `${this.#node.node.cgroupRoot}/kubepods/burstable/pod${metadata.uid}`;

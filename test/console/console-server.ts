@@ -87,7 +87,7 @@ export async function consoleServer(
       });
       call.end(body);
     });
-  /** The headers of a page that is logged in: those of requests, and those of WebSockets. */
+  /** The headers of a page that is logged in, for requests and for WebSockets. */
   const headersOf = (key: string) => ({
     "x-console-key": key,
     origin,

@@ -174,7 +174,7 @@ test("requests of other sites are rejected, even with the key", async (t) => {
     { ...headers, origin: "null" },
     { ...headers, origin: `http://127.0.0.1:${port + 1}` },
     { ...headers, origin: `https://127.0.0.1:${port}` },
-    // Another name of the node, but not the one of this request: another process may listen there, on ::1.
+    // Another name of the node, which this request does not use: another process may listen there, on ::1.
     { ...headers, origin: `http://localhost:${port}` },
     { ...headers, "sec-fetch-site": "cross-site" },
     { ...headers, "sec-fetch-site": "same-site" },

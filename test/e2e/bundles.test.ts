@@ -57,7 +57,7 @@ interface Run {
 /** The time, CPU time and memory of a program and all processes that it starts, from start to exit. */
 function run(program: string, args: readonly string[]): Run {
   const peak = join(dir, "peak");
-  // The process writes its own peak: that of wait4 includes the process that started it.
+  // The process writes its own peak: the peak that wait4 returns includes the process that started it.
   const NODE_OPTIONS = `--require=${join(dir, "peak.cjs")}`;
   const env = { PATH: process.env.PATH, KUBELET_NODE: process.execPath, PEAK: peak, NODE_OPTIONS };
   const [startedAt, cpuBefore] = [performance.now(), childrenCpuMs()];

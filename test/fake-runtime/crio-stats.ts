@@ -25,7 +25,7 @@ const cpuNs = 3_000_000_000n;
 
 const baseLabels = ["id", "image", "namespace", "pod", "container"];
 
-/** The statistics of CRI-O, which are not those of cAdvisor: no page faults, swap equal to memory, available memory without a limit. */
+/** The statistics of CRI-O, which differ from cAdvisor's: no page faults, swap equal to memory, available memory without a limit. */
 export function crioStats({ pods, clock, images }: RuntimeState): Map<string, Handler> {
   const now = () => BigInt(epochMs(clock.wall())) * 1_000_000n;
   const live = (sandbox?: FakeSandbox) =>

@@ -26,8 +26,9 @@ const stateNames: Readonly<Record<ContainerState, string>> = {
 };
 
 /**
- * The methods in which CRI-O 1.36 with crun, conmon and without infra containers differs from containerd: codes and messages are those of its
- * server. A name that is in use is the same request again, a program that does not exist fails CreateContainer, and a sandbox that two callers
+ * The methods in which CRI-O 1.36 with crun, conmon and without infra containers differs from containerd: codes and messages are its
+ * server's. A name that is in use is the same request again, a program that does not exist fails CreateContainer, and a sandbox that two
+ * callers
  * remove at once is an error for the second.
  */
 export function crioHandlers(

@@ -260,7 +260,7 @@ function streaming(feed: EventFeed) {
   };
 }
 
-/** The lists that can be streamed: the method that returns all at once, its list and that of each message. */
+/** The lists that can be streamed: the method that returns all at once, the field of its list, and the field in each message. */
 const streamedLists = new Map([
   ["StreamPodSandboxes", { unary: "ListPodSandbox", list: "items", part: "podSandboxes" }],
   ["StreamContainers", { unary: "ListContainers", list: "containers", part: "containers" }],

@@ -36,7 +36,7 @@ export interface RuntimeState {
   images: FakeImages;
   /** The response of Status; tests may change it. */
   conditions: { runtimeReady: boolean; networkReady: boolean };
-  /** Whether pod statuses carry those of their containers, as runtimes with events do. */
+  /** Whether pod statuses include the statuses of their containers, as with runtimes that have events. */
   events: boolean;
   /** Lists the statistics of containers and sandboxes, and the metrics of sandboxes, with no values. */
   stats?: boolean | undefined;

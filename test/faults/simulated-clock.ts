@@ -14,7 +14,7 @@ interface Timer {
 export class SimulatedClock implements Clock {
   #wallOrigin = wallTime(Date.UTC(2026, 0, 1));
   #elapsedMs = 0;
-  /** In the order in which they fire; those of the same time in the order in which they were set. */
+  /** In the order in which they fire; timers of the same time in the order in which they were set. */
   #timers: Timer[] = [];
 
   wall(): WallTime {
@@ -64,7 +64,7 @@ export class SimulatedClock implements Clock {
   }
 }
 
-/** A posted event is dispatched in the next tick, and its effects happen in the one after. */
+/** A posted event is dispatched in the next tick, and takes effect in the tick after it. */
 export async function eventLoopTurns(count = 2): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 }

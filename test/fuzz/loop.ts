@@ -94,7 +94,7 @@ export async function fuzz({ target, corpus, seed, run, isOver }: LoopOptions): 
   }
 }
 
-/** Half of the time one of the latest inputs. Short inputs run faster: of two, the shorter is used more often. */
+/** Half of the time one of the latest inputs. Short inputs run faster, so they are used more often. */
 function chosen(inputs: readonly Buffer[], random: Random): Buffer {
   const one = () =>
     random.below(2) === 0

@@ -1,6 +1,6 @@
 import type { FuzzTarget } from "./target.ts";
 
-/** A problem behind four conditions, each of which is code that only inputs reach which meet the one before. */
+/** A problem behind four nested conditions: only an input that meets one reaches the next. */
 export default {
   seeds: ["12345678"],
   run(input) {

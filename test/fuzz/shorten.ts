@@ -1,4 +1,4 @@
-/** A shorter input with the same property: parts are removed as long as it has it. */
+/** A shorter input with the same property: removes parts as long as the property holds. */
 export async function shortened(input: Buffer, has: (input: Buffer) => Promise<boolean>): Promise<Buffer> {
   let bytes = input;
   let left = 400;

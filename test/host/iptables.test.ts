@@ -10,7 +10,7 @@ const shortMinute = new URL("./short-minute.ts", import.meta.url).pathname;
 const withChains = ["--make-iptables-util-chains=true", "-v=2"];
 const tables = ["mangle", "nat", "filter"];
 
-/** A rule of another program: those of the agent come before it, and leave it alone. */
+/** A rule of another program: the agent's rules come before it, and the agent leaves it alone. */
 const foreignRule = ["-A", "INPUT", "-i", "lo", "-j", "ACCEPT"];
 const foreign: FilterState = {
   "iptables-save": ["filter -A INPUT -i lo -j ACCEPT"],
@@ -135,7 +135,7 @@ describe("iptables", { concurrency: true }, () => {
       for (const [state, content, expected] of states)
         for (const command of filterCommands)
           it(`${state}, ${command} shows ${content}`, () => {
-            // Rules of the legacy variant are not those of nftables.
+            // Rules of the legacy variant are separate from the rules of nftables.
             const isHidden = variant === "legacy" && command === "nft list ruleset";
             assert.deepEqual(recorded.get(state)?.[command], isHidden ? [] : expected[command]);
           });

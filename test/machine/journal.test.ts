@@ -57,7 +57,7 @@ describeOnMachine("log queries with journald", () => {
   test("a service is queried as a whole, by its last lines and by a pattern", () => {
     const [all, tail, pattern] = responses;
     assert.deepEqual([all?.status, numbers(all?.text ?? "")], [200, upTo(allLines)]);
-    // Among the last lines are those of systemd about the end of the service.
+    // systemd's lines about the end of the service are among the last ones.
     const last = numbers(tail?.text ?? "");
     assert.equal(tail?.text.trimEnd().split("\n").length, 12, tail?.text);
     assert.ok(last.length >= 8 && last.length <= 12, tail?.text);

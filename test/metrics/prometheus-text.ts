@@ -125,7 +125,7 @@ function checkFamily({ name, type, samples }: ParsedFamily): void {
   }
 }
 
-/** The names of the labels, without those of buckets and quantiles. */
+/** The names of the labels, except for buckets and quantiles. */
 export function labelsOf({ labels }: ParsedSample): string[] {
   return Object.keys(labels)
     .filter((label) => label !== "le" && label !== "quantile")

@@ -36,7 +36,7 @@ describe(long("a node whose runtime has another cgroup driver than the configura
   });
 
   test("pods run in cgroups of the runtime's driver", async () => {
-    // The reference replaces the configured driver by that of the runtime (getCgroupDriverFromCRI).
+    // The reference replaces the configured driver with the driver of the runtime (getCgroupDriverFromCRI).
     agent.start();
     const { uid } = await podsOf(agent).running("web");
     const dirs = cgroupDirs(`${node.cgroupRoot}/kubepods/besteffort`);

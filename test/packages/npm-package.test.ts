@@ -19,7 +19,7 @@ test(long("npm install -g of the package installs a working kubelet, even offlin
   const packed = join(dir, names.find((name) => name.endsWith(".tgz"))!);
   const prefix = await mkdtemp(join(tmpdir(), "npm-prefix-"));
   t.after(() => removeDir(prefix));
-  // Node.js is a package of its own, which npm would load from the registry: here it is the one of this project.
+  // Node.js is a separate package, which npm would load from the registry: this test uses the project's.
   const node = join(repoDir, `node_modules/node-linux-${process.arch}`);
   const args = ["install", "-g", "--offline", "--no-audit", "--no-fund", "--prefix", prefix, packed, node];
   await run("npm", args, { env: { ...process.env, npm_config_cache: join(prefix, "cache") } });

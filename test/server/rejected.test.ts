@@ -62,7 +62,7 @@ const signed =
   () =>
     testPair(node.ca, name, o);
 const otherCa = testAuthority("other");
-/** An intermediate CA below that of the node's clients. */
+/** An intermediate CA of the CA for clients. */
 const intermediate = () => testAuthority("between", node.ca);
 
 function signedByLeaf(): TestPair {

@@ -79,7 +79,7 @@ export async function captureState(from: StateSource): Promise<NodeState> {
   };
 }
 
-/** In one hierarchy of cgroup v1, or in that of cgroup v2. */
+/** In one hierarchy of cgroup v1, or in the hierarchy of cgroup v2. */
 function cgroupsOf(root: string): string {
   const dirs = ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"].map((dir) => join(dir, root));
   return dirs.find((dir) => existsSync(dir)) ?? dirs[0]!;

@@ -22,7 +22,7 @@ export function effects(before: NodeState, after: NodeState): Record<string, Eff
   return Object.fromEntries([...rows].map((row) => [row, effectOf(before[row], after[row])]));
 }
 
-/** The rows whose effect is not the documented one, which may be one of two: "kept or rewritten". */
+/** The rows whose effect differs from the documented one. A document may allow two: "kept or rewritten". */
 export function undocumented(
   measured: Readonly<Record<string, Effect>>,
   documented: Readonly<Record<string, string>> = {},

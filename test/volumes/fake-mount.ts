@@ -5,7 +5,7 @@ import { join } from "node:path";
 /** How it handles mount requests; a successful one mounts a tmpfs in place of the server's export. */
 export type MountMode = "good" | "refused" | "hangs" | "waits";
 
-/** A program `mount` for the agent's PATH, in place of that of the system: there is no real NFS server. */
+/** A program `mount` for the agent's PATH, instead of the system's: there is no real NFS server. */
 export class FakeMount {
   readonly #dir: string;
 

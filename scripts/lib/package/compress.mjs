@@ -1,6 +1,6 @@
 import { constants, gzipSync, zstdCompressSync } from "node:zlib";
 
-/** Both depend on their input and the version of Node.js only, which is that of the lock file. */
+/** Both depend only on their input and on the version of Node.js, which the lock file determines. */
 export function gzip(data) {
   const compressed = gzipSync(data, { level: 4 });
   // The operating system that compressed it: unknown, wherever it was built.

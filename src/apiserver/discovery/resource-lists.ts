@@ -17,7 +17,7 @@ export function subresourcesOf(served: Served): OfferedSubresource[] {
     .sort((left, right) => (left.name < right.name ? -1 : 1));
 }
 
-/** The kind of a connect subresource is that of its options. */
+/** A connect subresource has the kind of its options. */
 const connectKinds: Readonly<Record<string, string>> = {
   attach: "PodAttachOptions",
   exec: "PodExecOptions",

@@ -14,7 +14,7 @@ import type { NameRule } from "./names.ts";
 type Check = (draft: Unstructured, problems: FieldProblems) => void;
 type UpdateCheck = (draft: Unstructured, oldObject: Readonly<Unstructured>, problems: FieldProblems) => void;
 
-/** The rules of one kind; `defineKind` adds those of all kinds. */
+/** The rules of one kind; `defineKind` adds the rules that all kinds share. */
 export interface KindRules
   extends Pick<
     ResourceDefinition,

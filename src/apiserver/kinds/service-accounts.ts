@@ -18,7 +18,7 @@ export function serviceAccounts(token: ActionSubresource): ResourceDefinition {
   });
 }
 
-/** Secrets are those of the account's own namespace: other fields of a reference are dropped. */
+/** Secrets are in the account's own namespace: other fields of a reference are dropped. */
 function nameSecretsOnly(draft: Unstructured): void {
   if (Array.isArray(draft.secrets)) draft.secrets = draft.secrets.map(({ name }) => ({ name }));
 }

@@ -106,7 +106,7 @@ for (const { type, apiVersion, kind } of kinds)
     );
   });
 
-/** An object with a value for each field, different from those of its neighbors. */
+/** An object with a value for each field; neighboring fields have different values. */
 function fullValue(declared: FieldType, index: number): Json {
   const type = underlying(declared);
   switch (type.kind) {

@@ -2,8 +2,7 @@ import { badRequest } from "../rest/problems.ts";
 import { StatusError } from "../status-error.ts";
 
 /**
- * The error for a response of the kubelet that is not a log. The messages are those of the API; most of the kubelet's
- * response is dropped.
+ * The error for a response of the kubelet that is not a log. The API writes its own messages, and drops most of the kubelet's response.
  */
 const known: Readonly<Record<number, readonly [reason: string, message: string | undefined]>> = {
   401: ["Unauthorized", "the server has asked for the client to provide credentials"],

@@ -1,7 +1,7 @@
 export interface ProxiedBackend {
   /** The path under which the API server proxies to the backend: /api/v1/nodes/n/proxy. */
   readonly prefix: string;
-  /** The host and port of the backend, and those of the client's request. */
+  /** The host and port of the backend, and of the client's request. */
   readonly backendHost: string;
   readonly requestHost: string;
 }

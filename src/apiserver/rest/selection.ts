@@ -50,7 +50,7 @@ function inServedForm(served: Served, object: ApiObject): ApiObject {
   return copy as unknown as ApiObject;
 }
 
-/** The name for authorization of a list or watch: that of a metadata.name selector. */
+/** The name with which a list or watch is authorized. It comes from a metadata.name selector. */
 export function nameInSelector(fieldSelector: string): string {
   const found = /(?:^|,)metadata\.name==?([^,=\\]+)(?:,|$)/.exec(fieldSelector);
   return found?.[1] ?? "";

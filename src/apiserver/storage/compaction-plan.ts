@@ -28,7 +28,7 @@ export interface CompactionStep extends HistorySize {
   readonly version: number;
 }
 
-/** `oldest` are the first rows of the history, oldest first; `size` is that of the whole history. */
+/** `oldest` are the first rows of the history, oldest first; `size` is the size of the whole history. */
 export function planCompaction(
   oldest: Iterable<HistoryRow>,
   size: HistorySize,

@@ -35,7 +35,7 @@ export interface StoreOptions {
   /** Changes kept in memory for watchers, and the size of their texts. */
   readonly recentEvents?: number;
   readonly recentChars?: number;
-  /** The first version of a new database. Default: the time, so that it is later than those of a lost one. */
+  /** The first version of a new database. Default: the time, so that it is later than every version of a database that was lost. */
   readonly firstVersion?: number;
   readonly bookmarkMs?: number;
   readonly freshnessMs?: number;

@@ -29,7 +29,7 @@ export function checkWriter(headers: Headers, origins: readonly string[]): void 
   if (headers.origin === undefined || headers["sec-fetch-site"] === "none") throw crossSite();
 }
 
-/** The origin that the request is sent to; undefined if it is not one of the node. */
+/** The origin that the request is sent to; undefined if it does not belong to the node. */
 function ownOrigin(headers: Headers, origins: readonly string[]): string | undefined {
   const host = (headers[":authority"] ?? headers.host ?? "").toLowerCase();
   return origins.find((origin) => origin.slice(origin.indexOf("//") + 2) === host);

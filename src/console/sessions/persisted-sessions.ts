@@ -83,7 +83,7 @@ export function runKey(resumeKey: string, challenge: string, origin: string): st
   return createHmac("sha256", resumeKey).update(`${challenge} ${origin}`).digest("base64url");
 }
 
-/** None if the file does not exist, or is not one of ours. */
+/** None if the file does not exist, or is not ours. */
 function readPersisted(path: string): PersistedSession[] {
   try {
     const all: unknown = JSON.parse(readFileSync(path, "utf8"));

@@ -5,7 +5,7 @@ import type { ConsoleExchange } from "../../lib/model/console-node.ts";
 import type { Bye, Changes } from "../protocol.ts";
 import type { Feed } from "./feed.ts";
 
-/** The first message of a page may be followed by those of all pages, but not too soon. */
+/** After its first message, a page receives the messages of all pages, but not too soon. */
 const pauseMs = 150;
 const keepAliveMs = 15_000;
 

@@ -60,7 +60,7 @@ export function nodeConsole(
         access: allowAll,
         clock: core.clock,
         logger: core.logger,
-        // Its requests are not those of the kubelet API.
+        // Its requests do not belong to the kubelet API.
         metrics: createMetrics(),
       })
     : undefined;

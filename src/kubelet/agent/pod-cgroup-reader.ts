@@ -8,7 +8,7 @@ export function podCgroupReader(
   pathOf: (pod: Pod) => string,
 ): (pod: Pod) => CgroupLimits | undefined {
   const read = limitsReader(node.layout);
-  // Without pod cgroups there is no such limit: the path is then that of all containers.
+  // Without pod cgroups there is no such limit, and the path is the cgroup of all containers.
   if (config.cgroupsPerQOS === false) return () => undefined;
   return (pod) => read(pathOf(pod));
 }

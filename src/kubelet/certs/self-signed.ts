@@ -56,7 +56,7 @@ async function rsaKey(): Promise<KeyObject> {
   return privateKey;
 }
 
-/** The certificate and that of its own CA, whose key is discarded. */
+/** The certificate, and the certificate of its own CA, whose key is discarded. */
 function selfSigned(hostName: string, key: KeyObject, now: WallTime): string {
   const [notBefore, notAfter] = [dateOf(plusMs(now, -hourMs)), dateOf(plusMs(now, yearMs - hourMs))];
   const seconds = Math.floor(epochMs(now) / 1000);

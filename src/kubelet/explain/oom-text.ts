@@ -16,7 +16,7 @@ function limitText(kill: OomKill, pod: Pod | undefined): string {
     : "reached its memory limit";
   if (containerIdIn(cgroup) !== undefined) return `the container ${used}`;
   if (!pod || !isOfPod(cgroup, pod)) return `cgroup ${cgroup} ${used}`;
-  // The sandbox uses memory too, so a single container at its limit may be at that of the pod first.
+  // The sandbox uses memory too, so the pod may reach its limit before its only container does.
   const isSum = pod.spec.resources?.limits?.memory === undefined;
   return `the pod ${used}${isSum ? ", the sum of the limits of its containers" : ""}`;
 }

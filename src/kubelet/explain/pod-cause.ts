@@ -106,7 +106,7 @@ const order: readonly StepKind[] = [
   ...(["backoff", "startup", "readiness", "gate", "stop", "unmount", "remove", "status", "other"] as const),
 ];
 
-/** A retry repeats several steps of these kinds, so the first of them to succeed does not mean that the one that failed has passed. */
+/** A retry repeats several steps of these kinds, so a step that succeeds is not necessarily the step that failed before. */
 const severalSteps: ReadonlySet<StepKind> = new Set(["image", "volumes", "claims"]);
 
 /** The last error, until the pod has passed the step that failed: a retry keeps the reason. */

@@ -57,7 +57,7 @@ function findAddress(info: AddressInfo, preferIpv4: boolean): string | undefined
   );
 }
 
-/** Why an address cannot be that of this node, or undefined. */
+/** Why this node cannot have an address, or undefined. */
 export function nodeIpProblem(ip: string, hostIps: readonly string[]): string | undefined {
   const is = (list: BlockList) => list.check(ip, isIPv4(ip) ? "ipv4" : "ipv6");
   if (!isIP(ip)) return "nodeIP must be a valid IP address";

@@ -30,7 +30,7 @@ export function containerLogsDir(o: Pick<DirectoryOptions, "containerLogsDir">):
 
 /**
  * Creates the directories that other software expects as soon as the kubelet runs, such as the DaemonSet of a driver with a hostPath
- * volume of type Directory. Modes and labels are those of the reference kubelet; existing directories keep their modes.
+ * volume of type Directory. Modes and labels as in the reference kubelet; existing directories keep their modes.
  */
 export async function makeNodeDirectories(
   o: DirectoryOptions,

@@ -18,8 +18,8 @@ const statusRules = (): DiffRules => ({
 const metadataRules: DiffRules = { keepEmptyText: true };
 
 /**
- * The strategic merge patch from `original` to `desired`; undefined if there is no difference. Conditions are merged by
- * type, so that those of others survive; addresses are replaced as a whole, because two may have the same type.
+ * The strategic merge patch from `original` to `desired`; undefined if there is no difference. Conditions are merged by type, so that the
+ * conditions of other writers survive. Addresses are replaced as a whole, because two may have the same type.
  */
 export function nodePatch(original: NodeObject, desired: NodeObject): Json | undefined {
   const { addresses: oldAddresses, ...oldStatus } = withImageNames(original.status);
@@ -53,7 +53,7 @@ export function changedFields(before: NodeStatus, after: NodeStatus): Json {
   );
 }
 
-/** An API server returns null for an empty list of names: that of an image without a tag. */
+/** An API server returns null for an empty list of names, which an image without a tag has. */
 function withImageNames(status: NodeStatus): NodeStatus {
   if (!status.images) return status;
   return { ...status, images: status.images.map((image) => ({ ...image, names: image.names ?? [] })) };

@@ -22,7 +22,10 @@ export interface StartupMetricsOptions {
 export function startupMetrics({ metrics, clock, bootedAt, startedAt }: StartupMetricsOptions): StartupSteps {
   const gauge = (name: string, help: string) =>
     metrics.gauge({ name: `kubelet_node_startup_${name}duration_seconds`, help });
-  const beforeAgent = gauge("pre_kubelet_", "Seconds from the start of the machine to that of the agent");
+  const beforeAgent = gauge(
+    "pre_kubelet_",
+    "Seconds from the start of the machine to the start of the agent",
+  );
   const beforeAttempt = gauge(
     "pre_registration_",
     "Duration in seconds from the start of the agent to its first registration attempt",

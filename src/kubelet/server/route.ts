@@ -37,7 +37,7 @@ export interface Route {
   readonly path: string;
   /** True if the handler authenticates and authorizes each request itself. */
   readonly checksAccess?: true;
-  /** True if the path with a trailing slash is not found. */
+  /** True if a request for the path with a trailing slash gets "not found". */
   readonly exact?: boolean;
   readonly attributes: (params: Readonly<Record<string, string>>) => RouteAttributes;
   handle(exchange: Exchange): Promise<void>;

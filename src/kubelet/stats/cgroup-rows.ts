@@ -27,7 +27,7 @@ export interface CgroupRow {
   readonly time: WallTime;
   readonly startedAt: WallTime;
   readonly usage: CgroupUsage;
-  /** The counters of a pod's network, which are those of its sandbox. */
+  /** The counters of a pod's network, which its sandbox has. */
   readonly network?: readonly InterfaceCounters[];
   readonly processes?: number;
   readonly tasks?: TaskStates;

@@ -24,7 +24,7 @@ export interface ContainerSources {
   readonly sampler: CgroupSampler;
   readonly rates: CpuRates;
   readonly psi: boolean;
-  /** The PodAndContainerStatsFromCRI gate: the runtime's numbers are preferred to those of the cgroup. */
+  /** The PodAndContainerStatsFromCRI gate: the runtime's numbers are preferred to the cgroup's. */
   readonly preferRuntime: boolean;
   /** True on v2, where the kernel measures PSI for each cgroup. */
   readonly hasCgroupPsi: boolean;

@@ -18,11 +18,11 @@ export function fsSpaceOf(space: FilesystemSpace): FsSpace {
 export interface FilesystemsContext {
   space(mountpoint: string): Promise<FilesystemSpace | undefined>;
   device(mountpoint: string): Promise<string | undefined>;
-  /** Inodes of the whole filesystem, not those of images only; directories on one device are one filesystem. */
+  /** Inodes of the whole filesystem, not only of images; directories on one device are one filesystem. */
   readonly asCadvisor: boolean;
 }
 
-/** The image filesystem, and that of writable layers, which may be another. */
+/** The image filesystem, and the filesystem of writable layers, which may be another. */
 export async function runtimeFilesystems(
   info: ImageFsInfoResponse,
   context: FilesystemsContext,

@@ -4,14 +4,14 @@ import type { FsStats, PodStats } from "../../lib/model/stats-summary.ts";
 import type { FsSpace } from "./filesystems.ts";
 import { type FileUsage, usageByDirectory } from "./log-usage.ts";
 
-/** Disk usage of the termination message files of a pod, by container: those of earlier starts are still there. */
+/** Disk usage of the termination message files of a pod, by container, including the files of earlier starts. */
 export function messageFilesOf(rootDir: string, uid: PodUid): Promise<ReadonlyMap<string, FileUsage>> {
   return usageByDirectory(join(rootDir, "pods", uid, "containers"));
 }
 
 /**
  * With the termination message files, as logs of their container: a container can write any amount to its file. Only evictions are based on
- * this; the summary is that of the reference kubelet, which does not include these files.
+ * this. The summary does not include these files, as in the reference kubelet.
  */
 export function withMessageFiles(
   stats: PodStats,

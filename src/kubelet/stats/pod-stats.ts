@@ -186,7 +186,7 @@ export class PodStatsProvider {
     return space && fsSpaceOf(space);
   }
 
-  /** Every process of the pod is in its network namespace; that of the sandbox is the first to exist. */
+  /** Every process of the pod is in its network namespace; the sandbox process is the first of them. */
   async #network(pod: ObservedPod, runtime: RuntimeStats, time: string): Promise<NetworkStats | undefined> {
     const { o, host, sampler } = this.#p;
     const sandbox = sandboxOf(pod, pod.containers);

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 
 /**
- * Complete responses that their clients have still to read. A client decides how long that takes, and with HTTP/2 how many it has at a time, so
- * those of clients that anyone can be are limited: if there are too many, the oldest is dropped.
+ * Complete responses that their clients have still to read. A client decides how long that takes, and with HTTP/2 how many responses it has
+ * at a time. So unauthenticated clients may have only a limited number: if there are too many, the oldest is dropped.
  */
 export class UnreadResponses {
   readonly #limit: number;

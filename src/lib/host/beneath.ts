@@ -54,7 +54,7 @@ export async function openBeneath(root: OpenedFile, path: string): Promise<Opene
   return opened(fd);
 }
 
-/** The same with the root as that of a chroot: links that lead out of it, and "..", stay inside. */
+/** The same, but the directory acts as the root of a chroot: links that lead out of it, and "..", resolve inside it. */
 export async function openInRoot(root: OpenedFile, path: string): Promise<OpenedFile> {
   return opened(
     await openAt(root.fd, path, linux.O_PATH, linux.RESOLVE_IN_ROOT | linux.RESOLVE_NO_MAGICLINKS),

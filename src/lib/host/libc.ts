@@ -30,7 +30,7 @@ export interface Libc {
   watchOpens(path: string): number;
   /** Moves the position of an open file to its end. */
   seekToEnd(fd: number): void;
-  /** Unmaps pages of a private mapping: changes of them are lost, those of a file are read from it again when they are used. */
+  /** Unmaps pages of a private mapping. Changes to them are lost; pages of a file are read again when they are used. */
   releasePages(address: bigint, length: bigint): void;
 }
 
@@ -187,7 +187,7 @@ async function load(): Promise<Libc> {
   };
 }
 
-/** An error with the name of the errno as its code, as those of Node.js have: errnoOf() reads both. */
+/** An error with the name of the errno as its code, like errors of Node.js: errnoOf() reads both. */
 export function systemError(errno: number, operation: string): KubeletError {
   const [name, text] = getSystemErrorMap().get(-errno) ?? [`errno ${errno}`, `errno ${errno}`];
   return new KubeletError(name, `${operation}: ${text}`, { cause: errno });

@@ -16,7 +16,7 @@ export async function hasLoopbackServersOnly(path: string, read = readText): Pro
   return servers.length > 0 && servers.every((ip) => (isIPv4(ip) ? ip.startsWith("127.") : ip === "::1"));
 }
 
-/** A resolv.conf that works in pods: the file itself, that of systemd-resolved, or "" if the file does not exist. */
+/** A resolv.conf that works in pods: the file itself, the file of systemd-resolved, or "" if the file does not exist. */
 export async function reachableResolvConf(path: string, read = readText): Promise<string> {
   if ((await textOf(path, read)) === undefined) return "";
   if (!(await hasLoopbackServersOnly(path, read))) return path;

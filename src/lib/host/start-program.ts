@@ -86,7 +86,7 @@ export function argumentsOf({
   args.push(...verbatim);
   if (operands.length > 0 && !withoutEndOfOptions.has(basename(program))) args.push("--");
   for (const operand of operands) {
-    // Rejected even after "--": mount(8) and fsck(8) pass their operands to other programs, without it.
+    // Rejected even after "--": mount(8) and fsck(8) pass their operands to other programs, and omit the "--".
     if (operand === "" || operand.startsWith("-"))
       reject('an operand must not be empty or begin with "-"', operand);
     args.push(operand);

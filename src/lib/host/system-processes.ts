@@ -20,7 +20,7 @@ export function systemProcesses(proc = "/proc"): SystemProcesses {
         return errnoOf(error) === "ENOENT";
       }
     },
-    /** NSpid has the process ID in each namespace, from that of init inward. The links of init's namespaces need more privileges. */
+    /** NSpid has the process ID in each namespace, from the namespace of init inward. The links of init's namespaces need more privileges. */
     async isInHostPidNamespace(pid) {
       const status = await readFile(join(proc, String(pid), "status"), "utf8");
       return !/^NSpid:\s+\d+\s+\d/m.test(status);

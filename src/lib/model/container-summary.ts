@@ -9,7 +9,7 @@ export interface ContainerSummary {
   readonly restarts: number;
   /** When the last restarted container terminated; milliseconds since the epoch. */
   readonly lastRestart: number | undefined;
-  /** The state of the containers, or else that of the pod. */
+  /** The state of the containers, otherwise the state of the pod. */
   readonly reason: string;
 }
 

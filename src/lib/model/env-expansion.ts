@@ -1,6 +1,7 @@
 /**
- * A value that refers to two others twice as long grows exponentially with the number of variables. Both limits are above those of
- * execve(2), which passes at most 2 MiB in one string (with pages of 64 KiB) and 6 MiB in total: a container that exceeds them could not start.
+ * A value that refers to two others twice as long grows exponentially with the number of variables. Both limits are above the limits of
+ * execve(2), which passes at most 2 MiB in one string (with pages of 64 KiB) and 6 MiB in total: a container that exceeds them could not
+ * start.
  */
 const maxValueBytes = 2 * 1024 * 1024;
 const maxTotalBytes = 8 * 1024 * 1024;

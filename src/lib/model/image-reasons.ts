@@ -1,6 +1,6 @@
 import { KubeletError } from "../base/errors.ts";
 
-/** True for a waiting reason that is about an image: the container's, or that of a volume. */
+/** True for a waiting reason that is about an image, of the container or of a volume. */
 export function isImageReason(reason: string): boolean {
   return /^(ErrImage|ImagePull|InvalidImage|ImageInspect|Registry|Signature)/.test(reason);
 }

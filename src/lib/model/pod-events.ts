@@ -1,6 +1,9 @@
 import type { Pod } from "./pod.ts";
 
-/** Records events of a pod. With the name of a container, the event is about that container. Annotations are those of the event. */
+/**
+ * Records events of a pod. With the name of a container, the event is about that container. `annotations` are annotations of the event, not
+ * of the pod.
+ */
 export interface PodEvents {
   normal(pod: Pod, reason: string, message: string, container?: string): void;
   warning(

@@ -5,7 +5,7 @@ export interface PodFailure {
   phase: "Failed";
   reason: string;
   message: string;
-  /** The label, taint or port that decided. For explanations only: reason and message in the API are those of the reference kubelet. */
+  /** The label, taint or port that decided. For explanations only: reason and message in the API equal the reference kubelet's. */
   detail?: string;
   /** Once the containers have ended, the phase is Succeeded if all of them have: then without reason and message. */
   untilEnded?: true;

@@ -1,12 +1,12 @@
 import type { Metrics } from "../base/metrics.ts";
 
-/** Where exclusive resources come from: those of the node, or those that the pod has for its containers together. */
+/** Where exclusive resources come from: the node, or what the pod has for its containers together. */
 export type AllocationSource = "node" | "pod";
 
 export interface ResourceManagerMetrics {
   allocated(source: AllocationSource): void;
   failed(source: AllocationSource): void;
-  /** A container has resources of the node or of its pod for itself, or shares those of its pod. */
+  /** A container has resources of the node or of its pod for itself, or shares the resources of its pod. */
   assigned(type: "node_exclusive" | "pod_exclusive" | "pod_shared"): void;
 }
 

@@ -108,8 +108,8 @@ export function containerRequests(pod: Pod): Map<string, bigint> {
 }
 
 /**
- * Limits at each step of the pod lifecycle: one for each container, and for each init container those while it
- * runs (its own and those of the sidecars before it). A resource is limited only if no step lacks it.
+ * Limits at each step of the pod lifecycle: one for each container, and for each init container the limits that apply while it runs (its own
+ * and the limits of the sidecars before it). A resource is limited only if no step lacks it.
  */
 export function limitsByStep(pod: Pod): ResourceAmounts[] {
   return aggregate(pod, "limits").steps;

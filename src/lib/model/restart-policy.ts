@@ -3,7 +3,7 @@ import type { Container, Pod } from "./pod.ts";
 /** The type of a container in its pod. A sidecar is an init container with restartPolicy Always. */
 export type ContainerType = "init" | "sidecar" | "regular" | "ephemeral";
 
-/** The consequence of a container's termination: nothing, its restart, or that of all containers of the pod. */
+/** The consequence of a container's termination: nothing, a restart of the container, or a restart of all containers of the pod. */
 export type RestartDecision = "restart" | "restart-all" | "no";
 
 /** The feature gates of restart policies and rules of single containers. */

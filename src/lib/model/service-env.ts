@@ -13,8 +13,8 @@ export interface ServiceAddress {
 const apiServer = { namespace: "default", name: "kubernetes" };
 
 /**
- * Environment variables with the addresses of services for the containers of a pod: those of the pod's namespace if
- * service links are enabled, and in any case the API server.
+ * Environment variables with the addresses of services for the containers of a pod: services of the pod's namespace if service links are
+ * enabled, and always the API server.
  */
 export function serviceVariables(
   services: Iterable<ServiceAddress>,

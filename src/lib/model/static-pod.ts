@@ -11,7 +11,7 @@ import { checkPod } from "./validation/validate-pod.ts";
 export type ManifestOrigin =
   | { source: "file"; path: string }
   | { source: "http"; url: string }
-  /** `name` is that of the manifest, not of the pod. */
+  /** `name` is the name of the manifest, not of the pod. */
   | { source: "applied"; name: string };
 
 export interface StaticPodOptions {

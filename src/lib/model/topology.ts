@@ -47,7 +47,7 @@ export interface HintProvider {
   /**
    * Serializes decisions about the same resources: held from the hints of the first container until the last one has its resources.
    * Only hint providers that call other processes have it; they allocate after the others, which are free for other pods in the meantime.
-   * Without it, one pod of this hint provider at a time. Resolves to the release.
+   * A hint provider without this function handles one pod at a time. Resolves to a function that releases the lock.
    */
   lock?(pod: Pod, signal: AbortSignal): Promise<Disposable>;
   /** One line for users about a pod that waits for the lock, or for its allocation. */
@@ -58,7 +58,8 @@ export interface HintProvider {
   podHints(pod: Pod): TopologyHints;
   /**
    * Idempotent: a container keeps its allocation across restarts of itself and of the agent. Called in the order of the init containers, then
-   * of the containers. Throws a KubeletError, whose code is the reason for rejecting the pod and whose message is that of the status; with
+   * of the containers. Throws a KubeletError, whose code is the reason for rejecting the pod and whose message becomes the message of the
+   * status; with
    * the code UnexpectedAdmissionError, or for any other error, the message becomes "Allocate failed due to <message>, which is unexpected".
    */
   allocate(pod: Pod, container: Container, affinity: TopologyHint, signal: AbortSignal): Promise<void>;

@@ -44,7 +44,7 @@ export interface Field {
   readonly required: boolean;
   /** A pointer: an empty value differs from an absent one. */
   readonly pointer: boolean;
-  /** No omitempty: JSON has it even if it is empty (as it has all fields that are required). */
+  /** No omitempty: JSON contains it even if it is empty, like every required field. */
   readonly kept: boolean;
   readonly list: ListType;
   readonly keys: readonly string[];

@@ -114,7 +114,7 @@ export function eventFacts(events: readonly ObservedEvent[], anonymize: Anonymiz
   );
 }
 
-/** The presence and type of each field, and capacities. Other values are those of a moment. */
+/** The presence and type of each field, and capacities. Other values change from moment to moment. */
 export function summaryFacts(summary: Json): Facts {
   const facts: Record<string, string> = {};
   for (const [path, value] of Object.entries(leaves(summary))) {

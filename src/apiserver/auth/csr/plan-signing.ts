@@ -64,7 +64,7 @@ export function planSigning(request: ApiObject, ca: Authority, rules: SigningRul
   }
 }
 
-/** The names in the request of a kubelet that are those of the API server. */
+/** The names of the API server that the request of a kubelet contains. */
 export function impersonatedBy(request: ParsedRequest, own: OwnNames): string[] {
   const node = request.subject.commonName.slice(nodeUserPrefix.length);
   return impersonated([...request.dnsNames, ...request.ipAddresses], node, own);

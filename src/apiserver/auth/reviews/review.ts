@@ -10,7 +10,7 @@ export interface Review {
   readonly kind: string;
   readonly namespaced?: boolean;
   readonly check?: (draft: Unstructured, problems: FieldProblems) => void;
-  /** The status, and the fields that replace those of the request. */
+  /** The status, and the fields that replace fields of the request. */
   readonly evaluate: (draft: Unstructured, context: RequestContext) => Promise<Record<string, unknown>>;
 }
 

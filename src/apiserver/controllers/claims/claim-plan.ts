@@ -46,7 +46,7 @@ export interface ClaimPlan {
 
 export const podClaimAnnotation = "resource.kubernetes.io/pod-claim-name";
 
-/** The next steps for the claims of all pods: one for each claim, the one after it when its result was observed. */
+/** The next step for each claim of all pods. The step after it is planned when the result of this one was observed. */
 export function planClaims(inputs: ClaimInputs): ClaimPlan {
   const steps: ClaimStep[] = [];
   const blocked = new Map<string, string>();

@@ -29,7 +29,7 @@ const finalizer = "resource.kubernetes.io/delete-protection";
 export const claimWatches = [claims, templates, classes, slices];
 
 /**
- * Creates ResourceClaims from templates, allocates devices of the node to those of pending pods, and releases those of terminated pods.
+ * Creates ResourceClaims from templates, allocates devices of the node to the claims of pending pods, and releases the claims of terminated pods.
  * Resolves to the reason why a pod cannot be scheduled yet, if there is one.
  */
 export async function assignClaims(options: ClaimOptions): Promise<(pod: Pod) => string | undefined> {

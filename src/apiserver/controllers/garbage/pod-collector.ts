@@ -16,7 +16,7 @@ export interface PodCollectorOptions {
 /** A node may be registered again shortly after it was deleted. */
 const quarantineMs = 40_000;
 
-/** Deletes pods that no kubelet will ever terminate: those of deleted nodes. */
+/** Deletes the pods of deleted nodes, which no kubelet will ever terminate. */
 export class PodCollector {
   readonly #options: PodCollectorOptions;
   /** When each node with pods was first found missing. */

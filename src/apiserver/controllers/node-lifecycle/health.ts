@@ -1,4 +1,4 @@
-/** When a node last reported. Times are those of this machine, not of the node: clocks may differ. */
+/** When a node last reported. Times are by the clock of this machine: the node's clock may differ. */
 export interface NodeHealth {
   /** The last observed heartbeats. */
   readonly heartbeat: string | undefined;

@@ -22,7 +22,7 @@ export function asPod(object: Unstructured | ApiObject): PodDraft {
   return object as unknown as PodDraft;
 }
 
-/** For functions of `lib/model`, whose type of a pod is that of a node. */
+/** For functions of `lib/model`, which take pods as a node has them. */
 export function asModelPod(pod: PodDraft): Pod {
   return pod as unknown as Pod;
 }

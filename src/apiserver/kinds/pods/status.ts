@@ -26,7 +26,7 @@ function prepareStatusUpdate(draft: Unstructured, oldObject: ApiObject): void {
   keepObservedGenerations(pod, old);
 }
 
-/** A client without observedGeneration does not clear that of others. */
+/** A client that sends no observedGeneration does not clear the one that others wrote. */
 function keepObservedGenerations(pod: PodDraft, old: PodDraft): void {
   const status = pod.status ?? {};
   const observed = status.observedGeneration || old.status?.observedGeneration;

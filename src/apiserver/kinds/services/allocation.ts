@@ -29,8 +29,8 @@ type Holder = "this service" | "another";
 type InUse = Map<string, Holder>;
 
 /**
- * Allocates addresses and ports of services. Those of stored services are in use; those of requests that are not stored
- * yet are reserved, so that two concurrent requests do not get the same.
+ * Allocates addresses and ports of services. What a stored service has is in use. What a request has that is not stored yet is reserved, so
+ * that two concurrent requests do not get the same.
  */
 export class ServiceAllocation {
   readonly range: AddressRange;

@@ -75,7 +75,7 @@ async function useLink(): Promise<void> {
   history.replaceState(null, "", "#/");
 }
 
-/** The session of the key, or that of this page before a restart of the kubelet. */
+/** The session of the key, or the session that this page had before a restart of the kubelet. */
 async function openSession(signal: AbortSignal): Promise<Session> {
   try {
     return await fetchSession(signal);
@@ -109,7 +109,7 @@ async function listen(): Promise<void> {
 
 function watchSilence(): void {
   clearTimeout(silence);
-  silence = setTimeout(() => connectLater("The node sends nothing."), silenceMs);
+  silence = setTimeout(() => connectLater("The node stopped sending updates."), silenceMs);
 }
 
 function connectLater(reason: string): void {

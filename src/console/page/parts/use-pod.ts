@@ -4,7 +4,7 @@ import { fetchPod, fetchUsage, RequestError } from "../browser/api.ts";
 import { connection, model } from "../browser/connection.ts";
 import { useStore } from "./hooks.ts";
 
-/** The pod of that name; of two, as while one replaces the other, the newer. */
+/** Returns the newer pod if two have the same name, which happens while one replaces the other. */
 export function usePodSummary(namespace: string, name: string): PodSummary | undefined {
   return useStore(model, ({ pods }) => {
     let found: PodSummary | undefined;

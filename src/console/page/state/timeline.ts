@@ -10,7 +10,7 @@ export interface TimelineBar {
   readonly state: "done" | "failed" | "running";
 }
 
-/** A step, or a time without one, that took longer is drawn shorter than it was. */
+/** Longer steps, and longer gaps between steps, are drawn shortened. */
 const longStepMs = 5_000;
 const longGapMs = 1_000;
 

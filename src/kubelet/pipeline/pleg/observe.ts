@@ -120,8 +120,8 @@ export function mayBecomeOomKilled(
 }
 
 /**
- * The pod with the reason OOMKilled for those of its containers that the kernel killed, regardless of what the runtime reports: it learns of the
- * kill and of the exit separately. An exit code other than 137 is that of a container that survived the kill of one of its processes.
+ * The pod with the reason OOMKilled for the containers that the kernel killed. The runtime may report another reason, because it learns of
+ * the kill and of the exit separately. A container with an exit code other than 137 survived the kill of one of its processes.
  */
 export function withOomKills(pod: ObservedPod, isKilled: (id: ContainerId) => boolean): ObservedPod {
   const applies = ({ id, state, exitCode, reason }: ObservedContainer) =>

@@ -45,7 +45,7 @@ export interface PlegOptions {
   logger: Logger;
   /** How long to wait before the next relist: short without runtime events, long with them. */
   relistEveryMs: () => number;
-  /** False: single pods are not listed on request, their state is that of the next relist (PLEGOnDemandRelist). */
+  /** False: single pods are not listed on request; the next relist provides their state (PLEGOnDemandRelist). */
   onDemand?: boolean;
   onEvent: (event: PodEvent) => void;
   /** Overrides how the termination message is read; called once for each container that exits. */
@@ -57,7 +57,7 @@ const unhealthyAfterMs = 3 * 60_000;
 const refreshAgainMs = 500;
 /** How long the runtime may still start something for an agent that was killed: it cancels the calls of a client that is gone. */
 const settleMs = 10_000;
-/** Kills whose container has not been observed as exited yet are few. */
+/** How many OOM kills are remembered until their containers are observed as exited. Usually there are few. */
 const maxOomKilled = 256;
 
 /**
@@ -92,7 +92,7 @@ export class Pleg implements Component {
   #lastError = "";
   readonly #wake = new WakeUp();
   #refreshes = new Map<PodUid, { running: Promise<void>; next?: Promise<void> }>();
-  /** Pods whose state is to be that of the next relist, without relists on demand. */
+  /** Pods whose state the next relist provides, if there are no relists on demand. */
   #awaiting = new Map<PodUid, PromiseWithResolvers<void>>();
   #firstRelist = Promise.withResolvers<void>();
 
@@ -186,8 +186,8 @@ export class Pleg implements Component {
   }
 
   /**
-   * Observes what was just started, with fewer calls than a refresh: the rest of the pod remains as last observed. Resolves when what was
-   * started, as it is at the time of this call or later, is in the observed pods.
+   * Observes what was just started, with fewer calls than a refresh: the rest of the pod remains as last observed. Resolves when the
+   * observed pods have what was started, in its state at the time of this call or later.
    */
   async started(id: PodId, { sandbox, containers }: StartedParts): Promise<void> {
     const { uid } = id;
@@ -213,8 +213,8 @@ export class Pleg implements Component {
   }
 
   /**
-   * The runtime has nothing of this pod, as far as a refresh would show: a relist has completed since calls of a previous agent can still
-   * have been running in the runtime, and the pod was not in it.
+   * True if the runtime has no sandbox and no container of this pod, so that a refresh is not needed. It is certain only after a relist
+   * that began when no call of a previous agent could still be running in the runtime.
    */
   isAbsent(uid: PodUid): boolean {
     const { observed } = this.#o;
@@ -381,7 +381,7 @@ export class Pleg implements Component {
     this.#refreshTimers.set(uid, cancel);
   }
 
-  /** Requests the details of what is new or changed since the last listing, and keeps those of the rest. */
+  /** Requests the details of what is new or changed since the last listing, and keeps the known details of the rest. */
   async #inspect(listed: ListedPod, before: ObservedPod | undefined): Promise<ObservedPod | undefined> {
     const { clock } = this.#o;
     const knownSandboxes = new Map<string, ObservedSandbox>(before?.sandboxes.map((s) => [s.id, s]));

@@ -83,9 +83,9 @@ export interface PodNameResolution {
     readonly config: DnsConfig;
     readonly events: readonly { about: "pod" | "node"; reason: string; message: string }[];
   }>;
-  /** The host name of the sandbox; "" for that of the node. */
+  /** The host name of the sandbox; "" for the host name of the node. */
   kernelHostname(pod: Pod): string;
-  /** The content of /etc/hosts; undefined if the containers keep that of their image. */
+  /** The content of /etc/hosts; undefined if the containers keep the file of their image. */
   etcHosts(pod: Pod, podIps: readonly string[]): Promise<string | undefined>;
   writeEtcHosts(path: string, content: string): Promise<void>;
 }
@@ -201,7 +201,7 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
   };
 }
 
-/** All errors get the same reason for users, as the request could not be built; except for those of image volumes. */
+/** All errors have the same reason for users, because the request could not be built. Errors of image volumes have their own. */
 async function withReason<T>(code: string, work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -9,7 +9,8 @@ const orphanGraceSeconds = 1;
 
 /**
  * The grace period of a container, including its preStop hook. In order of precedence: the caller's override, the deletionGracePeriodSeconds
- * of the pod, the terminationGracePeriodSeconds of the failed probe, that of the pod spec. The containers of an orphan have 1 s. 0 means that the container is stopped without running the hook, as when all
+ * of the pod, the terminationGracePeriodSeconds of the failed probe, the terminationGracePeriodSeconds of the pod spec. The containers of an
+ * orphan have 1 s. 0 means that the container is stopped without running the hook, as when all
  * containers of a pod are restarted.
  */
 export function graceSecondsOf(

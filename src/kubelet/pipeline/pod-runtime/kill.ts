@@ -44,7 +44,7 @@ export interface KillContainerOptions {
   cause?: KillCause;
   /** For users; "Stopping container x" by default. */
   message?: string;
-  /** Seconds that override those of pod and probes. */
+  /** Seconds that override the grace periods of pod and probes. */
   graceOverride?: number;
   order?: TerminationOrder;
   signal: AbortSignal;

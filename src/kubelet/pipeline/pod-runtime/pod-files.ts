@@ -142,7 +142,7 @@ export class PodFiles {
       pods.set(uid, { uid: uid as PodUid, name: "", namespace: "" });
     for (const entry of await listDir(this.#o.podLogsDir)) {
       const [namespace, name, uid] = entry.split("_");
-      // A pod with the log directory as a volume chooses names: "a_b_.." is not that of a pod.
+      // A pod with the log directory as a volume can create any name there: "a_b_.." does not belong to a pod.
       if (namespace && name && uid && isDirName(uid)) pods.set(uid, { uid: uid as PodUid, name, namespace });
     }
     return [...pods.values()];

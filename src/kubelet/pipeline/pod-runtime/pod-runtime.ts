@@ -73,7 +73,7 @@ export interface PodRuntimeOptions {
     ensure(pod: Pod): Promise<void>;
     exists?(pod: Pod): Promise<boolean>;
     remove(uid: PodUid): Promise<void>;
-    /** Kills and removes cgroups of containers in that of the pod, except the known ones. Resolves to what it has removed. */
+    /** Kills and removes the cgroups of containers in the pod's cgroup, except the known ones. Resolves to what it has removed. */
     removeUnknown?(pod: Pod, knownIds: ReadonlySet<string>): Promise<string[]>;
   };
   files: PodFiles;

@@ -10,7 +10,8 @@ export interface PodCgroupSteps {
 
 /**
  * How the cgroup of a pod gets its new limits: what grows comes before its containers, what shrinks after them. The kernel (cgroup v1)
- * rejects a CPU quota of a container above that of its pod, and a quota of the pod below that of a container. A limit that the pod no
+ * rejects a container's CPU quota that exceeds the quota of its pod, and a pod's quota below the quota of a container. A limit that the pod
+ * no
  * longer has is kept, as upstream.
  */
 export function podCgroupSteps(current: CgroupLimits, desired: CgroupResources): PodCgroupSteps {

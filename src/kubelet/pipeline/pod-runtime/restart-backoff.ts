@@ -50,8 +50,8 @@ export function restartKey(pod: Pod, { name, image, resources }: Container): str
  * The restart delay of a container that keeps exiting: none the first time, then 10 s doubling up to the limit, from the exit of the
  * container; none again 10 minutes after the last restart. After a restart of the agent the delay is derived from the attempt.
  *
- * For a container that was stopped to be replaced, first the exit of the container before it is used, as it has not exited itself when
- * that is decided. Without one it is replaced immediately and not counted. If that exit allows no start yet, its own exit is used.
+ * A container that was stopped to be replaced has not exited yet when its delay is decided: the exit of the container before it counts
+ * first. Without one it is replaced immediately and not counted. If that exit allows no start yet, its own exit is used.
  */
 export class RestartBackoff {
   readonly #initialMs: number;
@@ -78,7 +78,7 @@ export class RestartBackoff {
     this.#replaced.set(`${uid}/${name}/`, { id, previous });
   }
 
-  /** Undefined if it may be restarted immediately. `hash`: that of the current spec. */
+  /** Undefined if it may be restarted immediately. `hash`: the hash of the current spec. */
   restartAt(key: string, exited: ObservedContainer, hash: string = exited.hash): MonotonicTime | undefined {
     const replaced = this.#replacedBy(key, exited);
     if (replaced) {

@@ -4,7 +4,7 @@ const minSeconds = 1;
 const defaultSeconds = 30;
 
 /**
- * The grace period of a pod that terminates: the shortest that was requested, otherwise that of its spec. An orphan has the minimum: it may
+ * The grace period of a pod that terminates: the shortest that was requested, otherwise the one in its spec. An orphan has the minimum: it may
  * run elsewhere by now.
  */
 export function effectiveGraceSeconds(

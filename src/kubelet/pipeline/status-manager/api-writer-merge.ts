@@ -7,7 +7,10 @@ import { kubeletConditions } from "./conditions.ts";
 
 const disruption = "DisruptionTarget";
 
-/** Fields of the status that the kubelet does not write: they are kept as the API server has them, like those of a newer API server. */
+/**
+ * Fields of the status that the kubelet does not write. They are kept as the API server has them, and so are fields that only a newer API
+ * server knows.
+ */
 const externalFields = [
   "resourceClaimStatuses",
   "extendedResourceClaimStatus",

@@ -29,7 +29,7 @@ export interface ConditionInfo {
   restartingAll: boolean;
 }
 
-/** The conditions of a pod, those of other clients first. */
+/** The conditions of a pod; the conditions that other clients wrote come first. */
 export function podConditions(input: StatusInput, info: ConditionInfo): PodCondition[] {
   const { pod, observed, previous } = input;
   const kept = externalConditions(input);

@@ -21,7 +21,7 @@ type ResourceList = Record<string, string>;
 const minMilliRequest = 2n;
 const minMilliLimit = 10n;
 
-/** The resources of a container: those of the spec, and while it runs the actual ones of the runtime. */
+/** The resources of a container: while it runs, the runtime's values, otherwise the spec's. */
 export function containerResources(
   container: Container,
   last: ObservedContainer,
@@ -76,7 +76,7 @@ function bytes(amount: number | bigint | undefined): string | undefined {
 }
 
 /**
- * The pod-level resources: those of the spec, and while the pod is Running, those of its cgroup. The reference kubelet reports these a
+ * The pod-level resources: while the pod is Running, the values of its cgroup, otherwise the spec's. The reference kubelet reports these a
  * little later, with a request of its own, and never for static pods.
  */
 export function podResources(

@@ -160,7 +160,7 @@ export class StatusManager {
 }
 
 /**
- * After a restart of the agent the start time of a pod is that of its status. A static pod without one starts with the agent; it is
+ * After a restart of the agent a pod has the start time of its status. A static pod without one starts with the agent; it is
  * active since its oldest sandbox was created.
  */
 function startsOf(

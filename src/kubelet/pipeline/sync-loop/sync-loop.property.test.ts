@@ -13,7 +13,7 @@ interface Planned {
   readonly kind: EventKind;
   readonly failing: readonly number[];
   readonly causes: readonly Planned[];
-  /** When it is posted: in the same microtask as the one before it, after a microtask, or after I/O. */
+  /** When it is posted: in the same microtask as the previous event, after a microtask, or after I/O. */
   readonly gap: "none" | "microtask" | "turn";
 }
 

@@ -23,8 +23,7 @@ interface Candidate {
 
 /**
  * The pods to preempt so that a critical pod fits: as few Guaranteed pods as possible, then as few Burstable, then as few BestEffort.
- * Among those of a class, each time the one that covers most of what is still missing, and of equals the one with the smaller
- * requests.
+ * Within a class, each step chooses the pod that covers most of what is still missing; among equals, the pod with the smaller requests.
  */
 export function choosePreempted(
   preemptor: Pod,
@@ -52,7 +51,7 @@ export function requirementsText(requirements: readonly Requirement[]): string {
   return `[${requirements.map(({ resource, quantity }) => `(res: ${resource}, q: ${quantity}), `).join("")}]`;
 }
 
-/** Candidates that together meet the requirements, which they can: each time the one at the shortest distance. */
+/** Chooses candidates until they meet the requirements, each time the one at the shortest distance. All candidates together are enough. */
 function nearest(candidates: readonly Candidate[], requirements: readonly Requirement[]): Candidate[] {
   const chosen: Candidate[] = [];
   let rest = [...candidates];
@@ -82,7 +81,7 @@ function distance({ frees }: Candidate, requirements: readonly Requirement[]): n
   }, 0);
 }
 
-/** Memory decides, then CPU. Of equals the one that was added later is preempted. */
+/** Memory decides, then CPU. Among equals, the pod that was added later is preempted. */
 function isSmaller(a: Candidate, b: Candidate): boolean {
   const memory = a.frees("memory") - b.frees("memory");
   return memory === 0n ? a.frees("cpu") < b.frees("cpu") : memory < 0n;

@@ -18,8 +18,8 @@ export interface Insufficient {
 
 export interface FitContext {
   /**
-   * {"cpu": "4", "memory": "8Gi", "pods": "110"}. The node has nothing of a resource that is not named, except that extended resources
-   * may be those of the cluster, which nodes do not know.
+   * {"cpu": "4", "memory": "8Gi", "pods": "110"}. The node has nothing of a resource that is not named. Extended resources are an exception:
+   * the cluster may have them, and nodes do not know these.
    */
   readonly allocatable: Readonly<Record<string, string>>;
   /** The other admitted pods. */

@@ -27,7 +27,7 @@ export interface ImageGcOptions {
   images: Pick<ImageService, "listImages" | "removeImage" | "imageFsInfo" | "imageStatus">;
   runtime: ImageUsageSource["runtime"];
   policy: ImageGcPolicy;
-  /** RuntimeClassInImageCriApi: the image of one runtime handler is used and removed without those of others. */
+  /** RuntimeClassInImageCriApi: each runtime handler has its own images, which are used and removed independently. */
   byRuntimeHandler?: boolean;
   clock: Clock;
   logger: Logger;

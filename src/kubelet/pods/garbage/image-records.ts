@@ -14,7 +14,7 @@ export interface ImageRecord {
   readonly lastUsed: MonotonicTime | undefined;
 }
 
-/** The records after another listing: those of removed images are dropped. */
+/** The records after another listing, without the records of removed images. */
 export function updateRecords(
   before: ReadonlyMap<string, ImageRecord>,
   images: Iterable<Image>,

@@ -3,7 +3,7 @@ import { hasGrpcCode } from "../../../lib/clients/cri/cri-error.ts";
 import type { Image, ImageSpec } from "../../../lib/gen/runtime/v1/api_pb.js";
 
 export interface ImageUsageSource {
-  /** The runtime stores images by runtime handler (RuntimeClassInImageCriApi): the use by one handler is not that of another. */
+  /** The runtime stores images by runtime handler (RuntimeClassInImageCriApi): an image that one handler uses may be unused by another. */
   readonly byRuntimeHandler?: boolean | undefined;
   runtime: Pick<RuntimeService, "listContainers" | "containerStatus" | "status">;
   images: Pick<ImageService, "imageStatus">;

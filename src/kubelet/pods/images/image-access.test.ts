@@ -144,7 +144,7 @@ const ends: [rule: string, error: Error, how: string][] = [
 for (const [rule, error, how] of ends)
   test(`a pull that ends because ${rule} is recorded as ${how}`, async () => {
     const { calls, ensure, registry } = setUp({ present: false });
-    // The error of the second credential does not hide that of the first.
+    // The error of the second credential does not hide the error of the first.
     registry.pull = async (user) => {
       throw user === "node" ? error : new CriError("UNKNOWN", "PullImage", "401");
     };

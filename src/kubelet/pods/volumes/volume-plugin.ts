@@ -3,7 +3,7 @@ import type { Pod, PodUid, Volume } from "../../../lib/model/pod.ts";
 
 /** A volume of a pod, with its PersistentVolume if it is a PVC. */
 export interface VolumeSpec {
-  /** The name of the directory: that of the pod's volume, or of the PersistentVolume of its PVC. */
+  /** The name of the directory: the name of the pod's volume, or of the PersistentVolume of its PVC. */
   readonly name: string;
   readonly volume: Volume;
   readonly persistent?: PersistentSource;
@@ -93,7 +93,7 @@ export interface VolumePlugin {
   mountPath?(dir: string): string;
   /**
    * True if the runtime sets the SELinux label of the pod on its files, on a node with SELinux. `path` is where it is mounted. Default: if
-   * it has a directory in the pod's directory. `label` is that of SetUpRequest.
+   * it has a directory in the pod's directory. `label` as in SetUpRequest.
    */
   relabels?(spec: VolumeSpec, path: string, label: string): boolean;
   /** True if the volume can be mounted with one SELinux label for all files. Default: it cannot. */

@@ -59,7 +59,7 @@ export class Allocation {
     return result;
   }
 
-  /** The spec requests resources that differ from those of the pod. False for a pod that was not admitted yet. */
+  /** The spec requests resources that differ from the pod's allocation. False for a pod that was not admitted yet. */
   differs(pod: Pod): boolean {
     return this.allocatedPod(pod) !== pod;
   }

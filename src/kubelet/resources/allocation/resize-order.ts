@@ -1,6 +1,6 @@
 import type { WallTime } from "../../../lib/base/time.ts";
 
-/** The properties that decide when a pending resize is tried, among those of other pods. */
+/** The properties that decide in which order the pending resizes of pods are tried. */
 export interface PendingPod {
   readonly increasesRequests: boolean;
   readonly priority: number;

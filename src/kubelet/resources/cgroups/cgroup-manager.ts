@@ -6,8 +6,8 @@ import type {
 import { type CgroupDriver, type CgroupName, childName, parseName, toPath } from "./names.ts";
 
 /**
- * Cgroups by name, independent of how the node's cgroup driver (cgroupfs or systemd) names and creates them. The
- * operations are those of CgroupFilesystem.
+ * Cgroups by name, independent of how the node's cgroup driver (cgroupfs or systemd) names and creates them. It has the operations of
+ * CgroupFilesystem.
  */
 export interface CgroupManager {
   readonly driver: CgroupDriver;

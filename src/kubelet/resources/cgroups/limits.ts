@@ -99,7 +99,7 @@ export function qosCgroupLimits(pods: readonly Pod[], settings: LimitSettings): 
     .reduce((sum, pod) => sum + milliOf(podRequests(pod, { podLevel }), "cpu"), 0n);
   const hugepages = new Map(settings.hugepageSizes.map((size) => [size, unbounded]));
   const { guaranteed, burstable } = reservedMemory(pods, settings);
-  // memory.min of a parent must cover that of its children to take effect.
+  // The memory.min of a parent must cover the memory.min of its children, otherwise theirs has no effect.
   const min = settings.memoryQos && { unified: { "memory.min": String(guaranteed + burstable) } };
   const low = settings.memoryQos && { unified: { "memory.low": String(burstable) } };
   const memory = withoutReserved(pods, settings);

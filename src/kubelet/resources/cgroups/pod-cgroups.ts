@@ -66,7 +66,7 @@ class QosPodCgroups implements PodCgroups {
   readonly #o: PodCgroupsOptions;
   readonly #manager: CgroupManager;
   readonly #base: CgroupName;
-  /** "kubepods": the cgroup of all pods, and that of those that are Guaranteed. */
+  /** "kubepods": the cgroup of all pods. Guaranteed pods are directly in it. */
   readonly #root: CgroupName;
   /** Pods whose cgroup was created, or completed, by this agent. */
   readonly #complete = new Set<PodUid>();

@@ -53,7 +53,7 @@ export function decodeCheckpoint(policyName: CpuPolicyName, text: string, podLev
   const { content: found, checksum } = parsed(text);
   const { podEntries, ...content } = found;
   const hasPodEntries = podLevel && checksum === checksumOf({ ...content, podEntries: podEntries ?? {} });
-  // Files without a checksum are those of kubelets before v1.11.
+  // Kubelets before v1.11 wrote files without a checksum.
   if (
     !hasPodEntries &&
     checksum !== 0 &&

@@ -25,7 +25,7 @@ export interface CpusetReconcilerOptions {
 export class CpusetReconciler implements Component {
   readonly name = "cpuset-reconciler";
   readonly #o: CpusetReconcilerOptions;
-  /** By container; those of a previous agent are not known, so each is set once. */
+  /** By container. What a previous agent set is not known, so each is set once. */
   #applied = new Map<ContainerId, string>();
   #loop: Promise<void> = Promise.resolve();
 

@@ -14,8 +14,8 @@ interface Choice {
 }
 
 /**
- * The given number of the available CPUs, evenly from as few NUMA nodes as possible, in groups of `groupSize`. If there are several sets of
- * nodes the one is chosen that leaves the free CPUs balanced best. Packed, if there is no such set.
+ * The given number of the available CPUs, evenly from as few NUMA nodes as possible, in groups of `groupSize`. Among several sets of
+ * nodes, chooses the one that leaves the free CPUs best balanced. If no set of nodes fits, packs the CPUs.
  */
 export function distributeCpus(
   topology: CpuTopology,

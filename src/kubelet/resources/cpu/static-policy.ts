@@ -69,7 +69,7 @@ function sharedAndExclusive({ topology, options, reserved }: StaticPolicy): CpuS
   return options.strictReservation ? topology.all.difference(reserved) : topology.all;
 }
 
-/** Throws if the machine or the configuration is not the one that the assignments were made with. */
+/** Throws if the assignments were made on another machine or with another configuration. */
 export function checkAssignments(policy: StaticPolicy, assignments: CpuAssignments): void {
   const { reserved, options } = policy;
   const { shared, pods } = assignments;
@@ -98,7 +98,7 @@ export function checkAssignments(policy: StaticPolicy, assignments: CpuAssignmen
     );
 }
 
-/** Throws if whole cores are required and there are not enough. `reusable` are CPUs that the pod has already. */
+/** Throws if whole cores are required and there are not enough. `reusable` are CPUs that the pod already has. */
 export function checkSmtAlignment(
   policy: StaticPolicy,
   assignments: CpuAssignments,

@@ -69,7 +69,8 @@ export class AllocatedDevices {
   }
 
   /**
-   * The devices of the init containers before this container that no other container before it has. They run one at a time, so
+   * The devices that the container can take over from earlier init containers: no other earlier container has them. Init containers run one
+   * at a time, so
    * their devices are free again.
    */
   reusable(pod: Pod, container: Container, resource: string): Set<string> {

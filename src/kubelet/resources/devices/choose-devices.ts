@@ -24,7 +24,7 @@ export type Choice =
   | { readonly kind: "unavailable"; readonly needed: number; readonly available: number }
   | PreferenceQuery;
 
-/** Which devices a container gets: those that can be reused, then those of its NUMA nodes, then others. */
+/** Which devices a container gets: first devices that it can reuse, then devices of its NUMA nodes, then others. */
 export function chooseDevices(input: ChoiceInput): Choice {
   const { count, available } = input;
   const taken = input.reusable.slice(0, count);

@@ -46,7 +46,7 @@ export class DeviceInventory {
       });
   }
 
-  /** Registers a plugin. Returns the one at the same socket that it replaces. */
+  /** Registers a plugin. Returns the plugin at the same socket that it replaces. */
   add(plugin: DevicePlugin): DevicePlugin | undefined {
     const known = this.#resources.get(plugin.resource);
     const replaced = known?.plugins.find(({ socketPath }) => socketPath === plugin.socketPath);
@@ -105,7 +105,7 @@ export class DeviceInventory {
     return resource !== undefined && !this.#isExpired(resource);
   }
 
-  /** True if there may be another resource. Those whose plugin is gone make room, the one that has been gone longest first. */
+  /** True if there may be another resource. Entries whose plugin is gone are dropped to make room, the one that has been gone longest first. */
   hasRoom(max: number): boolean {
     if (this.#resources.size < max) return true;
     const gone = [...this.#resources]

@@ -567,7 +567,7 @@ describe("allocation", () => {
 });
 
 describe("a restart of the agent", () => {
-  /** With one pod, which has device a of two. */
+  /** With one pod, which has device a; device b is free. */
   async function restarted(more: { live?: PodUid[] } = {}) {
     const own = await mkdtemp(join(dir, "restarted-"));
     const before = start(own, plugins).manager;

@@ -117,7 +117,7 @@ export function readDevices(reported: readonly PluginDevice[]): {
       ignored.push(id);
       continue;
     }
-    // An ID that is not exact as a number is that of no node, and could not be reported as it was received.
+    // An ID that a number cannot represent exactly belongs to no node, and could not be reported as it was received.
     const nodes = (topology?.nodes ?? []).map((node) => Number(node.ID)).filter(Number.isSafeInteger);
     const numaNodes = [...new Set(nodes)];
     devices.set(id, { id, isHealthy: health === "Healthy", numaNodes });

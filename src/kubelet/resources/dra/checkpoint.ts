@@ -98,7 +98,7 @@ function deviceOf({
   };
 }
 
-/** The checksum proves only that the file is as it was written. */
+/** The checksum proves only that the file was not changed after it was written. */
 function isStoredClaim(value: unknown): value is StoredClaim {
   if (!isObject(value)) return false;
   const { ClaimUID, ClaimName, Namespace, PodUIDs, DriverState } = value;

@@ -17,8 +17,8 @@ export interface SliceCleanupOptions {
 }
 
 /**
- * Deletes the ResourceSlices of drivers that are gone, so that no pod is scheduled here for their devices: those of all drivers when the agent
- * starts, as each driver publishes its own again, and those of a driver when it has been gone for 30 s.
+ * Deletes the ResourceSlices of drivers that are gone, so that no pod is scheduled here for their devices. When the agent starts, it deletes
+ * the slices of all drivers, as each driver publishes its own again; later, the slices of a driver that has been gone for 30 s.
  */
 export class SliceCleanup {
   readonly #o: SliceCleanupOptions;

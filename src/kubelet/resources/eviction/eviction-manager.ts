@@ -60,7 +60,7 @@ export interface EvictionManagerOptions {
     all(): readonly PodUid[];
     evict(uid: PodUid, o: { failure: PodFailure; graceSeconds: number }): Promise<void>;
   };
-  /** "evicted containers": the dead containers of evicted pods, with their logs; those of other pods are kept. */
+  /** "evicted containers": the dead containers of evicted pods, with their logs. Containers of other pods are kept. */
   readonly reclaim: (what: NodeReclaim | "evicted containers", signal: AbortSignal) => Promise<unknown>;
   /** Notifications of the kernel before a measurement is due; undefined without kernelMemcgNotification. */
   readonly notifier?: {

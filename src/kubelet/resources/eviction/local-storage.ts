@@ -87,7 +87,7 @@ export function limitsContainers(pod: Pod): boolean {
   return all.some(({ resources }) => resources?.limits?.[storage] !== undefined);
 }
 
-/** The form of the sum is that of its first part. */
+/** The sum has the form of its first part. */
 function isBinary({ spec }: Pod): boolean {
   const limits = [...spec.containers, ...(spec.initContainers ?? [])].map(
     (c) => c.resources?.limits?.[storage],

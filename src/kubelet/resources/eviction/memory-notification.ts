@@ -8,7 +8,8 @@ export interface UsageThreshold {
 }
 
 /**
- * The kernel counts usage including the page cache, thresholds are of the working set: a notification is later by the inactive part of the cache.
+ * Thresholds are of the working set. The kernel compares usage instead, which also includes the inactive page cache: the current size of that
+ * cache is added.
  */
 export function usageThresholds(thresholds: readonly Threshold[], usage: NodeUsage): UsageThreshold[] {
   return thresholds.flatMap((threshold): UsageThreshold[] => {

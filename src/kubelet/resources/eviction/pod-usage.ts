@@ -54,7 +54,7 @@ function isLocal(volume: NonNullable<Pod["spec"]["volumes"]>[number]): boolean {
   return [volume.hostPath, volume.gitRepo, volume.configMap].some((source) => source !== undefined);
 }
 
-/** The pod's request for a resource, in whole units. Pod-level resources replace those of its containers. */
+/** The pod's request for a resource, in whole units. Pod-level resources replace the resources of its containers. */
 export function requestOf(pod: Pod, resource: "memory" | "ephemeral-storage", podLevel: boolean): number {
   const own = podLevel && hasPodLevelResources(pod);
   const amount = podRequests(own ? { ...pod, spec: withoutContainers(pod) } : pod, {

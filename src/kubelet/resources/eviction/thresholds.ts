@@ -3,7 +3,7 @@ import { parseQuantity } from "../../../lib/model/quantity.ts";
 import { canonicalQuantity, formatQuantity } from "../../../lib/model/quantity-form.ts";
 import { conditionOf, type Observations, type Signal, signals } from "./signals.ts";
 
-/** An amount, or a share of the capacity; `text` as it was configured. */
+/** An amount, or a share of the capacity; `text` is the configured text. */
 type Amount = { readonly text: string } & ({ readonly units: number } | { readonly fraction: number });
 
 /** A threshold is met if less than its value is available. */

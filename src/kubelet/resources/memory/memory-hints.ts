@@ -91,7 +91,7 @@ export function hintsFor(requests: MemoryRequests, nodes: readonly NodesHint[]):
   return new Map(nodes.length > 0 ? [...requests.keys()].map((resource) => [resource, nodes]) : []);
 }
 
-/** The hints of memory that is already allocated; none if the request is another one. */
+/** The hints of memory that is already allocated; none if the request has changed. */
 export function hintsOfBlocks(blocks: readonly MemoryBlock[], requests: MemoryRequests): TopologyHints {
   const isSame =
     blocks.length === requests.size &&

@@ -68,7 +68,7 @@ export class MemoryManager implements HintProvider {
   readonly #unused: MachineMemory;
   #machine: MachineMemory;
   readonly #assignments = new Map<PodUid, Map<string, readonly MemoryBlock[]>>();
-  /** The memory of pods with pod-level resources, of which their containers have parts: that of the containers does not count in addition. */
+  /** The memory of pods with pod-level resources. The memory of their containers is part of it and does not count in addition. */
   readonly #podAssignments = new Map<PodUid, readonly MemoryBlock[]>();
   /** The reusable memory of the pod that is being admitted. */
   #reusable: { readonly uid: PodUid; readonly memory: ReusableMemory } | undefined;
@@ -249,7 +249,7 @@ export class MemoryManager implements HintProvider {
     return memoryText(containerRequests(pod, container), this.#machine);
   }
 
-  /** The memory of a container; none if it shares that of the node. */
+  /** The memory of a container; none if it shares the node's memory. */
   of(uid: PodUid, container: string): readonly MemoryBlock[] {
     return this.#blocks(uid, container) ?? [];
   }

@@ -29,8 +29,8 @@ function memoryOf(resources: Container["resources"]): MemoryRequests {
 }
 
 /**
- * The most that the pod needs at any time: that of containers and sidecars together, or that of an init container with the sidecars before
- * it. Only resources that a container requests count.
+ * The most that the pod needs at any time: what its containers and sidecars need together, or an init container with the sidecars before it.
+ * Only resources that a container requests count.
  */
 export function podRequests(pod: Pod): MemoryRequests {
   const { spec } = pod;

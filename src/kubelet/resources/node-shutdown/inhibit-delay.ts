@@ -30,7 +30,7 @@ export async function raiseInhibitDelay(
   }
   throw new KubeletError(
     "InhibitDelay",
-    `logind delays a shutdown by ${delayMs / 1000} s at most, and keeps that: another file may set InhibitDelayMaxSec`,
+    `logind still delays a shutdown by at most ${delayMs / 1000} s: another file may set InhibitDelayMaxSec`,
   );
 }
 

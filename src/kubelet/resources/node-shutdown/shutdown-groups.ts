@@ -1,6 +1,6 @@
 import type { Pod } from "../../../lib/model/pod.ts";
 
-/** The time that a shutdown gives to pods from this priority on, up to that of the next one. */
+/** The time that a shutdown gives to pods of this priority and above, up to the priority of the next group. */
 export interface ShutdownPeriod {
   readonly priority: number;
   readonly seconds: number;

@@ -32,7 +32,7 @@ export class OomParser {
     return kill;
   }
 
-  /** Messages are missing: those of a kill cannot be completed. */
+  /** Messages are missing, so a kill whose messages were being read cannot be completed. */
   reset(): void {
     this.#draft = undefined;
   }

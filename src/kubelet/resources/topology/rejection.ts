@@ -60,5 +60,5 @@ function placesText(list: readonly TopologyHint[] | undefined): string {
   const places = masks.slice(0, maxPlaces).map((mask) => maskText(mask));
   const more = masks.length > maxPlaces ? " or others" : "";
   const nodes = `NUMA ${places.some((place) => /[,-]/.test(place)) ? "nodes" : "node"} ${places.join(" or ")}${more}`;
-  return preferred.length > 0 ? nodes : `${nodes}, which is more than it would need if others used less`;
+  return preferred.length > 0 ? nodes : `${nodes}, but fewer nodes would be enough if other pods used less`;
 }

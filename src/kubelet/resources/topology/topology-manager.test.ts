@@ -253,7 +253,7 @@ describe("rejection", () => {
     [
       "others use what it needs",
       [[3n, false]],
-      "NUMA nodes 0-1, which is more than it would need if others used less",
+      "NUMA nodes 0-1, but fewer nodes would be enough if other pods used less",
     ],
   ] as const)
     test(`the explanation states that ${rule}`, async () => {

@@ -20,8 +20,8 @@ export type ChainResult =
   | { readonly kind: "unknown"; readonly problem: string };
 
 /**
- * Finds a chain from the certificate through the intermediates to one of the roots that is trusted for client authentication; of
- * several, the one that is valid longest. Times are not checked.
+ * Finds a chain from the certificate through the intermediates to one of the roots that is trusted for client authentication; among several
+ * chains, the one that is valid longest. Times are not checked.
  */
 export function findChain(
   leaf: X509Certificate,

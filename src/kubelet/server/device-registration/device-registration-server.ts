@@ -42,7 +42,7 @@ export class DeviceRegistrationServer extends GrpcComponent {
     this.#o = options;
   }
 
-  /** Plugins register again when their sockets, or that of the kubelet, are replaced. */
+  /** Plugins register again when their own socket or the kubelet's socket is replaced. */
   override async start(signal: AbortSignal): Promise<void> {
     await this.#removeSockets();
     whenAborted(signal, () => this.#stopping.abort());

@@ -103,7 +103,7 @@ export class AgentServer implements Component {
     this.#o = options;
     this.name = options.name;
     this.#limits = { ...defaults, ...options.limits };
-    // Clients that were not admitted may take as long as they like to send a body, such as that of a login.
+    // Clients that were not admitted may take as long as they like to send a body, for example of a login.
     this.#connections = new Connections(this.#limits.connections, { closesBusy: true });
     this.#sessions = new Http2Sessions(this.#connections, this.#limits.idleMs);
     this.#unread = new UnreadResponses(this.#limits.unreadResponses);

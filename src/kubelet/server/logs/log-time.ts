@@ -14,7 +14,7 @@ export function parseLogTime(text: string): LogTime | undefined {
   const found = form.exec(text);
   if (!found) return undefined;
   const [, year, month, day, hour, minute, second, fraction = "", sign, offsetHours, offsetMinutes] = found;
-  // Date.UTC takes years below 100 as those of the last century; the calendar repeats every 400 years.
+  // Date.UTC adds 1900 to years below 100. The calendar repeats every 400 years.
   const ms =
     Date.UTC(
       Number(year) + 400,
@@ -51,8 +51,7 @@ export function formatLogTime(text: string): string {
 }
 
 /**
- * Determines which entries are older than a time. For most entries a text comparison is enough: only
- * those of the same second are parsed.
+ * Determines which entries are older than a time. For most entries a text comparison is enough: only entries of the same second are parsed.
  */
 export class TimeFilter {
   readonly #moment: LogTime;

@@ -83,7 +83,7 @@ export function streamingRoutes(o: StreamingOptions): Route[] {
       params,
       `${params.container} not found in pod ${fullName}`,
     );
-    // The TTY setting is that of the container.
+    // The container determines the TTY setting.
     const tty = specOf(pod, container.name)?.tty === true;
     const fitting = { ...streams, tty, stderr: streams.stderr && !tty };
     const { url } = await callRuntime(() =>

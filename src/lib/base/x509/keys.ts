@@ -39,7 +39,7 @@ const curves: ReadonlySet<string | undefined> = new Set([
   "secp521r1",
 ]);
 
-/** Keys that Go does not verify with: short RSA keys, curves other than those of NIST, and other types. */
+/** Keys that Go does not verify with: short RSA keys, curves that are not NIST curves, and other types. */
 export function isWeakKey({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean {
   switch (asymmetricKeyType) {
     case "rsa":

@@ -124,7 +124,7 @@ const oids: Readonly<Record<string, string>> = {
   "2.5.29.37.0": "any",
 };
 
-/** Our reading of a certificate equals that of OpenSSL, as Node.js offers it. */
+/** We read a certificate as OpenSSL does, which Node.js exposes. */
 function assertAlike(text: string): void {
   const [ours] = parseCertificates(text);
   const theirs = new X509Certificate(text);

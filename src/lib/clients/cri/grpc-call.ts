@@ -67,7 +67,7 @@ export function callUnary<I extends DescMessage, O extends DescMessage>(
   );
 }
 
-/** All messages of a stream that the runtime ends. The limits are those of the whole stream. */
+/** All messages of a stream that the runtime ends. The limits apply to the whole stream. */
 export function callStream<I extends DescMessage, O extends DescMessage>(
   channel: Client,
   method: DescMethodServerStreaming<I, O>,

@@ -71,7 +71,7 @@ export class DBusConnection {
       const rest = await authenticate(socket, process.getuid?.() ?? 0);
       return new DBusConnection(socket, options, rest);
     } catch (error) {
-      // An error after the one that was reported has no other listener.
+      // Nothing else listens for errors that follow the reported one.
       socket.on("error", () => {}).destroy();
       throw error;
     } finally {

@@ -1,5 +1,5 @@
 /**
- * A value of D-Bus: integers of up to 32 bits and doubles are numbers, those of 64 bits are bigints, structs and dictionary
+ * A value of D-Bus: integers of up to 32 bits and doubles are numbers, integers of 64 bits are bigints, structs and dictionary
  * entries are arrays of their fields, "ay" is a Uint8Array.
  */
 export type DBusValue = number | bigint | boolean | string | Uint8Array | Variant | readonly DBusValue[];

@@ -11,7 +11,7 @@ import { type KeyPair, keyPair, PemFiles } from "./pem-files.ts";
 /** The credentials of one request. */
 export interface Credentials {
   readonly authorization: string | undefined;
-  /** The same object as long as it is the same certificate: another certificate needs new connections. */
+  /** The same object as long as the certificate does not change: another certificate needs new connections. */
   readonly clientCertificate: KeyPair | undefined;
 }
 

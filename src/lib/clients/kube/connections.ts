@@ -24,7 +24,7 @@ const dialTimeoutMs = 10_000;
 const maxOpenings = 20;
 
 /**
- * The connections to one server. Exchanges share one as long as it has capacity. When our certificate or the CA
+ * The connections to one server. Exchanges share a connection as long as it has capacity. When our certificate or the CA
  * changes, all of them are renewed: those in progress are finished on the old connection, streams are notified through
  * `onRenewed`.
  */

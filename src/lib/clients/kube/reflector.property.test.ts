@@ -118,7 +118,7 @@ async function runHistory(seed: number): Promise<number> {
   assert.deepEqual(reflector.health(), { ok: true });
   for (const [name, object] of server.objects()) {
     const kept = reflector.store.get("ns", name);
-    // An object that can no longer be decoded may remain in an earlier version, never in that of another object.
+    // An object that can no longer be decoded may remain in an earlier version, but never has the content of another object.
     if (object.broken) assert.ok(!kept || kept.metadata.uid === object.metadata.uid);
     else assert.deepEqual(kept, object);
   }

@@ -484,7 +484,7 @@ test("a streamed list is reported as one, when it is complete, and continues as 
   stream.send(bookmark(7, true), { type: "MODIFIED", object: thing("a", 8) });
   await clock.advance(0);
   assert.deepEqual(reported, ["added ns/b 4", "added ns/a 3", ".", "updated ns/a 8", "."]);
-  // The time limit is shorter than that of a watch only until the list is complete.
+  // The time limit is shorter than a watch's limit only until the list is complete.
   await clock.advance(100_000);
   assert.equal(transport.requests.length, 1);
   stream.end();

@@ -36,8 +36,8 @@ export interface ReflectorOptions<T> {
   logger: Logger;
   /**
    * Decodes a received object, without unneeded parts. May throw for an invalid object.
-   * Returns its own data, into which equal parts of other objects are put. The objects of a list have no kind and
-   * apiVersion of their own, those of a watch have.
+   * The reflector changes the result: it replaces parts of it with equal parts of other objects, to save memory. The objects of a list
+   * have no kind and apiVersion of their own, those of a watch do.
    */
   transform: (raw: RawObject) => T;
   onChange?: (change: Change<T>) => void;

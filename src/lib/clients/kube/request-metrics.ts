@@ -21,7 +21,7 @@ export interface RequestMetrics {
   finished(method: string, host: string, seconds: number): void;
   sent(method: string, host: string, bytes: number): void;
   received(method: string, host: string, bytes: number): void;
-  /** A client was created: with its own connections (miss), or with those of another (hit). */
+  /** A client was created: with its own connections (miss), or with the connections of another client (hit). */
   transportCreated(result: "hit" | "miss"): void;
   /** The connections of a client are closed permanently; `rotates` if it watched files with its certificate. */
   transportClosed(rotates: boolean): void;

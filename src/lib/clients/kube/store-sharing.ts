@@ -1,5 +1,5 @@
 /**
- * Structural sharing: parts of `newValue` that equal those of `oldValue` are replaced with them. Most updates change a few
+ * Structural sharing: replaces parts of `newValue` with equal parts of `oldValue`. Most updates change a few
  * fields: the rest is garbage immediately, which is cheap, and callers can compare two versions by
  * identity. Writes into `newValue`; data that is not plain (a Map, a class instance) is left unchanged.
  */

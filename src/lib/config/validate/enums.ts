@@ -1,7 +1,7 @@
 import type { Path, Problem } from "../problems.ts";
 import type { Fields, Kind } from "../schema.ts";
 
-/** Enum fields whose value is not one of those that the schema lists. */
+/** Enum fields with a value that the schema does not list. */
 export function enumProblems(fields: Fields, values: object, path: Path = []): Problem[] {
   return Object.entries(fields).flatMap(([name, field]) =>
     check(field.type, (values as Record<string, unknown>)[name], [...path, name]),

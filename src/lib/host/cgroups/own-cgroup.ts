@@ -8,7 +8,7 @@ export async function readOwnCgroup(
   return parseOwnCgroup(version, await readFile(selfCgroup, "utf8"));
 }
 
-/** Lines are "number:controller,controller:path"; that of v2 names no controller. */
+/** Lines are "number:controller,controller:path"; the line of v2 names no controller. */
 export function parseOwnCgroup(version: 1 | 2, text: string): string | undefined {
   const paths = new Map<string, string>();
   for (const line of text.split("\n")) {

@@ -145,7 +145,7 @@ export class V1UsageReader implements CgroupUsageReader {
       failures: failures ?? 0,
       oomKills: oom?.get("oom_kill") ?? 0,
       ownOomKills: oom?.get("oom_kill") ?? 0,
-      // Without those of cgroups below it, as in the reference kubelet.
+      // Without the usage of cgroups below it, as in the reference kubelet.
       pageFaults: own("pgfault"),
       majorPageFaults: own("pgmajfault"),
       reservation: limitOf(soft) ?? 0,

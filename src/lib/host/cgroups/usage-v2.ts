@@ -18,8 +18,8 @@ import {
 import { weightToShares } from "./weight.ts";
 
 /**
- * All controllers share one directory. The root has no memory counters: those of the machine are used. The formulas are those of the
- * libraries of the reference kubelet, which leave some counters at 0.
+ * All controllers share one directory. The root has no memory counters: the machine's counters are used. The libraries of the reference
+ * kubelet use the same formulas, which leave some counters at 0.
  */
 export class V2UsageReader implements CgroupUsageReader {
   readonly version = 2;

@@ -43,7 +43,7 @@ export interface MemoryCounters {
   readonly failures: number;
   /** Killed processes in the cgroup and, on v2, in all below. */
   readonly oomKills: number;
-  /** Without those of cgroups below. */
+  /** Without the cgroups below it. */
   readonly ownOomKills: number;
   readonly pageFaults: number;
   readonly majorPageFaults: number;
@@ -81,7 +81,7 @@ export interface CgroupUsageReader {
 }
 
 /**
- * The time of creation: that of the directory changes with every cgroup that is created in it, that of an interface file does not. In
+ * The time of creation, from an interface file: the time of the directory changes with every cgroup that is created in it. In
  * milliseconds since the epoch; undefined if the cgroup does not exist.
  */
 export async function creationTime(dir: string, interfaceFile: string): Promise<WallTime | undefined> {

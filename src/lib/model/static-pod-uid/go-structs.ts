@@ -214,7 +214,7 @@ v1.OwnerReference: APIVersion|apiVersion string, Kind string, Name string, UID|u
 
 export interface GoField {
   readonly name: string;
-  /** "" for one whose fields are those of the outer object. */
+  /** "" for a struct whose fields belong to the outer object. */
   readonly json: string;
   readonly type: string;
 }

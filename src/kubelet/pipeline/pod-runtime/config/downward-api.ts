@@ -86,7 +86,7 @@ export function resourceValue(ref: ResourceFieldRef, pod: Pod, container: Contai
   return text;
 }
 
-/** A missing limit defaults to that of the pod, or to the allocatable of the node. */
+/** A missing limit defaults to the limit of the pod, or to the allocatable of the node. */
 function limitsOf(pod: Pod, container: Container, { node, settings }: PodInfo): ResourceAmounts {
   const limits = amountsOf(container.resources?.limits);
   const most = amountsOf(node.allocatable);

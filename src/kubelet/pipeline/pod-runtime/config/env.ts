@@ -12,7 +12,7 @@ type ValueFrom = NonNullable<EnvVar["valueFrom"]> & { fileKeyRef?: FileKeyRef };
 
 /**
  * The container's environment: envFrom, then env in declared order (a later variable replaces an earlier one of the same name, in its
- * place), then those of services whose names are not declared.
+ * place), then the variables of services, unless the pod declares the same names.
  */
 export function buildEnv(pod: Pod, container: Container, ctx: EnvContext): Map<string, string> {
   const declared = new Map<string, string>();

@@ -9,7 +9,7 @@ import type { ProbeKind, ProbeOutcome } from "../../../state/probe-results.ts";
 export interface StartAction {
   container: Container;
   containerType: ContainerType;
-  /** One more than that of the last container of that name; 0 if the runtime has none. */
+  /** The attempt of the last container of that name plus one; 0 if the runtime has none. */
   attempt: number;
 }
 

@@ -163,7 +163,7 @@ async function replaceDataLink(files: FileCalls, dir: string, generation: string
   }
 }
 
-/** Creates missing symlinks, and removes stale entries and those of an interrupted write. */
+/** Creates missing symlinks, and removes stale entries and what an interrupted write left behind. */
 async function cleanUp(files: FileCalls, dir: string, generation: string, payload: Payload): Promise<void> {
   const entries: RootEntry[] = [];
   for (const entry of await files.readdir(dir, { withFileTypes: true })) {

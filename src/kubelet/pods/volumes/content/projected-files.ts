@@ -31,7 +31,7 @@ export interface Projection {
   readonly signal: AbortSignal;
 }
 
-/** The files of all sources; of two with the same path the later one is used. Reports all errors together. */
+/** The files of all sources. If two have the same path, the later one is used. Reports all errors together. */
 export async function projectedFiles(from: ProjectionSources, projection: Projection): Promise<Files> {
   const results = await Promise.allSettled(
     projection.sources.map((source, index) => sourceFiles(from, projection, source, index)),

@@ -33,7 +33,7 @@ export interface PersistentCsiSource extends Common {
 
 export type CsiSource = EphemeralSource | PersistentCsiSource;
 
-/** The CSI source of the volume, if it has one. `namespace` is that of the pod, for the secrets of inline volumes. */
+/** The CSI source of the volume, if it has one. `namespace` is the pod's namespace, for the secrets of inline volumes. */
 export function csiSourceOf(spec: VolumeSpec, namespace: string): CsiSource | undefined {
   const { persistent, volume } = spec;
   if (persistent) return persistentSourceOf(spec);

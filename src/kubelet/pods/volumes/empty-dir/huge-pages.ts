@@ -16,7 +16,7 @@ export function pageSizeOfMedium(medium: string): bigint | undefined {
   return bytes;
 }
 
-/** The page size to mount with: that of the medium if the pod requests such pages, otherwise the only one that it requests. */
+/** The page size to mount with: the size that the medium names if the pod requests such pages, otherwise the only size that the pod requests. */
 export function pageSizeFor(medium: string, pod: Pod): bigint {
   const mediumSize = pageSizeOfMedium(medium);
   const containers = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];

@@ -15,7 +15,7 @@ export interface HostPathOptions {
   readonly guard: Pick<HangGuard, "run">;
 }
 
-/** A file or directory of the node. Containers get it as it is: nothing is mounted, and nothing is cleaned up. */
+/** A file or directory of the node. Containers get the path itself: nothing is mounted, and nothing is cleaned up. */
 export function hostPathPlugin({ guard }: HostPathOptions): VolumePlugin {
   return {
     name: "kubernetes.io/host-path",

@@ -5,7 +5,7 @@ import type { VolumeSpec } from "../volume-plugin.ts";
 
 export const iscsiPluginName = "kubernetes.io/iscsi";
 
-/** A disk of a target. The names are those of `iscsi.json`. */
+/** A disk of a target. The names are as in `iscsi.json`. */
 export interface IscsiDisk {
   readonly VolName: string;
   readonly Portals: readonly string[];

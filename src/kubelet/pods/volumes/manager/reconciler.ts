@@ -62,7 +62,7 @@ interface Running {
   readonly ended: Promise<void>;
 }
 
-/** The reasons of events for failed steps that are not those of mounts. */
+/** The event reasons of failed steps other than mounts. */
 const reasons: ReadonlyMap<string, string> = new Map([
   [onlineExpansionStep, "VolumeResizeFailed"],
   [attachStep, "FailedAttachVolume"],

@@ -431,7 +431,7 @@ function requiresRemount({ plugin, desired }: VolumeRecord): boolean {
   );
 }
 
-/** Compares the parts of pods that volumes can contain. The status is not one of them, and changes several times while a pod starts. */
+/** Compares the parts of pods that volumes can contain. The status is not among them: it changes several times while a pod starts. */
 function hasSameContent(a: Pod, b: Pod): boolean {
   if (a === b) return true;
   const content = ({ metadata: { labels, annotations }, spec }: Pod) => ({ labels, annotations, spec });

@@ -25,7 +25,7 @@ export interface Failure {
 export interface VolumeRecord {
   readonly key: string;
   readonly podUid: PodUid;
-  /** The name of its directory: that of the pod's volume, or of the PersistentVolume. */
+  /** The name of its directory: the name of the pod's volume, or of the PersistentVolume. */
   readonly name: string;
   readonly plugin: VolumePlugin;
   readonly volumeMode: VolumeMode;

@@ -18,7 +18,7 @@ export interface OwnershipRequest {
   readonly policy: "Always" | "OnRootMismatch" | undefined;
   readonly readOnly: boolean;
   readonly signal: AbortSignal;
-  /** For metrics: that of a CSI volume names its driver. */
+  /** For metrics: the name of a CSI volume contains the name of its driver. */
   readonly spec?: VolumeSpec;
 }
 

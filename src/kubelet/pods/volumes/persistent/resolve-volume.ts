@@ -63,7 +63,7 @@ export async function resolveClaim(
   return { spec, gid: annotations?.[gidAnnotation] };
 }
 
-/** The claim that a volume refers to; that of a generic ephemeral volume is named after pod and volume. */
+/** The claim that a volume refers to. The claim of a generic ephemeral volume is named after pod and volume. */
 function claimReference(
   pod: Pod,
   volume: Volume,

@@ -25,8 +25,9 @@ const formats: ReadonlyMap<string, readonly ProgramOption[]> = new Map([
 const extVersions = ["ext2", "ext3", "ext4"];
 
 /**
- * Mounts a device, and formats it first if it is empty. Existing data is never overwritten. `fsType` is the one that the volume specifies: it
- * must be that of the data, or one that an empty disk can get. The kernel would mount others (proc, sysfs) without using the device.
+ * Mounts a device, and formats it first if it is empty. Existing data is never overwritten. `fsType` is the type that the volume specifies.
+ * The data must have it, or the disk is empty and can be formatted with it. The kernel would mount others (proc, sysfs) without using the
+ * device.
  */
 export async function formatAndMount(
   { commands, mounts }: FormatOptions,

@@ -129,7 +129,7 @@ export class SpdyConnection {
 
   #control(type: number, flags: number, payload: Buffer): void {
     if (type === frameTypes.ping && payload.length === 4) {
-      // Even ping IDs are those of the peer; odd ones would be replies to pings that were never sent.
+      // The peer's pings have even IDs; odd ones would be replies to pings that were never sent.
       if (payload.readUInt32BE() % 2 !== 0) return;
       // A peer that sends pings and does not read the replies has to wait.
       if (!this.socket.write(controlFrame(frameTypes.ping, 0, payload)))

@@ -158,7 +158,7 @@ export class PodCertificates implements Component {
   async #run(record: Record): Promise<void> {
     const { clock, logger } = this.#o;
     const { key, pod } = record;
-    // The caller continues first, and finds the record as it was.
+    // The caller continues first, and finds the record unchanged.
     await Promise.resolve();
     while (record.again && this.#records.get(key) === record && !this.#signal.aborted) {
       record.again = false;
