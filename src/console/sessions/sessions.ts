@@ -33,7 +33,7 @@ export class Sessions {
     this.#clock = clock;
   }
 
-  /** When there are too many sessions, the oldest ends: that of the same user, otherwise one that is not root's. */
+  /** When there are too many sessions, the oldest session of the same user ends; otherwise the oldest that is not root's. */
   create(key: string, user: ConsoleUser, o: { isLocal: boolean; validMs: number }): ConsoleSession {
     if (this.#sessions.size >= maxSessions) this.#endOldest(user);
     const end = new AbortController();
