@@ -21,10 +21,14 @@ export interface Unstructured {
   [field: string]: any;
 }
 
+/** An object that is to be created: the server sets what its metadata lacks. */
+export type NewObject = Omit<Unstructured, "metadata"> & { metadata: Partial<DraftMeta> };
+
 /** The metadata of a draft; mutable, unlike `ObjectMeta` of the storage. */
 export interface DraftMeta {
   name: string;
   generateName?: string;
+  /** Absent or empty for cluster-scoped objects. */
   namespace?: string;
   uid: string;
   resourceVersion?: string;
@@ -76,10 +80,7 @@ export interface ObjectRef {
 export interface Objects {
   get(ref: ObjectRef): Promise<ApiObject | undefined>;
   list(resource: string, namespace?: string): Promise<readonly ApiObject[]>;
-  create(
-    resource: string,
-    draft: Omit<Unstructured, "metadata"> & { metadata: Partial<DraftMeta> },
-  ): Promise<ApiObject>;
+  create(resource: string, draft: NewObject): Promise<ApiObject>;
   /** Reads, changes, writes; repeated on a conflict. Undefined if the object does not exist, or no longer exists. */
   change(
     ref: ObjectRef,

@@ -230,6 +230,7 @@ export class ApiServer implements Component {
       maxSessionMemory: 256,
       settings: { maxConcurrentStreams: 1000, initialWindowSize: megabyte },
     });
+    // The compatibility classes of HTTP/2 have the methods of HTTP/1.1, but not its types.
     server.on("request", (request, response) =>
       this.#serve(request as unknown as IncomingMessage, response as unknown as ServerResponse),
     );

@@ -2,7 +2,7 @@ import { KubeletError } from "../lib/base/errors.ts";
 
 /** A cause in Status.details, for example `FieldValueInvalid` of a field. */
 export interface Cause {
-  readonly reason: string;
+  readonly reason?: string;
   readonly message: string;
   readonly field?: string;
 }

@@ -3,6 +3,7 @@ import { abortError } from "../../lib/base/errors.ts";
 import type { Attributes } from "../access.ts";
 import type {
   Caller,
+  NewObject,
   ObjectRef,
   Objects,
   RequestContext,
@@ -29,9 +30,9 @@ export class MemoryObjects implements Objects {
     this.#now = o.now ?? (() => 0);
   }
 
-  put(resource: string, object: Record<string, unknown> & { metadata: Record<string, unknown> }): ApiObject {
+  put(resource: string, object: NewObject & { metadata: { name: string } }): ApiObject {
     const metadata = { uid: `uid-${++this.#uids}`, namespace: "", ...object.metadata };
-    const stored = { ...object, metadata } as unknown as ApiObject;
+    const stored: ApiObject = { ...object, metadata };
     const key = keyOf({ resource, namespace: metadata.namespace, name: stored.metadata.name });
     const type = this.#objects.has(key) ? "MODIFIED" : "ADDED";
     this.#objects.set(key, stored);
@@ -70,7 +71,7 @@ export class MemoryObjects implements Objects {
     }
     const before = this.#objects.get(keyOf(ref));
     if (!before || (options?.uid && options.uid !== before.metadata.uid)) return Promise.resolve(undefined);
-    const draft = structuredClone(before) as unknown as Unstructured;
+    const draft: Unstructured = structuredClone(before);
     change(draft);
     const definition = this.#definitions.get(ref.resource);
     const subresource = options?.subresource ? definition?.subresources?.[options.subresource] : undefined;

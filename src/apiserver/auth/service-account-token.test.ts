@@ -32,7 +32,7 @@ const tokens = new ServiceAccountTokens({ tokenIssuer, objects: () => objects, c
 const issue = (spec?: object, metadata: object = {}, name = "builder") =>
   action.act(
     { resource: "serviceaccounts", namespace: "ns", name },
-    { metadata, ...(spec && { spec }) } as unknown as Unstructured,
+    { metadata, ...(spec && { spec }) } as Unstructured,
     objects.context(admin),
   );
 
@@ -43,7 +43,7 @@ interface TokenRequest {
 }
 
 async function claimsOf(spec: object) {
-  const response = (await issue(spec)) as unknown as TokenRequest;
+  const response = (await issue(spec)) as TokenRequest;
   const claims = JSON.parse(Buffer.from(response.status.token.split(".")[1]!, "base64url").toString());
   return { response, claims };
 }

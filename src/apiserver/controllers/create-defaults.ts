@@ -1,13 +1,12 @@
 import { httpStatusOf } from "../../lib/base/errors.ts";
-import type { DraftMeta, ObjectRef, Objects, Unstructured } from "../definition.ts";
+import type { NewObject, ObjectRef, Objects } from "../definition.ts";
 import type { ApiObject } from "../storage/object.ts";
 import type { ObjectCache } from "./object-cache.ts";
-import { read } from "./typed.ts";
 
 /** An object that every namespace has: created when it is missing, reset when it was changed. */
 export interface DefaultObject {
   readonly resource: string;
-  readonly draft: Omit<Unstructured, "metadata"> & { metadata: Partial<DraftMeta> & { name: string } };
+  readonly draft: NewObject & { metadata: { name: string } };
   /** The fields that are reset. */
   readonly reconciledFields: readonly string[];
 }
@@ -49,8 +48,7 @@ export async function createDefaults(
       const repaired = await objects.change(
         step.ref,
         (found) => {
-          for (const field of reconciledFields)
-            found[field] = structuredClone(read(draft as ApiObject)[field]);
+          for (const field of reconciledFields) found[field] = structuredClone(draft[field]);
         },
         { uid: step.uid },
       );

@@ -1,7 +1,7 @@
 import type { Objects } from "../definition.ts";
 import type { ApiObject } from "../storage/object.ts";
 import { timeOf } from "./api-times.ts";
-import { read, refTo } from "./typed.ts";
+import { refTo } from "./object-ref.ts";
 
 const eventTtlMs = 3_600_000;
 
@@ -11,7 +11,7 @@ function expiredEvents(events: readonly ApiObject[], now: number): ApiObject[] {
 }
 
 function lastSeen(event: ApiObject): number {
-  const { metadata, lastTimestamp, eventTime, series } = read(event);
+  const { metadata, lastTimestamp, eventTime, series } = event;
   const times = [metadata.creationTimestamp, lastTimestamp, eventTime, series?.lastObservedTime].map(timeOf);
   return Math.max(...times.map((time) => time ?? 0));
 }

@@ -2,13 +2,17 @@ import type { Clock } from "../../lib/base/clock.ts";
 import { messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { epochMs } from "../../lib/base/time.ts";
-import type { Objects } from "../definition.ts";
-import type { ApiObject } from "../storage/object.ts";
+import type { NewObject, Objects } from "../definition.ts";
+import type { ObjectMeta } from "../storage/object.ts";
 import { microTime } from "./api-times.ts";
 
 export interface ReportedEvent {
   /** The involved object. */
-  readonly about: { readonly apiVersion: string; readonly kind: string; readonly object: ApiObject };
+  readonly about: {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly object: { readonly metadata?: Partial<ObjectMeta> };
+  };
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
@@ -36,12 +40,12 @@ export class EventRecorder {
   }
 
   async record(event: ReportedEvent): Promise<void> {
-    const { metadata } = event.about.object;
+    const { uid = "" } = event.about.object.metadata ?? {};
     const now = epochMs(this.#clock.wall());
     const text = `${event.reason}\n${event.message}`;
-    const last = this.#recorded.get(metadata.uid);
+    const last = this.#recorded.get(uid);
     if (last?.text === text && now - last.at < repeatMs) return;
-    this.#recorded.set(metadata.uid, { text, at: now });
+    this.#recorded.set(uid, { text, at: now });
     this.#expire(now);
     try {
       await this.#objects.create("events", this.#draft(event, now));
@@ -51,11 +55,8 @@ export class EventRecorder {
     }
   }
 
-  #draft(
-    { about, type, reason, message, action }: ReportedEvent,
-    now: number,
-  ): Parameters<Objects["create"]>[1] {
-    const { name, namespace, uid, resourceVersion } = about.object.metadata;
+  #draft({ about, type, reason, message, action }: ReportedEvent, now: number): NewObject {
+    const { name = "", namespace, uid = "", resourceVersion } = about.object.metadata ?? {};
     const serial = (now * 1000 + (this.#count++ % 1000)).toString(16);
     return {
       apiVersion: "v1",

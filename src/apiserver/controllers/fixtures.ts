@@ -49,7 +49,7 @@ export async function startCluster(): Promise<Cluster> {
     objects,
     clock,
     async get(resource, namespace, name) {
-      return (await objects.get({ resource, namespace, name })) as unknown as Unstructured | undefined;
+      return await objects.get({ resource, namespace, name });
     },
     async until(description, condition, withinMs = 5_000) {
       const end = msFromNow(clock, withinMs);

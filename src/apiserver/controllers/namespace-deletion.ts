@@ -5,7 +5,7 @@ import type { Objects } from "../definition.ts";
 import { same } from "../kinds/same.ts";
 import type { ApiObject } from "../storage/object.ts";
 import { namespaceConditions, type RemainingObjects } from "./namespace-conditions.ts";
-import { read, refTo } from "./typed.ts";
+import { refTo } from "./object-ref.ts";
 
 export interface NamespaceDeletionOptions {
   readonly objects: Objects;
@@ -25,7 +25,7 @@ export async function deleteNamespaceContents(
   let left = false;
   for (const namespace of namespaces) {
     if (namespace.metadata.deletionTimestamp === undefined) continue;
-    const finalizers: readonly string[] = read(namespace).spec?.finalizers ?? [];
+    const finalizers: readonly string[] = namespace.spec?.finalizers ?? [];
     if (!finalizers.includes(ownFinalizer)) continue;
     if (!(await deleteContents(namespace, options))) left = true;
   }
@@ -41,12 +41,8 @@ async function deleteContents(namespace: ApiObject, options: NamespaceDeletionOp
   const others = options.resources.filter((resource) => resource !== "pods");
   const remains = total(pods) > 0 ? pods : await deleteObjects(others, name, objects);
   const done = total(remains) === 0 && remains.failures.length === 0;
-  const conditions = namespaceConditions(
-    read(namespace).status?.conditions ?? [],
-    remains,
-    epochMs(clock.wall()),
-  );
-  if (!same(conditions, read(namespace).status?.conditions))
+  const conditions = namespaceConditions(namespace.status?.conditions ?? [], remains, epochMs(clock.wall()));
+  if (!same(conditions, namespace.status?.conditions))
     await objects.change(
       ref,
       (draft) => {
@@ -86,7 +82,7 @@ async function deleteObjects(
     const left = await objects.list(resource, namespace);
     if (left.length > 0) counts.set(resource, left.length);
     for (const object of left)
-      for (const name of read(object).metadata.finalizers ?? [])
+      for (const name of object.metadata.finalizers ?? [])
         finalizers.set(name, (finalizers.get(name) ?? 0) + 1);
   }
   return { counts, finalizers, failures };

@@ -1,4 +1,4 @@
-import type { DraftMeta, ObjectRef, Unstructured } from "../definition.ts";
+import type { NewObject, ObjectRef } from "../definition.ts";
 import type { ApiObject } from "../storage/object.ts";
 import { systemPriorities } from "./priority-classes.ts";
 import { AddressRange } from "./services/address-range.ts";
@@ -7,7 +7,7 @@ import type { ServiceSpec } from "./services/service.ts";
 /** An object that every cluster has. */
 export interface BuiltIn {
   readonly ref: ObjectRef;
-  readonly draft: Omit<Unstructured, "metadata"> & { metadata: Partial<DraftMeta> };
+  readonly draft: NewObject;
   /** The fields that are reset when they were changed, such as the address of the API. */
   readonly reconciledFields: readonly string[];
   /** True for an object with immutable fields that differ: it is replaced. */
@@ -103,11 +103,7 @@ function apiEndpointSlice({ apiAddress, apiPort }: BuiltInOptions): BuiltIn {
   );
 }
 
-function inDefault(
-  resource: string,
-  draft: Omit<Unstructured, "metadata"> & { metadata: Partial<DraftMeta> },
-  reconciledFields: readonly string[] = [],
-): BuiltIn {
+function inDefault(resource: string, draft: NewObject, reconciledFields: readonly string[] = []): BuiltIn {
   const metadata = { ...draft.metadata, name: "kubernetes", namespace: "default" };
   return {
     ref: { resource, namespace: "default", name: "kubernetes" },

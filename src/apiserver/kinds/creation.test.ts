@@ -11,7 +11,7 @@ describe("new objects", () => {
   async function created(resource: string, object: object): Promise<Unstructured> {
     const { objects } = testKinds();
     const draft = { metadata: { name: "x", namespace: "default" }, ...object };
-    return (await objects.create(resource, draft)) as unknown as Unstructured;
+    return await objects.create(resource, draft);
   }
 
   test("stringData of a secret is merged into data, and takes precedence", async () => {
@@ -107,7 +107,7 @@ describe("new objects", () => {
     const empty = { metadata: { name: "b", namespace: "default" }, spec: { ...spec, storageClassName: "" } };
     const classOf = async (draft: typeof none) => {
       const created = await objects.create("persistentvolumeclaims", draft);
-      return (created as unknown as Unstructured).spec.storageClassName;
+      return created.spec.storageClassName;
     };
     assert.equal(await classOf(none), "fast");
     assert.equal(await classOf(empty), "");
@@ -151,7 +151,7 @@ describe("new objects", () => {
       count: 2,
       reportingComponent: "kubelet",
     };
-    const draft = structuredClone(stored) as Unstructured;
+    const draft: Unstructured = structuredClone(stored);
     newer?.fromStored(draft);
     assert.deepEqual(draft, {
       apiVersion: "events.k8s.io/v1",

@@ -58,29 +58,17 @@ export interface StatusRules {
 }
 
 export function defineKind(rules: KindRules): ResourceDefinition {
-  const {
-    nameRule: _,
-    check,
-    checkUpdate,
-    status,
-    prepareCreate,
-    prepareUpdate,
-    hasSpecFinalizers,
-    ...plain
-  } = rules;
+  const { nameRule: _, check, checkUpdate, status, prepareCreate, prepareUpdate, ...plain } = rules;
   return {
     ...plain,
     countsGenerations: rules.countsGenerations ?? false,
-    ...(hasSpecFinalizers === undefined
-      ? {}
-      : { hasSpecFinalizers: (current: ApiObject) => hasSpecFinalizers(unstructured(current)) }),
     async prepareCreate(draft, context) {
       if (status !== undefined) beginStatus(draft, status);
       await prepareCreate?.(draft, context);
     },
     async prepareUpdate(draft, oldObject, context) {
       if (status !== undefined) restore(draft, oldObject, "status");
-      await prepareUpdate?.(draft, unstructured(oldObject), context);
+      await prepareUpdate?.(draft, oldObject, context);
     },
     validate: (draft) =>
       collected((problems) => {
@@ -92,7 +80,7 @@ export function defineKind(rules: KindRules): ResourceDefinition {
         checkMetaUpdate(draft, oldObject, problems);
         checkMeta(draft, rules, problems);
         check?.(draft, problems);
-        checkUpdate?.(draft, unstructured(oldObject), problems);
+        checkUpdate?.(draft, oldObject, problems);
       }),
     ...subresources(rules),
   };
@@ -117,7 +105,7 @@ function statusSubresource(meta: MetaRules, status: StatusRules): UpdateSubresou
       collected((problems) => {
         checkMetaUpdate(draft, oldObject, problems);
         checkMeta(draft, meta, problems);
-        status.checkUpdate?.(draft, unstructured(oldObject), problems);
+        status.checkUpdate?.(draft, oldObject, problems);
       }),
   };
 }
@@ -153,9 +141,4 @@ function unique(problems: readonly Problem[]): readonly Problem[] {
     const key = `${path}\n${message}`;
     return !seen.has(key) && seen.add(key);
   });
-}
-
-/** A stored object whose fields can be read without casts; must not be changed. */
-export function unstructured(object: ApiObject): Readonly<Unstructured> {
-  return object as unknown as Unstructured;
 }

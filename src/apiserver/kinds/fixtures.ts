@@ -81,9 +81,8 @@ export async function updateErrors(
   definition.defaults?.(draft);
   const subresource = through === undefined ? undefined : definition.subresources?.[through];
   const rules = subresource?.type === "update" ? subresource : definition;
-  const stored = old as unknown as Parameters<NonNullable<typeof rules.validateUpdate>>[1];
-  await rules.prepareUpdate?.(draft, stored, objects.context());
-  return (rules.validateUpdate?.(draft, stored, objects.context()) ?? []).map(
+  await rules.prepareUpdate?.(draft, old, objects.context());
+  return (rules.validateUpdate?.(draft, old, objects.context()) ?? []).map(
     ({ path, message }) => `${path}: ${message}`,
   );
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { assertGrowth } from "../../../test/growth.ts";
-import type { ApiObject } from "../storage/object.ts";
 import { testKinds, updateErrors, validationErrors } from "./fixtures.ts";
 import { nameIsLabel, nameIsPathSegment, nameIsSubdomain } from "./names.ts";
 
@@ -155,7 +154,7 @@ describe("the time to validate a list is proportional to its length", () => {
           spec: { containers: [], ...spec },
         };
         const definition = definitions.find((one) => one.kind === kind);
-        return () => definition?.validateUpdate?.(draft, draft as unknown as ApiObject, objects.context());
+        return () => definition?.validateUpdate?.(draft, draft, objects.context());
       }),
     );
 });

@@ -32,7 +32,7 @@ export function checkMeta(draft: Unstructured, rules: MetaRules, problems: Field
 /** Validates immutable metadata. `checkMeta` validates the rest. */
 export function checkMetaUpdate(draft: Unstructured, oldObject: ApiObject, problems: FieldProblems): void {
   const meta = draft.metadata;
-  const old = oldObject.metadata as unknown as DraftMeta;
+  const old = oldObject.metadata;
   if (old.deletionTimestamp !== undefined) {
     const more = new Set(meta.finalizers).difference(new Set(old.finalizers));
     const names = [...more].sort(compareText).map((name) => JSON.stringify(name));

@@ -108,9 +108,9 @@ function fullValue(given: Schema, path: string): Json {
 
 function fullObject(apiVersion: string, kind: string): JsonObject {
   const schema = Object.values(schemas).find((one) =>
-    (
-      one["x-kubernetes-group-version-kind"] as unknown as { group: string; version: string; kind: string }[]
-    )?.some((its) => its.kind === kind && [its.group, its.version].filter(Boolean).join("/") === apiVersion),
+    (one["x-kubernetes-group-version-kind"] as { group: string; version: string; kind: string }[])?.some(
+      (its) => its.kind === kind && [its.group, its.version].filter(Boolean).join("/") === apiVersion,
+    ),
   );
   return { ...(fullValue(schema!, kind) as JsonObject), apiVersion, kind };
 }

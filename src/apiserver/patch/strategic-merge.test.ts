@@ -318,7 +318,7 @@ function listDifference(
 
 const word = fc.constantFrom("a", "b", "c", "d");
 const some = <T>(fields: Record<string, fc.Arbitrary<unknown>>, required: string[]) =>
-  fc.record(fields, { requiredKeys: required }) as unknown as fc.Arbitrary<T>;
+  fc.record(fields, { requiredKeys: required }) as fc.Arbitrary<T>;
 const listBy = (key: string, item: fc.Arbitrary<JsonObject>) =>
   fc.uniqueArray(item, { selector: (one) => one[key], maxLength: 4 });
 const container = some<JsonObject>(

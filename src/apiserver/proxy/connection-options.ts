@@ -1,9 +1,9 @@
 import type { Clock } from "../../lib/base/clock.ts";
-import type { Node } from "../../lib/gen/kubernetes/core.d.ts";
 import type { Pod } from "../../lib/model/pod.ts";
 import type { Authorizer } from "../access.ts";
 import type { ObjectRef, RequestContext } from "../definition.ts";
 import { notFoundError } from "../rest/problems.ts";
+import { typed } from "../storage/object.ts";
 import type { Backend, Credentials } from "./backend.ts";
 import { kubeletAddress } from "./kubelet-address.ts";
 
@@ -24,7 +24,7 @@ export type KubeletBackend = Extract<Backend, { scheme: "https" }>;
 export async function podOf({ objects }: RequestContext, ref: ObjectRef): Promise<Pod> {
   const pod = await objects.get(ref);
   if (pod === undefined) throw notFoundError({ name: "pods", group: "" }, "pods", ref.name);
-  return pod as unknown as Pod;
+  return typed(pod);
 }
 
 export async function kubeletOf(
@@ -34,7 +34,7 @@ export async function kubeletOf(
 ): Promise<KubeletBackend> {
   const node = await objects.get({ resource: "nodes", namespace: "", name });
   if (node === undefined) throw notFoundError({ name: "nodes", group: "" }, "nodes", name);
-  const address = kubeletAddress(node as unknown as Node, options.addressTypes);
+  const address = kubeletAddress(typed(node), options.addressTypes);
   return { scheme: "https", ...address, credentials: options.credentials() };
 }
 

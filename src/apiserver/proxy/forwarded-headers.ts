@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "node:http";
+import type { ServerHttp2Stream } from "node:http2";
 
 /** Hop-by-hop headers. */
 const hopByHop = new Set([
@@ -69,7 +70,7 @@ function distinct({ rawHeaders }: IncomingMessage): Map<string, string[]> {
 /** HTTP/2 needs neither a length nor chunks; only the end of the stream marks an empty body. */
 function isHttp2WithBody(request: IncomingMessage): boolean {
   if (request.httpVersionMajor < 2 || request.headers["content-length"] !== undefined) return false;
-  const { stream } = request as unknown as { readonly stream?: { readonly endAfterHeaders?: boolean } };
+  const { stream } = request as { readonly stream?: ServerHttp2Stream };
   return stream?.endAfterHeaders !== true;
 }
 

@@ -1,9 +1,15 @@
 import type { ResourceDefinition, Unstructured } from "../definition.ts";
-import type { JsonObject } from "../patch/json-value.ts";
 import { trackUpdate } from "../patch/track-update.ts";
 import { StatusError } from "../status-error.ts";
 import { alreadyExists, isStoreError } from "../storage/errors.ts";
-import { type ApiObject, type ObjectKey, StoredObject } from "../storage/object.ts";
+import {
+  type ApiObject,
+  asJson,
+  fromJson,
+  type ObjectKey,
+  restoreField,
+  StoredObject,
+} from "../storage/object.ts";
 import { toStored } from "./catalog.ts";
 import { generatedName, nameAttempts } from "./generate-name.ts";
 import { checkNamespace } from "./namespace-lifecycle.ts";
@@ -68,21 +74,20 @@ async function createNamed(
   const problems = [...(definition.validate?.(draft, context) ?? []), ...nameProblems(draft)];
   if (problems.length > 0) throw invalid(definition, name ?? "", problems);
   const key: ObjectKey = { resource: served.storedAs, namespace, name: draft.metadata.name };
-  const created = draft as unknown as ApiObject;
+  const created: ApiObject = draft;
   if (!dryRun) return dependencies.store.create(key, created);
   await mustBeFree(dependencies, key);
   return new StoredObject(key, created.metadata.uid, 0, JSON.stringify(created));
 }
 
 function trackCreate(draft: Unstructured, { served, manager }: WriteRequest, now: number): void {
-  const tracked = trackUpdate(undefined, draft as unknown as JsonObject, {
+  const tracked = trackUpdate(undefined, asJson(draft), {
     schema: served.storedSchema,
     manager,
     now,
     ignored: ignoredByMain(served.definition),
-  }) as unknown as Unstructured;
-  if (tracked.metadata.managedFields) draft.metadata.managedFields = tracked.metadata.managedFields;
-  else delete draft.metadata.managedFields;
+  });
+  restoreField(draft.metadata, fromJson(tracked).metadata, "managedFields");
 }
 
 /** The main resource does not write fields that have a subresource. */

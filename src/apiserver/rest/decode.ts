@@ -1,5 +1,6 @@
 import type { GroupVersionKind, Unstructured } from "../definition.ts";
 import { isObject, type Json, type JsonObject, withoutNulls } from "../patch/json-value.ts";
+import { fromJson } from "../storage/object.ts";
 import { type BodyEncoding, parseBody } from "./body.ts";
 import { apiVersionOf } from "./catalog.ts";
 import { type FieldChecks, reportFields } from "./field-checks.ts";
@@ -68,7 +69,7 @@ export function asDraft(body: JsonObject, { group, version, kind }: GroupVersion
   for (const field of ["name", "namespace", "generateName", "uid", "resourceVersion"])
     if (metadata[field] !== undefined && typeof metadata[field] !== "string")
       throw unreadable({ group, version, kind }, `metadata.${field} is not a string`);
-  return { apiVersion: apiVersionOf(group, version), kind, metadata, ...rest } as unknown as Unstructured;
+  return fromJson({ apiVersion: apiVersionOf(group, version), kind, metadata, ...rest });
 }
 
 function unreadable({ version, kind }: GroupVersionKind, why: string) {

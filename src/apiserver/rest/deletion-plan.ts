@@ -25,7 +25,7 @@ export interface DeletionRequest {
 
 export function planDeletion(current: ApiObject, requested: DeletionRequest): DeletionPlan {
   const { now, grace } = requested;
-  const draft = structuredClone(current) as unknown as Unstructured;
+  const draft: Unstructured = structuredClone(current);
   const meta = draft.metadata;
   // As upstream, a negative one means one second.
   const seconds =

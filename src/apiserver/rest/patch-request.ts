@@ -5,6 +5,7 @@ import { isObject, type Json, type JsonObject, shownValue } from "../patch/json-
 import { mergePatch } from "../patch/merge-patch.ts";
 import { strategicMergePatch } from "../patch/strategic-merge.ts";
 import { StatusError } from "../status-error.ts";
+import { asJson } from "../storage/object.ts";
 import { parseJson, parseYaml } from "./body.ts";
 import type { Served } from "./catalog.ts";
 import { ignoredByMain } from "./create.ts";
@@ -60,7 +61,7 @@ function patcher(request: PatchRequest, type: "json" | "merge" | "strategic"): U
   const warn = once(request.warn);
   return (oldObject) => {
     if (!oldObject) return undefined;
-    const live = oldObject as unknown as JsonObject;
+    const live = asJson(oldObject);
     const patched =
       type === "json"
         ? jsonPatch(live, patch)
@@ -111,7 +112,7 @@ function applier(request: PatchRequest): Update["mutate"] {
     throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`);
   checkApplied(request, applied, metadata);
   return (oldObject) => {
-    const live = oldObject as unknown as JsonObject | undefined;
+    const live = oldObject && asJson(oldObject);
     const result = apply(live, applied, {
       schema: served.schema,
       manager: query.fieldManager,

@@ -1,5 +1,4 @@
 import { abortError } from "../../lib/base/errors.ts";
-import type { Unstructured } from "../definition.ts";
 import { isStoreError } from "../storage/errors.ts";
 import { type ApiObject, type ObjectKey, StoredObject } from "../storage/object.ts";
 import { kindName } from "./catalog.ts";
@@ -61,15 +60,14 @@ async function removeSeen(
     now: context.now,
     grace: deletionGrace && ((requested) => deletionGrace.call(definition, current, requested, context)),
     handled: dependencies.propagation,
-    hasSpecFinalizers:
-      hasSpecFinalizers && ((draft) => hasSpecFinalizers.call(definition, draft as unknown as ApiObject)),
+    hasSpecFinalizers: hasSpecFinalizers && ((draft) => hasSpecFinalizers.call(definition, draft)),
   });
   switch (plan.kind) {
     case "pending":
       return { object: seen, isRemoved: false };
     case "mark": {
       await definition.prepareDelete?.(plan.draft, context);
-      const object = plan.draft as unknown as ApiObject;
+      const object: ApiObject = plan.draft;
       if (dryRun) return { object: asStored(seen, object), isRemoved: false };
       const written = await dependencies.store.apply(key, (latest) => {
         if (latest?.version !== seen.version) throw new WriteConflict();
@@ -78,7 +76,7 @@ async function removeSeen(
       return { object: written!, isRemoved: false };
     }
     case "remove": {
-      await definition.prepareDelete?.(seen.copy() as unknown as Unstructured, context);
+      await definition.prepareDelete?.(seen.copy(), context);
       if (dryRun) return { object: seen, isRemoved: true };
       try {
         const { uid, version } = seen;

@@ -219,7 +219,7 @@ function connectionOf(request: IncomingMessage): Connection {
   return stream?.session ?? request.socket;
 }
 
-/** An upgrade has a socket and no response; its handler writes to the socket. */
+/** An upgrade has a socket and no response, its handler writes to the socket: nothing else of a response is read. */
 const noResponse = { headersSent: false } as unknown as ServerResponse;
 
 function splitUrl(url: string): { path: string; query: URLSearchParams; text: string } {

@@ -45,9 +45,9 @@ export function selection(served: Served, selected: Selected): Scope {
 
 function inServedForm(served: Served, object: ApiObject): ApiObject {
   if (!served.conversion) return object;
-  const copy = structuredClone(object) as unknown as Unstructured;
+  const copy: Unstructured = structuredClone(object);
   fromStored(served, copy);
-  return copy as unknown as ApiObject;
+  return copy;
 }
 
 /** The name with which a list or watch is authorized. It comes from a metadata.name selector. */

@@ -4,14 +4,14 @@ import { fromStored, type Served } from "./catalog.ts";
 
 /** A copy of a stored object in the requested version. */
 export function servedCopy(served: Served, stored: StoredObject): Unstructured {
-  const draft = stored.copy() as unknown as Unstructured;
+  const draft: Unstructured = stored.copy();
   fromStored(served, draft);
   return draft;
 }
 
 /** The object in the requested version, read-only. */
 export function servedValue(served: Served, stored: StoredObject): ApiObject {
-  return served.conversion ? (servedCopy(served, stored) as unknown as ApiObject) : stored.value;
+  return served.conversion ? servedCopy(served, stored) : stored.value;
 }
 
 export function servedText(served: Served, stored: StoredObject): string {

@@ -100,7 +100,7 @@ export function success(details: StatusErrorDetails, code = 200): Status {
 function wireDetails(details: StatusErrorDetails): StatusErrorDetails {
   if (!details.causes) return details;
   const causes = details.causes.map(({ reason, ...rest }) => (reason ? { reason, ...rest } : rest));
-  return { ...details, causes: causes as unknown as NonNullable<StatusErrorDetails["causes"]> };
+  return { ...details, causes };
 }
 
 export function continueTokenOf(error: unknown): string | undefined {

@@ -4,7 +4,7 @@ import type { DraftMeta, ResourceDefinition, Unstructured } from "../definition.
 import { type Json, jsonEqual } from "../patch/json-value.ts";
 import { wireTime } from "../patch/managed-fields.ts";
 import { compareText } from "../patch/text-order.ts";
-import type { ApiObject } from "../storage/object.ts";
+import { type ApiObject, restoreField } from "../storage/object.ts";
 import { badRequest } from "./problems.ts";
 
 /** Sets the namespace of the request, or rejects another one. */
@@ -29,12 +29,8 @@ export function initMetadata(draft: Unstructured, now: number): void {
 
 /** Keeps the metadata that only the server sets. */
 export function keepMetadata(draft: Unstructured, oldObject: ApiObject): void {
-  const meta = draft.metadata as unknown as Record<string, unknown>;
-  for (const field of serverFields) {
-    if (oldObject.metadata[field] === undefined) delete meta[field];
-    else meta[field] = oldObject.metadata[field];
-  }
-  delete meta.resourceVersion;
+  for (const field of serverFields) restoreField(draft.metadata, oldObject.metadata, field);
+  delete draft.metadata.resourceVersion;
   dropSelfLink(draft.metadata);
 }
 
@@ -46,7 +42,7 @@ const serverFields = [
   "deletionTimestamp",
   "deletionGracePeriodSeconds",
   "generation",
-];
+] as const;
 
 function dropSelfLink(meta: DraftMeta): void {
   delete (meta as { selfLink?: string }).selfLink;

@@ -1,4 +1,4 @@
-import type { Caller, DraftMeta, ObjectRef, Objects, Unstructured } from "../definition.ts";
+import type { Caller, NewObject, ObjectRef, Objects, Unstructured } from "../definition.ts";
 import type { JsonObject } from "../patch/json-value.ts";
 import { isStoreError } from "../storage/errors.ts";
 import type { ApiObject, StoredObject } from "../storage/object.ts";
@@ -41,13 +41,10 @@ export class SystemObjects implements Objects {
     return (await this.#dependencies.store.list(scope)).items.map(({ value }) => value);
   }
 
-  async create(
-    resource: string,
-    draft: Omit<Unstructured, "metadata"> & { metadata: Partial<DraftMeta> },
-  ): Promise<ApiObject> {
+  async create(resource: string, draft: NewObject): Promise<ApiObject> {
     const request = this.#request(resource, draft.metadata.namespace ?? "");
     const { group, version, definition } = request.served;
-    const body = structuredClone(draft) as unknown as JsonObject;
+    const body = structuredClone(draft) as JsonObject;
     const own = asDraft(body, { group, version, kind: definition.kind });
     return this.#do(request, draft.metadata.name ?? "", async () => {
       return (await createObject(this.#dependencies, request, own)).value;

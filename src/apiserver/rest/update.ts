@@ -1,9 +1,8 @@
 import { abortError } from "../../lib/base/errors.ts";
 import type { Unstructured, UpdateSubresource } from "../definition.ts";
-import type { JsonObject } from "../patch/json-value.ts";
 import { trackUpdate } from "../patch/track-update.ts";
 import { conflict, isStoreError, modified, notFound } from "../storage/errors.ts";
-import { type ApiObject, type ObjectKey, StoredObject } from "../storage/object.ts";
+import { type ApiObject, asJson, fromJson, type ObjectKey, StoredObject } from "../storage/object.ts";
 import { toStored } from "./catalog.ts";
 import { createObject, ignoredByMain } from "./create.ts";
 import { shouldDeleteDuringUpdate } from "./deletion-plan.ts";
@@ -131,16 +130,17 @@ async function change(
   const problems = [...(validated ?? []), ...finalizerProblems(draft, oldObject)];
   if (problems.length > 0) throw invalid(definition, key.name, problems);
 
-  const newObject = update.tracked
+  const object = update.tracked
     ? draft
-    : trackUpdate(oldObject as unknown as JsonObject, draft as unknown as JsonObject, {
-        schema: served.storedSchema,
-        manager,
-        subresource: subresource?.name ?? "",
-        now: context.now,
-        ignored: subresource ? subresource.rules.ignored : ignoredByMain(definition),
-      });
-  const object = newObject as unknown as ApiObject;
+    : fromJson(
+        trackUpdate(asJson(oldObject), asJson(draft), {
+          schema: served.storedSchema,
+          manager,
+          subresource: subresource?.name ?? "",
+          now: context.now,
+          ignored: subresource ? subresource.rules.ignored : ignoredByMain(definition),
+        }),
+      );
   if (dryRun) return dryResult(seen, object);
   const deletes = shouldDeleteDuringUpdate(oldObject, draft, definition.hasSpecFinalizers?.(object) === true);
   const written = await dependencies.store.apply(key, (current) => {

@@ -1,18 +1,38 @@
-/** The parts of an API object that the store uses. */
+import type { JsonObject } from "../../lib/base/json-value.ts";
+import type { DraftMeta, Unstructured } from "../definition.ts";
+
+/** A stored object. It is never changed: `Unstructured` is the same object before it is stored. */
 export interface ApiObject {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata: ObjectMeta;
-  readonly [field: string]: unknown;
+  // biome-ignore lint/suspicious/noExplicitAny: the definition of the kind knows what is inside.
+  readonly [field: string]: any;
 }
 
-export interface ObjectMeta {
-  readonly name: string;
-  /** Absent or empty for cluster-scoped objects. */
-  readonly namespace?: string;
-  readonly uid: string;
-  readonly resourceVersion?: string;
-  readonly [field: string]: unknown;
+export type ObjectMeta = Readonly<DraftMeta>;
+
+/** The same object as the type of its kind: the types of its fields were checked when it was decoded. */
+export function typed<T extends object>(object: ApiObject | undefined): T {
+  const any: unknown = object;
+  return any as T;
+}
+
+/** JSON of which at least the metadata was checked, as an object. */
+export function fromJson(json: JsonObject): Unstructured {
+  const any: unknown = json;
+  return any as Unstructured;
+}
+
+/** Gives a field the value that it has in another object. */
+export function restoreField<T extends object>(object: T, other: Readonly<T>, field: keyof T): void {
+  if (other[field] === undefined) delete object[field];
+  else object[field] = other[field];
+}
+
+/** The same object as JSON, for code that knows nothing of its kind. An interface such as ApiObject has no index signature of JSON values. */
+export function asJson(object: ApiObject): JsonObject {
+  return typed<JsonObject>(object);
 }
 
 export interface ObjectKey {

@@ -84,7 +84,7 @@ export class Revisions {
         SELECT max(version) AS newest, type FROM revisions WHERE ${where}
         GROUP BY namespace, name HAVING type <> 'DELETED' ORDER BY namespace, name LIMIT ?
       ) AS found CROSS JOIN revisions r ON r.version = found.newest`;
-    return (this.#all(sql, ...values, limit) as unknown as Row[]).map(objectOf);
+    return this.#all<Row>(sql, ...values, limit).map(objectOf);
   }
 
   count(
@@ -103,10 +103,9 @@ export class Revisions {
     const sql = `SELECT ${columns}, p.uid AS previousUid, p.text AS previousText
       FROM revisions r LEFT JOIN revisions p ON p.version = r.previous
       WHERE r.resource = ? AND r.version > ? ORDER BY r.version LIMIT ?`;
-    const rows = this.#all(sql, resource, after, limit) as unknown as (Row & {
-      previousUid: string | null;
-      previousText: string | null;
-    })[];
+    const rows = this.#all<Row & { previousUid: string | null; previousText: string | null }>(
+      ...[sql, resource, after, limit],
+    );
     return rows.map((row) => {
       const object = objectOf(row);
       const { type, version, previous, previousUid, previousText } = row;
@@ -128,7 +127,7 @@ export class Revisions {
 
   oldest(compacted: number, limit: number): HistoryRow[] {
     const sql = "SELECT version, at, chars FROM revisions WHERE version > ? ORDER BY version LIMIT ?";
-    return this.#all(sql, compacted, limit) as unknown as HistoryRow[];
+    return this.#all<HistoryRow>(sql, compacted, limit);
   }
 
   /** Deletes the history before `to`. The state at `to` is kept. */
@@ -148,8 +147,10 @@ export class Revisions {
     return this.#statement(sql).get(...values);
   }
 
-  #all(sql: string, ...values: SQLInputValue[]) {
-    return this.#statement(sql).all(...values);
+  /** The caller knows the types of the columns. */
+  #all<T>(sql: string, ...values: SQLInputValue[]): T[] {
+    const rows: unknown[] = this.#statement(sql).all(...values);
+    return rows as T[];
   }
 
   #statement(sql: string) {

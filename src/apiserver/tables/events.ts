@@ -1,6 +1,6 @@
 import type { Event as CoreEvent } from "../../lib/gen/kubernetes/core.d.ts";
 import type { Event as NewEvent } from "../../lib/gen/kubernetes/events.d.ts";
-import type { ApiObject } from "../storage/object.ts";
+import { type ApiObject, typed } from "../storage/object.ts";
 import { since } from "./human-duration.ts";
 import { column, type Named, nameColumn, viewTableDefinition } from "./table-definition.ts";
 
@@ -41,13 +41,13 @@ export const eventTable = viewTableDefinition<EventView>(viewOf, [
 ]);
 
 function viewOf(object: ApiObject): EventView {
-  const { metadata } = object as unknown as Named;
+  const { metadata } = object;
   if (
     !("regarding" in object || "note" in object || String(object.apiVersion).startsWith("events.k8s.io/"))
   ) {
-    return { metadata, event: object as unknown as CoreEvent };
+    return { metadata, event: typed(object) };
   }
-  const given = object as unknown as Partial<NewEvent>;
+  const given: Partial<NewEvent> = typed(object);
   return {
     metadata,
     event: {

@@ -4,7 +4,7 @@ import {
   summarizeContainers,
 } from "../../lib/model/container-summary.ts";
 import type { Pod } from "../../lib/model/pod.ts";
-import type { ApiObject } from "../storage/object.ts";
+import { type ApiObject, typed } from "../storage/object.ts";
 import { humanDuration } from "./human-duration.ts";
 import {
   ageColumn,
@@ -51,7 +51,7 @@ const columns = viewTableDefinition<PodView>(viewOf, [
 export const podTable: TableDefinition = {
   ...columns,
   conditions(object) {
-    const phase = (object as unknown as Partial<Pod>).status?.phase;
+    const phase: string | undefined = object.status?.phase;
     return phase === "Succeeded" ? succeeded : phase === "Failed" ? failed : [];
   },
 };
@@ -69,7 +69,7 @@ const failed: readonly RowCondition[] = [
 ];
 
 function viewOf(object: ApiObject): PodView {
-  const given = object as unknown as Pod;
+  const given: Pod = typed(object);
   const pod = { ...given, spec: given.spec ?? { containers: [] } };
   return { metadata: pod.metadata, pod, containers: summarizeContainers(pod, podReason(pod)) };
 }

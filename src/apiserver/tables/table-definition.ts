@@ -1,4 +1,4 @@
-import type { ApiObject } from "../storage/object.ts";
+import { type ApiObject, typed } from "../storage/object.ts";
 import { since } from "./human-duration.ts";
 
 export type Cell = string | number | boolean;
@@ -69,8 +69,8 @@ export const ageColumn: Column<Named> = column("Age", "How long ago the object w
 );
 
 /** A table whose columns read the object itself. */
-export function tableDefinition<View>(columns: readonly Column<View>[]): TableDefinition {
-  return viewTableDefinition((object) => object as unknown as View, columns);
+export function tableDefinition<View extends object>(columns: readonly Column<View>[]): TableDefinition {
+  return viewTableDefinition((object) => typed<View>(object), columns);
 }
 
 /** A table whose view is computed once per row and shared by its columns. */

@@ -34,7 +34,7 @@ test("each step that a user can help with has a next thing to try", () => {
   assert.match(nextStep(shown(waits("backoff", "web"))) ?? "", /previous logs of container web/);
   assert.match(nextStep(shown(waits("image", "web"))) ?? "", /image name of container web/);
   const killed = { name: "web", lastState: { terminated: { reason: "OOMKilled", exitCode: 137 } } };
-  const status = { phase: "Running", containerStatuses: [killed] } as unknown as PodStatus;
+  const status = { phase: "Running", containerStatuses: [killed] } as PodStatus;
   assert.match(nextStep(shown(waits("backoff", "web"), status)) ?? "", /memory limit of container web/);
   assert.equal(nextStep(shown(waits("start-slot"))), null);
   assert.equal(nextStep(shown({ ready: true })), null);

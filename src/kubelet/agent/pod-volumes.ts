@@ -295,5 +295,6 @@ const noObjects = {
   get: (kind: string, namespace: string, name: string) => noApi(`${kind} ${namespace}/${name}`),
 };
 const noSecrets = {
-  get: (namespace: string, name: string) => noApi(`Secret ${namespace}/${name}`),
-} as unknown as ReturnType<typeof kubeSecrets> & ReturnType<typeof driverSecrets>;
+  get: ({ namespace, name }: { readonly namespace: string; readonly name: string }) =>
+    noApi(`Secret ${namespace}/${name}`),
+};

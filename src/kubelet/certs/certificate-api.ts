@@ -76,7 +76,7 @@ export function kubeCertificateApi(o: {
         clock,
         logger,
         maxBackoffMs: maxWatchBackoffMs,
-        transform: (raw) => readState(raw as unknown as RawRequest),
+        transform: (raw) => readState(raw as RawRequest),
         onChange: (change) => notify(change.type === "deleted" ? undefined : change.object),
       });
       await watch.start(signal);

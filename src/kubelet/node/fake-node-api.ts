@@ -101,7 +101,7 @@ function mayLabel(key: string): boolean {
 
 /** A strategic merge patch as the API server applies it to a node. */
 export function applyNodePatch(node: NodeObject, patch: Json): NodeObject {
-  return merge(structuredClone(node) as unknown as Json, structuredClone(patch)) as unknown as NodeObject;
+  return merge(JSON.parse(JSON.stringify(node)), structuredClone(patch)) as object as NodeObject;
 }
 
 function merge(target: Json, patch: Json): Json {

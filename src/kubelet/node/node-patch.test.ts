@@ -98,7 +98,7 @@ describe("a patch of a node", () => {
           ...base,
           metadata: { name: "n", labels, annotations },
           status,
-        }) as unknown as NodeObject,
+        }) as NodeObject,
     );
     fc.assert(
       fc.property(node, node, (a, b) => {

@@ -7,5 +7,5 @@ export async function allDone<const T extends readonly unknown[]>(
   const results = await Promise.allSettled(work);
   const failed = results.find((result) => result.status === "rejected");
   if (failed) throw failed.reason;
-  return results.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as T;
+  return (await Promise.all(work)) as T;
 }

@@ -1,5 +1,5 @@
 import { abortable } from "./abort.ts";
-import { type MonotonicTime, msBetween, plusMs, type WallTime, wallTime } from "./time.ts";
+import { type MonotonicTime, msBetween, plusMs, timeOf, type WallTime, wallTime } from "./time.ts";
 
 /** The only way to read the time or to wait: tests pass a FakeClock and run in simulated time. */
 export interface Clock {
@@ -17,7 +17,7 @@ const maxTimerMs = 0x7fffffff;
 export const systemClock: Clock = {
   wall: () => wallTime(Date.now()),
   // CLOCK_MONOTONIC, as for the timers of Node.js: both stop while the machine is suspended.
-  monotonic: () => performance.now() as unknown as MonotonicTime,
+  monotonic: () => timeOf(performance.now()),
   after(ms, callback) {
     let timer: NodeJS.Timeout;
     const wait = (leftMs: number) => {

@@ -1,5 +1,5 @@
 import type { Clock } from "./clock.ts";
-import { type MonotonicTime, plusMs, type WallTime, wallTime } from "./time.ts";
+import { type MonotonicTime, plusMs, timeOf, type WallTime, wallTime } from "./time.ts";
 
 interface Timer {
   at: number;
@@ -9,7 +9,7 @@ interface Timer {
 
 /** A point in monotonic time that a test chooses. */
 export function monotonicTime(ms: number): MonotonicTime {
-  return ms as unknown as MonotonicTime;
+  return timeOf(ms);
 }
 
 /** Neither zero nor near the wall time of any test. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Http2SecureServer, ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import type { Connections } from "./connections.ts";
 
 interface Session {
@@ -30,9 +31,8 @@ export class Http2Sessions {
 
   follow(server: Http2SecureServer): void {
     server.prependListener("secureConnection", (socket) => {
-      const { _parent: tcpSocket } = socket as unknown as { _parent: Socket };
       socket.on("error", () => {});
-      this.#connections.replace(tcpSocket, socket);
+      this.#connections.replace(tcpSocketOf(socket), socket);
       this.#newest = socket;
     });
     server.on("session", (session) => this.#begun(session));
@@ -76,4 +76,9 @@ export class Http2Sessions {
     session.on("error", () => {});
     session.on("close", () => this.#sessions.delete(session));
   }
+}
+
+/** The connection below a TLS socket, which Node.js has and its types lack. */
+export function tcpSocketOf(socket: TLSSocket): Socket {
+  return (socket as unknown as { readonly _parent: Socket })._parent;
 }

@@ -21,39 +21,48 @@ export interface MonotonicTime {
   readonly [monotonic]: true;
 }
 
+/** A time from its number at run time. Not for components: they get their times from a `Clock`. */
+export function timeOf<T extends WallTime | MonotonicTime>(ms: unknown): T {
+  return ms as T;
+}
+
+function numberOf(time: unknown): number {
+  return time as number;
+}
+
 /** A point in monotonic time that is never reached. */
-export const endOfTime = Number.POSITIVE_INFINITY as unknown as MonotonicTime;
+export const endOfTime = timeOf<MonotonicTime>(Number.POSITIVE_INFINITY);
 
 export function plusMs<T extends WallTime | MonotonicTime>(time: T, ms: number): T {
-  return ((time as unknown as number) + ms) as unknown as T;
+  return timeOf(numberOf(time) + ms);
 }
 
 /** How much later `to` is than `from`; negative if it is earlier. */
 export function msBetween(from: WallTime, to: WallTime): number;
 export function msBetween(from: MonotonicTime, to: MonotonicTime): number;
 export function msBetween(from: unknown, to: unknown): number {
-  return (to as number) - (from as number);
+  return numberOf(to) - numberOf(from);
 }
 
 /** The earliest of one or more times. */
 export function earliest<T extends WallTime | MonotonicTime>(...times: T[]): T {
-  return Math.min(...(times as unknown as number[])) as unknown as T;
+  return timeOf(Math.min(...times.map(numberOf)));
 }
 
 /** The latest of one or more times. */
 export function latest<T extends WallTime | MonotonicTime>(...times: T[]): T {
-  return Math.max(...(times as unknown as number[])) as unknown as T;
+  return timeOf(Math.max(...times.map(numberOf)));
 }
 
 /** From milliseconds since the epoch, a date, or its text in RFC 3339. An invalid date is NaN: neither before nor after anything. */
 export function wallTime(of: number | Date | string): WallTime {
   const ms = typeof of === "number" ? of : typeof of === "string" ? Date.parse(of) : of.getTime();
-  return ms as unknown as WallTime;
+  return timeOf(ms);
 }
 
 /** Milliseconds since the epoch. */
 export function epochMs(time: WallTime): number {
-  return time as unknown as number;
+  return numberOf(time);
 }
 
 export function dateOf(time: WallTime): Date {

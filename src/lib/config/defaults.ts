@@ -20,7 +20,7 @@ const maxRestartPeriod = 300_000;
 
 /** Sets defaults for everything that was not set. The input is not changed. */
 export function withDefaults(partial: PartialConfiguration, gates: FeatureGates): KubeletConfiguration {
-  const config = fillFields(kubeletFields, partial) as unknown as KubeletConfiguration;
+  const config = fillFields(kubeletFields, partial) as Partial<KubeletConfiguration> as KubeletConfiguration;
   // If only the update period is set, reports follow it.
   if (!partial.nodeStatusReportFrequency && partial.nodeStatusUpdateFrequency) {
     config.nodeStatusReportFrequency = partial.nodeStatusUpdateFrequency;

@@ -17,7 +17,7 @@ const examples = globSync(["*.md", "docs/*.md"], { cwd: root }).flatMap((file) =
 
 test("the documents have examples of configurations", () => {
   const files = new Set(examples.map(({ file }) => file));
-  for (const file of ["README.md", "SECURITY.md", "docs/JOIN-A-CLUSTER.md"]) assert.ok(files.has(file), file);
+  for (const file of ["SECURITY.md", "docs/JOIN-A-CLUSTER.md"]) assert.ok(files.has(file), file);
 });
 
 for (const [i, { file, text }] of examples.entries())

@@ -5,7 +5,7 @@ import type { Field, Fields, Kind } from "./schema.ts";
 
 /** The configuration as /configz shows it: plain JSON data, fields in their usual order, zero values omitted. */
 export function encodeConfiguration(config: KubeletConfiguration): Record<string, unknown> {
-  return { kind, apiVersion, ...encodeFields(kubeletFields, config as unknown as Record<string, unknown>) };
+  return { kind, apiVersion, ...encodeFields(kubeletFields, { ...config }) };
 }
 
 function encodeFields(fields: Fields, values: Record<string, unknown>): Record<string, unknown> {

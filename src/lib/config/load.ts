@@ -221,6 +221,7 @@ function overriddenGates(overrides: readonly ConfigOverride[]): Record<string, b
 /** A flag replaces the value of the files, except that gates are merged and vmodule patterns are added. */
 function apply(config: KubeletConfiguration, { flag, path, value }: ConfigOverride, origins: Origins): void {
   const last = path.at(-1) ?? "";
+  // A path of a flag leads through structs only.
   let holder = config as unknown as Record<string, unknown>;
   for (const step of path.slice(0, -1)) holder = holder[step] as Record<string, unknown>;
   const given = new Origins();

@@ -18,7 +18,7 @@ export async function* namesIn(directory: RawPath, batchSize: number): AsyncGene
   const dir = await opendir(directory, { encoding, bufferSize: 256 });
   let names: Buffer[] = [];
   for await (const { name } of dir) {
-    names.push(name as unknown as Buffer);
+    names.push(name as unknown as Buffer); // by the encoding
     if (names.length < batchSize) continue;
     yield names;
     names = [];

@@ -34,7 +34,7 @@ const referencingProjections: Readonly<Record<string, string>> = {
 const none: ApiReference = { kind: "none" };
 
 /** The first API object that a pod references. Unknown volume types are treated as a reference. */
-export function apiReference({ spec }: Pod): ApiReference {
+export function apiReference({ spec }: Pick<Pod, "spec">): ApiReference {
   if (spec.serviceAccountName) return { kind: "found", resource: "serviceaccounts" };
   if (secretNames(spec).size > 0) return { kind: "found", resource: "secrets" };
   if (configMapNames(spec).size > 0) return { kind: "found", resource: "configmaps" };
@@ -47,7 +47,7 @@ export function apiReference({ spec }: Pod): ApiReference {
 }
 
 function volumeReference(volume: Volume): ApiReference {
-  const has = (kind: string) => (volume as unknown as Record<string, unknown>)[kind] !== undefined;
+  const has = (kind: string) => Object.hasOwn(volume, kind);
   if (volumesWithoutReferences.some(has)) return none;
   const found = referencingVolumes.find(([kind]) => has(kind));
   if (found) return { kind: "found", resource: found[1] };

@@ -2,6 +2,7 @@ import type { PodCertificateRequestSpec } from "../../../lib/gen/kubernetes/cert
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { AdmissionRequest } from "../../access.ts";
 import type { Objects } from "../../definition.ts";
+import { typed } from "../../storage/object.ts";
 import { forbidden, notFound } from "../problems.ts";
 
 /** A node requests certificates for the pods that run on it, and their service accounts. */
@@ -24,7 +25,7 @@ export async function restrictPodCertificate(
     if (!found) throw notFound(resource, name);
     return found;
   };
-  const pod = (await get("pods", spec.podName ?? "")) as unknown as Pod;
+  const pod: Pod = typed(await get("pods", spec.podName ?? ""));
   const title = `${namespace}/${spec.podName}`;
   if (pod.spec.nodeName !== node)
     throw forbidden(

@@ -1,4 +1,3 @@
-import type { Pod } from "../../../lib/model/pod.ts";
 import type { AdmissionRequest } from "../../access.ts";
 import type { Objects } from "../../definition.ts";
 import { same } from "../../kinds/same.ts";
@@ -49,7 +48,7 @@ async function restrictCreation(node: string, request: AdmissionRequest, objects
   if (!current) throw notFound("nodes", node);
   if (owner.uid !== current.metadata.uid)
     throw forbid(`node ${node} UID mismatch: expected ${owner.uid} got ${current.metadata.uid}`);
-  const reference = apiReference({ metadata, spec } as unknown as Pod);
+  const reference = apiReference({ spec });
   if (reference.kind === "unknown")
     throw forbid(`error checking mirror pod for API references: ${reference.problem}`);
   if (reference.kind === "found")
@@ -71,20 +70,17 @@ async function restrictEviction(node: string, request: AdmissionRequest, objects
 
 function restrictStatus(node: string, request: AdmissionRequest): void {
   if (request.operation !== "UPDATE") throw forbidden(request, `unexpected operation "${request.operation}"`);
-  const oldPod = request.oldObject as unknown as Pod | undefined;
-  const newPod = request.object as unknown as Pod | undefined;
-  if (oldPod?.spec.nodeName !== node)
+  const { oldObject: oldPod, object: newPod } = request;
+  if (oldPod?.spec?.nodeName !== node)
     throw forbidden(
       request,
       `node "${node}" can only update pod status for pods with spec.nodeName set to itself`,
     );
   if (!same(oldPod.metadata.labels, newPod?.metadata.labels))
     throw forbidden(request, `node "${node}" cannot update labels through pod status`);
-  const claims = (pod: Pod | undefined) =>
-    (pod?.status as unknown as Record<string, unknown> | undefined) ?? {};
-  if (!same(claims(oldPod).resourceClaimStatuses, claims(newPod).resourceClaimStatuses))
+  if (!same(oldPod.status?.resourceClaimStatuses, newPod?.status?.resourceClaimStatuses))
     throw forbidden(request, `node "${node}" cannot update resource claim statues`);
-  if (!same(claims(oldPod).extendedResourceClaimStatus, claims(newPod).extendedResourceClaimStatus))
+  if (!same(oldPod.status?.extendedResourceClaimStatus, newPod?.status?.extendedResourceClaimStatus))
     throw forbidden(request, `node "${node}" cannot update extended resource claim status`);
 }
 
@@ -95,5 +91,5 @@ async function nodeOf(
 ): Promise<string | undefined> {
   const pod = await objects.get({ resource: "pods", namespace: request.namespace, name });
   if (!pod) throw notFound("pods", name);
-  return (pod as unknown as Pod).spec.nodeName;
+  return pod.spec.nodeName;
 }

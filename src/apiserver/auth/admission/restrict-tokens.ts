@@ -1,7 +1,8 @@
-import type { CSIPersistentVolumeSource, PersistentVolume } from "../../../lib/gen/kubernetes/core.d.ts";
+import type { CSIPersistentVolumeSource } from "../../../lib/gen/kubernetes/core.d.ts";
 import type { Pod, Volume } from "../../../lib/model/pod.ts";
 import type { AdmissionRequest } from "../../access.ts";
 import type { ObjectRef, Objects } from "../../definition.ts";
+import { typed } from "../../storage/object.ts";
 import { claimName } from "../pod-references.ts";
 import { forbidden, notFound } from "../problems.ts";
 
@@ -24,7 +25,7 @@ export async function restrictToken(
   if (!ref.uid) throw forbidden(request, "node requested token with a pod binding without a uid");
   const found = await objects.get({ resource: "pods", namespace: request.namespace, name: ref.name });
   if (!found) throw notFound("pods", ref.name);
-  const pod = found as unknown as Pod;
+  const pod: Pod = typed(found);
   if (ref.uid !== pod.metadata.uid)
     throw forbidden(
       request,
@@ -76,7 +77,7 @@ async function driverOf(pod: Pod, volume: Volume, objects: Objects): Promise<Dri
   const { volumeName = "" } = (found.spec ?? {}) as { volumeName?: string };
   const bound = await objects.get({ resource: "persistentvolumes", namespace: "", name: volumeName });
   if (!bound) return missing({ resource: "persistentvolumes", namespace: "", name: volumeName });
-  const csi: CSIPersistentVolumeSource | undefined = (bound as unknown as PersistentVolume).spec?.csi;
+  const csi: CSIPersistentVolumeSource | undefined = bound.spec?.csi;
   return csi && { name: csi.driver };
 }
 

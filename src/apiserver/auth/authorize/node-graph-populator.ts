@@ -3,10 +3,8 @@ import type { Component } from "../../../lib/base/component.ts";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { runPeriodically } from "../../../lib/base/run-periodically.ts";
-import type { PersistentVolume } from "../../../lib/gen/kubernetes/core.d.ts";
-import type { Pod } from "../../../lib/model/pod.ts";
 import type { Objects } from "../../definition.ts";
-import type { ApiObject } from "../../storage/object.ts";
+import { type ApiObject, typed } from "../../storage/object.ts";
 import { NodeGraph, type RelatedResource } from "./node-graph.ts";
 
 const attachments = "volumeattachments.storage.k8s.io";
@@ -102,10 +100,10 @@ function add(graph: NodeGraph, resource: string, object: ApiObject, deleted: boo
   const { name, namespace = "" } = object.metadata;
   if (resource === "pods") {
     if (deleted) graph.dropPod(namespace, name);
-    else graph.setPod(object as unknown as Pod);
+    else graph.setPod(typed(object));
   } else if (resource === "persistentvolumes") {
     if (deleted) graph.dropVolume(name);
-    else graph.setVolume(object as unknown as PersistentVolume);
+    else graph.setVolume(typed(object));
   } else {
     const { nodeName = "" } = (object.spec ?? {}) as { nodeName?: string };
     graph.setOnNode(onNode.get(resource)!, name, deleted ? "" : nodeName);

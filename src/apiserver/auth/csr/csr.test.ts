@@ -469,7 +469,7 @@ test("a request with an invalid signature is rejected", async () => {
 
 test("a lifetime of a minute may be requested if the rules allow it", () => {
   const definition = certificateSigningRequests({ minimumSeconds: 60 });
-  const draft = { metadata: { name: "r" }, spec: spec({ expirationSeconds: 60 }) } as unknown as Unstructured;
+  const draft: Unstructured = { metadata: { name: "r", uid: "" }, spec: spec({ expirationSeconds: 60 }) };
   assert.deepEqual(definition.validate?.(draft, new MemoryObjects().context(admin)), []);
 });
 
@@ -561,8 +561,8 @@ test("the approval subresource changes approvals, the status subresource the cer
         spec: spec(),
         status: structuredClone(status),
       });
-      const old = whole(before) as unknown as ApiObject;
-      const draft = { ...whole(now), spec: { changed: true } } as unknown as Unstructured;
+      const old: ApiObject = whole(before);
+      const draft: Unstructured = { ...whole(now), spec: { changed: true } };
       subresource.prepareUpdate(draft, old, context);
       assert.deepEqual(draft.spec, old.spec);
       const problems = subresource.validateUpdate!(draft, old, context).map(
@@ -576,12 +576,12 @@ test("the approval subresource changes approvals, the status subresource the cer
 test("an update of the request itself changes nothing but metadata", () => {
   const definition = certificateSigningRequests();
   const context = new MemoryObjects().context(admin);
-  const before = { metadata: { name: "r", uid: "u" }, spec: spec(), status: {} } as unknown as ApiObject;
+  const before: ApiObject = { metadata: { name: "r", uid: "u" }, spec: spec(), status: {} };
   const draft = {
     metadata: { name: "r", uid: "u", labels: { a: "b" } },
     spec: { username: "me" },
     status: { certificate: pem },
-  } as unknown as Unstructured;
+  } as Unstructured;
   void definition.prepareUpdate?.(draft, before, context);
   assert.deepEqual([draft.spec, draft.status, draft.metadata.labels], [before.spec, {}, { a: "b" }]);
   assert.deepEqual(definition.validateUpdate?.(draft, before, context), []);

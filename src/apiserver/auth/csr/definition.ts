@@ -4,7 +4,7 @@ import type {
   Unstructured,
   UpdateSubresource,
 } from "../../definition.ts";
-import { collected, defineKind, onlyWrites, restore, unstructured } from "../../kinds/define.ts";
+import { collected, defineKind, onlyWrites, restore } from "../../kinds/define.ts";
 import { checkMeta, checkMetaUpdate } from "../../kinds/metadata.ts";
 import { checkRequest, checkSubresource, type Subresource } from "./checks.ts";
 import { type Condition, conditionsOf } from "./conditions.ts";
@@ -61,7 +61,7 @@ function subresource(which: Exclude<Subresource, "main">, minimum: number): Upda
     ignored: [["spec"], ["status", which === "status" ? "conditions" : "certificate"]],
     prepareUpdate(draft, oldObject, { now }) {
       onlyWrites(draft, oldObject, ["metadata", "status"]);
-      const old = unstructured(oldObject);
+      const old = oldObject;
       draft.status ??= {};
       if (which === "status") keepApproval(draft, old);
       stampConditions(draft, old, now);
@@ -76,7 +76,7 @@ function subresource(which: Exclude<Subresource, "main">, minimum: number): Upda
         checkMetaUpdate(draft, oldObject, problems);
         checkMeta(draft, { namespaced: false, nameRule }, problems);
         checkRequest(draft, minimum, problems);
-        checkSubresource(which, draft, unstructured(oldObject), problems);
+        checkSubresource(which, draft, oldObject, problems);
       }),
   };
 }

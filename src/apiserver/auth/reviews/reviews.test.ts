@@ -34,7 +34,7 @@ async function review(
   spec: object,
   o: { caller?: Caller; metadata?: object } = {},
 ): Promise<Record<string, unknown>> {
-  const draft = { metadata: { uid: "", ...o.metadata }, spec } as unknown as Unstructured;
+  const draft: Unstructured = { metadata: { name: "", uid: "", ...o.metadata }, spec };
   return { ...(await definition.handleCreate!(draft, objects.context(o.caller ?? admin))) };
 }
 

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import type { DraftMeta, Unstructured } from "../../definition.ts";
+import type { NewObject } from "../../definition.ts";
 
 /** A new token, and the secret that makes it valid until then. */
 export function bootstrapToken(o: { expires?: Date; description?: string }): {
   readonly token: string;
-  readonly secret: Omit<Unstructured, "metadata"> & { metadata: Partial<DraftMeta> };
+  readonly secret: NewObject;
 } {
   const [id, secret] = [randomText(6), randomText(16)];
   const fields: Record<string, string> = {

@@ -7,10 +7,9 @@ import type {
 } from "../../../lib/gen/kubernetes/resource.d.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { Objects, Unstructured } from "../../definition.ts";
-import type { ApiObject } from "../../storage/object.ts";
+import { type ApiObject, typed } from "../../storage/object.ts";
 import type { EventRecorder } from "../event-recorder.ts";
 import type { ObjectCache } from "../object-cache.ts";
-import { read } from "../typed.ts";
 import { type ClaimStep, planClaims, podClaimAnnotation } from "./claim-plan.ts";
 
 export interface ClaimOptions {
@@ -110,7 +109,7 @@ async function execute(step: ClaimStep, { objects, cache, recorder }: ClaimOptio
       return;
     case "refuse":
       return recorder.record({
-        about: { apiVersion: "resource.k8s.io/v1", kind: "ResourceClaim", object: objectOf(step.claim) },
+        about: { apiVersion: "resource.k8s.io/v1", kind: "ResourceClaim", object: step.claim },
         type: "Warning",
         reason: "FailedAllocation",
         action: "Allocating",
@@ -133,7 +132,7 @@ async function release(
     const { allocation: _, ...deallocated } = status;
     return left.length > 0 ? { ...status, reservedFor: left } : deallocated;
   });
-  if (!changed || read(changed).status?.allocation) return changed;
+  if (!changed || changed.status?.allocation) return changed;
   return change(objects, claim, (draft) => {
     draft.metadata.finalizers = (draft.metadata.finalizers ?? []).filter((one: string) => one !== finalizer);
   });
@@ -201,10 +200,6 @@ function podRef({ metadata: { namespace, name } }: Pod) {
   return { resource: "pods", namespace, name };
 }
 
-function all<T>(cache: ObjectCache, resource: string): T[] {
-  return cache.all(resource) as unknown as T[];
-}
-
-function objectOf(claim: ResourceClaim): ApiObject {
-  return claim as unknown as ApiObject;
+function all<T extends object>(cache: ObjectCache, resource: string): T[] {
+  return cache.all(resource).map((object) => typed<T>(object));
 }

@@ -1,6 +1,6 @@
 import type { ObjectRef, OwnerReference } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
-import { read, refTo } from "../typed.ts";
+import { refTo } from "../object-ref.ts";
 
 /** An object with the resource that it belongs to. */
 export interface Item {
@@ -41,7 +41,7 @@ export function planCollection(items: readonly Item[], kindOf: KindOf): Collecti
   const steps: CollectionStep[] = [];
   const dependents = new Map<string, { item: Item; blocks: boolean }[]>();
   for (const item of items) {
-    const owners = read(item.object).metadata.ownerReferences ?? [];
+    const owners = item.object.metadata.ownerReferences ?? [];
     if (owners.length === 0) continue;
     for (const { uid, blockOwnerDeletion } of owners)
       dependents.set(uid, [...(dependents.get(uid) ?? []), { item, blocks: blockOwnerDeletion === true }]);
@@ -86,7 +86,7 @@ function stepFor(
 
 /** An owner deleted in the foreground is removed after its dependents; one that orphans them, after their references are removed. */
 function finalize(owner: Item, dependents: readonly { item: Item; blocks: boolean }[]): CollectionStep[] {
-  const { metadata } = read(owner.object);
+  const { metadata } = owner.object;
   if (metadata.deletionTimestamp === undefined) return [];
   const target = { ref: refTo(owner.resource, owner.object), uid: metadata.uid };
   if (metadata.finalizers?.includes(orphan)) {
@@ -102,7 +102,7 @@ function finalize(owner: Item, dependents: readonly { item: Item; blocks: boolea
   if (!dependents.some(({ blocks }) => blocks)) return [{ do: "release", ...target, finalizer: foreground }];
   return dependents
     .filter(({ item }) => item.object.metadata.deletionTimestamp === undefined)
-    .filter(({ item }) => (read(item.object).metadata.ownerReferences ?? []).length === 1)
+    .filter(({ item }) => (item.object.metadata.ownerReferences ?? []).length === 1)
     .map(({ item }) => ({
       do: "delete",
       ref: refTo(item.resource, item.object),

@@ -5,7 +5,7 @@ import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { timestamp } from "../api-times.ts";
 import type { ObjectCache } from "../object-cache.ts";
-import { read, refTo } from "../typed.ts";
+import { refTo } from "../object-ref.ts";
 
 export interface PodCollectorOptions {
   readonly objects: Objects;
@@ -50,7 +50,7 @@ export class PodCollector {
     const ref = refTo("pods", pod);
     const { uid } = pod.metadata;
     try {
-      const phase = read(pod).status?.phase;
+      const phase = pod.status?.phase;
       if (phase !== "Succeeded" && phase !== "Failed")
         await objects.change(
           ref,
@@ -77,5 +77,5 @@ export class PodCollector {
 }
 
 function nodeOf(pod: ApiObject): string {
-  return read(pod).spec?.nodeName ?? "";
+  return pod.spec?.nodeName ?? "";
 }

@@ -4,7 +4,7 @@ import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import type { EventRecorder } from "../event-recorder.ts";
 import type { ObjectCache } from "../object-cache.ts";
-import { read, refTo } from "../typed.ts";
+import { refTo } from "../object-ref.ts";
 import { type NodeHealth, observed } from "./health.ts";
 import {
   deadline,
@@ -56,7 +56,7 @@ export class NodeLifecycle {
     let current = node;
     const signs = {
       heartbeat: stateOf(node).conditions.find(({ type }) => type === "Ready")?.lastHeartbeatTime,
-      renewed: lease && read(lease).spec?.renewTime,
+      renewed: lease?.spec?.renewTime,
     };
     const health = observed(this.#health.get(uid), signs, now);
     this.#health.set(uid, health);
@@ -72,7 +72,7 @@ export class NodeLifecycle {
     const changed = await objects.change(
       refTo("nodes", node),
       (draft) => {
-        const conditions = unknownConditions(stateOf(draft as unknown as ApiObject), now);
+        const conditions = unknownConditions(stateOf(draft), now);
         if (conditions !== undefined) draft.status = { ...draft.status, conditions };
       },
       { subresource: "status", uid: node.metadata.uid },
@@ -94,7 +94,7 @@ export class NodeLifecycle {
     const changed = await objects.change(
       refTo("nodes", node),
       (draft) => {
-        const taints = plannedTaints(stateOf(draft as unknown as ApiObject), now);
+        const taints = plannedTaints(stateOf(draft), now);
         if (taints.length > 0) draft.spec = { ...draft.spec, taints };
         else delete draft.spec?.taints;
       },
@@ -107,7 +107,7 @@ export class NodeLifecycle {
 const none: readonly NodeTaint[] = [];
 
 function stateOf(node: ApiObject): NodeState {
-  const { metadata, spec, status } = read(node);
+  const { metadata, spec, status } = node;
   return {
     created: metadata.creationTimestamp,
     unschedulable: spec?.unschedulable === true,

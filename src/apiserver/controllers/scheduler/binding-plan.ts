@@ -1,6 +1,5 @@
 import type { Pod } from "../../../lib/model/pod.ts";
-import type { ApiObject } from "../../storage/object.ts";
-import { read } from "../typed.ts";
+import { type ApiObject, typed } from "../../storage/object.ts";
 import { type FilterFailure, type NodeView, runFilters } from "./filter.ts";
 import { blockedMessage, fitMessage } from "./fit-message.ts";
 import { addUsage, emptyUsage, type NodeUsage } from "./node-usage.ts";
@@ -23,7 +22,7 @@ export function planScheduling(
   const views = nodes.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(viewOf);
   const usages = new Map(views.map(({ name }) => [name, emptyUsage()]));
   for (const pod of pods) {
-    const usage = isActive(pod) ? usages.get(read(pod).spec?.nodeName) : undefined;
+    const usage = isActive(pod) ? usages.get(pod.spec?.nodeName) : undefined;
     if (usage !== undefined) addUsage(usage, podOf(pod));
   }
   return waiting.map((pod) => bind(pod, views, usages, volumes));
@@ -54,7 +53,7 @@ function bind(
 }
 
 function isWaiting(object: ApiObject): boolean {
-  const { metadata, spec } = read(object);
+  const { metadata, spec } = object;
   return (
     !spec?.nodeName &&
     metadata.deletionTimestamp === undefined &&
@@ -66,12 +65,12 @@ function isWaiting(object: ApiObject): boolean {
 
 /** Terminated pods use no resources. */
 function isActive(pod: ApiObject): boolean {
-  const phase = read(pod).status?.phase;
+  const phase = pod.status?.phase;
   return phase !== "Succeeded" && phase !== "Failed";
 }
 
 function byPriorityAndAge(a: ApiObject, b: ApiObject): number {
-  const [left, right] = [read(a), read(b)];
+  const [left, right] = [a, b];
   const priority = (right.spec?.priority ?? 0) - (left.spec?.priority ?? 0);
   if (priority !== 0) return priority;
   const [since, then] = [left.metadata.creationTimestamp ?? "", right.metadata.creationTimestamp ?? ""];
@@ -80,11 +79,11 @@ function byPriorityAndAge(a: ApiObject, b: ApiObject): number {
 }
 
 function podOf(object: ApiObject): Pod {
-  return object as unknown as Pod;
+  return typed(object);
 }
 
 function viewOf(object: ApiObject): NodeView {
-  const { metadata, spec, status } = read(object);
+  const { metadata, spec, status } = object;
   return {
     name: metadata.name,
     labels: metadata.labels ?? {},

@@ -1,7 +1,6 @@
 import type { NodeTerm } from "../../../lib/model/node-selector.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { ApiObject } from "../../storage/object.ts";
-import { read } from "../typed.ts";
 
 /** Lookups of PVCs, PVs and ResourceClaims for the scheduler. */
 export interface VolumeLookup {
@@ -32,7 +31,7 @@ function deviceTerms({ spec, status, metadata }: Pod, lookup: VolumeLookup): (re
   return (spec.resourceClaims ?? []).flatMap(({ name, resourceClaimName }) => {
     const generated = status?.resourceClaimStatuses?.find((one) => one.name === name)?.resourceClaimName;
     const claim = lookup.resourceClaim?.(metadata.namespace, resourceClaimName ?? generated ?? "");
-    const selector = claim && read(claim).status?.allocation?.nodeSelector;
+    const selector = claim?.status?.allocation?.nodeSelector;
     return selector ? [selector.nodeSelectorTerms ?? []] : [];
   });
 }
@@ -44,7 +43,7 @@ export function podVolumes(pod: Pod, lookup: VolumeLookup): PodVolumes {
   for (const name of claimNames(pod)) {
     const found = lookup.claim(pod.metadata.namespace, name);
     if (found === undefined) return { ready: false, reason: `persistentvolumeclaim "${name}" not found` };
-    const claim = read(found);
+    const claim = found;
     if (claim.metadata.deletionTimestamp !== undefined)
       return { ready: false, reason: `persistentvolumeclaim "${name}" is being deleted` };
     if (claim.status?.phase === "Lost")
@@ -55,7 +54,7 @@ export function podVolumes(pod: Pod, lookup: VolumeLookup): PodVolumes {
     const volume = claim.status?.phase === "Bound" ? lookup.volume(claim.spec.volumeName) : undefined;
     if (volume === undefined)
       return { ready: false, reason: "pod has unbound immediate PersistentVolumeClaims" };
-    const required = read(volume).spec?.nodeAffinity?.required;
+    const required = volume.spec?.nodeAffinity?.required;
     if (required !== undefined) nodeTerms.push(required.nodeSelectorTerms ?? []);
   }
   return { ready: true, nodeTerms };

@@ -7,7 +7,7 @@ import type { ApiObject } from "../../storage/object.ts";
 import { timestamp } from "../api-times.ts";
 import type { EventRecorder } from "../event-recorder.ts";
 import type { ObjectCache } from "../object-cache.ts";
-import { read, refTo } from "../typed.ts";
+import { refTo } from "../object-ref.ts";
 import { planScheduling, type SchedulingStep } from "./binding-plan.ts";
 
 export interface SchedulerOptions {
@@ -75,7 +75,7 @@ async function explain(pod: ApiObject, message: string, options: SchedulerOption
       ({ type, status, reason, message: current }) =>
         type === condition.type && status === "False" && reason === condition.reason && current === message,
     );
-  if (!isSet(read(pod).status?.conditions)) {
+  if (!isSet(pod.status?.conditions)) {
     const changed = await objects.change(
       refTo("pods", pod),
       (draft) => {

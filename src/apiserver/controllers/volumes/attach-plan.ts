@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import type { ApiObject } from "../../storage/object.ts";
-import { read } from "../typed.ts";
 
 /** In this order: a volume is reported as not attached before it is detached. */
 export type AttachStep =
@@ -29,7 +28,7 @@ export function planAttachments(state: AttachState): AttachStep[] {
 }
 
 function stepsOf(node: ApiObject, { volumes, drivers, attachments }: AttachState): AttachStep[] {
-  const { status } = read(node);
+  const { status } = node;
   const reported: string[] = (status?.volumesAttached ?? []).map(({ name }: { name: string }) => name);
   const steps: AttachStep[] = [];
   const attached: string[] = [];
@@ -40,11 +39,11 @@ function stepsOf(node: ApiObject, { volumes, drivers, attachments }: AttachState
       continue;
     }
     const driver = drivers.find(({ metadata }) => metadata.name === csi.driver);
-    if (driver && read(driver).spec?.attachRequired === false) continue;
+    if (driver && driver.spec?.attachRequired === false) continue;
     const name = attachmentName(csi, node.metadata.name);
     const attachment = attachments.find(({ metadata }) => metadata.name === name);
     if (attachment) {
-      if (read(attachment).status?.attached && attachment.metadata.deletionTimestamp === undefined)
+      if (attachment.status?.attached && attachment.metadata.deletionTimestamp === undefined)
         attached.push(unique);
       continue;
     }
@@ -76,7 +75,7 @@ function csiName(unique: string): CsiName | undefined {
 }
 
 function isOf(volume: ApiObject, { driver, handle }: CsiName): boolean {
-  const csi = read(volume).spec?.csi;
+  const csi = volume.spec?.csi;
   return csi?.driver === driver && csi?.volumeHandle === handle;
 }
 

@@ -1,7 +1,7 @@
 import { httpStatusOf } from "../../../lib/base/errors.ts";
 import type { Objects } from "../../definition.ts";
 import type { ObjectCache } from "../object-cache.ts";
-import { refTo } from "../typed.ts";
+import { refTo } from "../object-ref.ts";
 import { type AttachStep, planAttachments } from "./attach-plan.ts";
 
 export interface AttacherOptions {

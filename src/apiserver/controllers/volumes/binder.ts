@@ -3,7 +3,7 @@ import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import type { EventRecorder } from "../event-recorder.ts";
 import type { ObjectCache } from "../object-cache.ts";
-import { read, refTo } from "../typed.ts";
+import { refTo } from "../object-ref.ts";
 import { usedClaims } from "./protection.ts";
 import { planVolumes, provisionerAnnotation, type VolumeStep } from "./volume-plan.ts";
 
@@ -117,7 +117,7 @@ async function bind(claim: ApiObject, volume: ApiObject, options: VolumeBinderOp
     { uid },
   );
   if (changed === undefined) return;
-  const { accessModes, capacity } = read(volume).spec;
+  const { accessModes, capacity } = volume.spec;
   cache.record(claims, await setStatus(objects, claims, claim, { phase: "Bound", accessModes, capacity }));
 }
 

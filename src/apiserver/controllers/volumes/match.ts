@@ -2,7 +2,6 @@ import { amountOf } from "../../kinds/quantities.ts";
 import { compareText } from "../../patch/text-order.ts";
 import { labelSelectorOf, matchesLabels } from "../../selectors/label-selector.ts";
 import type { ApiObject } from "../../storage/object.ts";
-import { read } from "../typed.ts";
 
 const classAnnotation = "volume.beta.kubernetes.io/storage-class";
 
@@ -11,13 +10,13 @@ const freePhases = ["Available", "Pending"];
 
 /** The class of a PV or PVC: the deprecated annotation takes precedence over the field. */
 export function classOf(object: ApiObject): string {
-  const { metadata, spec } = read(object);
+  const { metadata, spec } = object;
   return metadata.annotations?.[classAnnotation] ?? spec?.storageClassName ?? "";
 }
 
 /** True if the claimRef of a PV is this PVC, by name or by uid. */
 export function isClaimedBy(volume: ApiObject, claim: ApiObject): boolean {
-  const ref = read(volume).spec?.claimRef;
+  const ref = volume.spec?.claimRef;
   if (!ref || ref.name !== claim.metadata.name || ref.namespace !== claim.metadata.namespace) return false;
   return !ref.uid || ref.uid === claim.metadata.uid;
 }
@@ -28,7 +27,7 @@ export function bestVolume(claim: ApiObject, volumes: readonly ApiObject[]): Api
   const own = fitting.find((volume) => isClaimedBy(volume, claim));
   if (own !== undefined) return own;
   return fitting
-    .filter((volume) => !read(volume).spec?.claimRef && freePhases.includes(phaseOf(volume)))
+    .filter((volume) => !volume.spec?.claimRef && freePhases.includes(phaseOf(volume)))
     .sort((a, b) => {
       const [left, right] = [sizeOf(a), sizeOf(b)];
       return left === right ? compareText(a.metadata.name, b.metadata.name) : left < right ? -1 : 1;
@@ -36,16 +35,16 @@ export function bestVolume(claim: ApiObject, volumes: readonly ApiObject[]): Api
 }
 
 export function phaseOf(object: ApiObject): string {
-  return read(object).status?.phase ?? "";
+  return object.status?.phase ?? "";
 }
 
 function sizeOf(volume: ApiObject): bigint {
-  return amountOf(read(volume).spec?.capacity?.storage);
+  return amountOf(volume.spec?.capacity?.storage);
 }
 
 function suits(claim: ApiObject, volume: ApiObject): boolean {
-  const claimSpec = read(claim).spec ?? {};
-  const has = read(volume).spec ?? {};
+  const claimSpec = claim.spec ?? {};
+  const has = volume.spec ?? {};
   if (volume.metadata.deletionTimestamp !== undefined) return false;
   const modes: readonly string[] = has.accessModes ?? [];
   return (
@@ -54,6 +53,6 @@ function suits(claim: ApiObject, volume: ApiObject): boolean {
     (claimSpec.accessModes ?? []).every((mode: string) => modes.includes(mode)) &&
     classOf(volume) === classOf(claim) &&
     (claimSpec.selector === undefined ||
-      matchesLabels(labelSelectorOf(claimSpec.selector), read(volume).metadata.labels ?? {}))
+      matchesLabels(labelSelectorOf(claimSpec.selector), volume.metadata.labels ?? {}))
   );
 }

@@ -1,10 +1,10 @@
 import { httpStatusOf } from "../../../lib/base/errors.ts";
 import type { Objects } from "../../definition.ts";
 import { claimProtection, volumeProtection } from "../../kinds/volume-fields.ts";
-import type { ApiObject } from "../../storage/object.ts";
+import { type ApiObject, typed } from "../../storage/object.ts";
 import type { ObjectCache } from "../object-cache.ts";
+import { refTo } from "../object-ref.ts";
 import { claimNames } from "../scheduler/pod-volumes.ts";
-import { read, refTo } from "../typed.ts";
 import { phaseOf } from "./match.ts";
 
 export interface Removal {
@@ -21,8 +21,7 @@ function planRemovals(
 ): Removal[] {
   const used = usedClaims(pods.filter((pod) => !["Succeeded", "Failed"].includes(phaseOf(pod))));
   const hasFinalizer = (object: ApiObject, finalizer: string) =>
-    object.metadata.deletionTimestamp !== undefined &&
-    (read(object).metadata.finalizers ?? []).includes(finalizer);
+    object.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers ?? []).includes(finalizer);
   return [
     ...claims
       .filter((claim) => hasFinalizer(claim, claimProtection))
@@ -43,11 +42,7 @@ function planRemovals(
 /** "namespace/name" of all PVCs that these pods use. */
 export function usedClaims(pods: readonly ApiObject[]): Set<string> {
   return new Set(
-    pods.flatMap((pod) =>
-      claimNames(pod as unknown as Parameters<typeof claimNames>[0]).map(
-        (name) => `${pod.metadata.namespace}/${name}`,
-      ),
-    ),
+    pods.flatMap((pod) => claimNames(typed(pod)).map((name) => `${pod.metadata.namespace}/${name}`)),
   );
 }
 

@@ -1,5 +1,4 @@
 import type { ApiObject } from "../../storage/object.ts";
-import { read } from "../typed.ts";
 import { bestVolume, classOf, isClaimedBy, phaseOf } from "./match.ts";
 
 export type VolumeStep =
@@ -52,11 +51,11 @@ export function planVolumes(state: VolumeState): VolumeStep[] {
 }
 
 function stepOf(claim: ApiObject, state: VolumeState): VolumeStep | undefined {
-  const name: string = read(claim).spec?.volumeName ?? "";
+  const name: string = claim.spec?.volumeName ?? "";
   if (phaseOf(claim) === "Bound" || phaseOf(claim) === "Lost") return boundStep(claim, name, state);
   if (name !== "") {
     const volume = state.volumes.find(({ metadata }) => metadata.name === name);
-    const isBindable = volume !== undefined && (!read(volume).spec?.claimRef || isClaimedBy(volume, claim));
+    const isBindable = volume !== undefined && (!volume.spec?.claimRef || isClaimedBy(volume, claim));
     return volume !== undefined && isBindable ? { do: "bind", claim, volume } : undefined;
   }
   const storageClass = state.classes.find(({ metadata }) => metadata.name === classOf(claim));
@@ -80,7 +79,7 @@ function boundStep(claim: ApiObject, name: string, state: VolumeState): VolumeSt
     const message = "Bound claim has lost its PersistentVolume. Data on the volume is lost!";
     return { do: "set phase", of: "claim", object: claim, phase: "Lost", message };
   }
-  const complete = phaseOf(claim) === "Bound" && read(volume).spec?.claimRef?.uid === claim.metadata.uid;
+  const complete = phaseOf(claim) === "Bound" && volume.spec?.claimRef?.uid === claim.metadata.uid;
   return complete ? undefined : { do: "bind", claim, volume };
 }
 
@@ -105,7 +104,7 @@ function withoutVolume(claim: ApiObject, storageClass: ApiObject | undefined): V
   const provisioner = String(storageClass.provisioner ?? "");
   if (provisioner === noProvisioner)
     return event("Normal", "FailedBinding", "no persistent volumes available for this claim");
-  if (read(claim).metadata.annotations?.[provisionerAnnotation] !== provisioner)
+  if (claim.metadata.annotations?.[provisionerAnnotation] !== provisioner)
     return { do: "provision", claim, provisioner };
   return event(
     "Normal",
@@ -116,11 +115,11 @@ function withoutVolume(claim: ApiObject, storageClass: ApiObject | undefined): V
 
 /** PVs of deleted PVCs are Released until the claimRef is removed: data is kept. */
 function volumePhase(volume: ApiObject, claims: readonly ApiObject[]): string | undefined {
-  const ref = read(volume).spec?.claimRef;
+  const ref = volume.spec?.claimRef;
   if (!ref) return "Available";
   const claim = claims.find((one) => isClaimedBy(volume, one));
   if (claim !== undefined) {
-    const bound = ref.uid === claim.metadata.uid && read(claim).spec?.volumeName === volume.metadata.name;
+    const bound = ref.uid === claim.metadata.uid && claim.spec?.volumeName === volume.metadata.name;
     return bound ? "Bound" : phaseOf(volume) === "Pending" ? "Available" : undefined;
   }
   // Reserved for a PVC that does not exist yet.

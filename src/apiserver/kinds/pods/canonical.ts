@@ -1,5 +1,4 @@
 import { canonicalQuantity } from "../../../lib/model/quantity-form.ts";
-import type { DraftMeta } from "../../definition.ts";
 import type { PodDraft } from "./pod-draft.ts";
 
 type Fields = Record<string, unknown>;
@@ -33,10 +32,9 @@ const quantities = new Set(["sizeLimit", "divisor"]);
  * differ in meaning.
  */
 export function canonicalize(pod: PodDraft): void {
-  clean(pod.spec as unknown as Fields, "spec");
-  const meta = pod.metadata as DraftMeta & Fields;
-  for (const field of ["labels", "annotations", "finalizers", "ownerReferences"])
-    if (isEmptyContainer(meta[field])) delete meta[field];
+  cleanInside(pod.spec, "spec");
+  for (const field of ["labels", "annotations", "finalizers", "ownerReferences"] as const)
+    if (isEmptyContainer(pod.metadata[field])) delete pod.metadata[field];
 }
 
 function clean(fields: Fields, parent: string): void {

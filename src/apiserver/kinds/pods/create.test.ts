@@ -45,7 +45,7 @@ for (const name of ["pod-running", "pod-full", "pod-hostnet", "pod-crash"])
     const url = new URL(`../../../../test/fixtures/recorded/${name}.json`, import.meta.url);
     const text = readFileSync(url, "utf8");
     const observed = JSON.parse(text) as ApiObject & { spec: object; status: Unstructured };
-    const draft = structuredClone(observed) as unknown as Unstructured;
+    const draft: Unstructured = structuredClone(observed);
     for (const field of ["priority", "preemptionPolicy", "tolerations"]) delete draft.spec[field];
     await create(draft);
     const account = { serviceAccountName: "default", serviceAccount: "default" };

@@ -34,7 +34,7 @@ async function evict(ref: ObjectRef, body: Unstructured, context: RequestContext
   const marked = await objects.change(
     ref,
     (draft) => {
-      checkPreconditions(draft as unknown as ApiObject, options, ref);
+      checkPreconditions(draft, options, ref);
       const pod = asPod(draft);
       pod.status ??= {};
       setCondition(

@@ -21,12 +21,12 @@ export function storedPod(spec: Loose = {}, metadata: Loose = {}, status: Loose 
   const draft = podDraft(spec, { resourceVersion: "1", generation: 1, ...metadata });
   draft.status = { phase: "Pending", qosClass: "BestEffort", ...status };
   defaultPod(draft);
-  return draft as unknown as ApiObject;
+  return draft;
 }
 
 /** A modified copy of a stored object. */
 export function changed(oldObject: ApiObject, change: (draft: Unstructured) => void): Unstructured {
-  const draft = structuredClone(oldObject) as unknown as Unstructured;
+  const draft: Unstructured = structuredClone(oldObject);
   change(draft);
   defaultPod(draft);
   return draft;

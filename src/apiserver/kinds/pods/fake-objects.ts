@@ -1,6 +1,6 @@
 import { whenAborted } from "../../../lib/base/abort.ts";
 import type {
-  DraftMeta,
+  NewObject,
   ObjectRef,
   Objects,
   RequestContext,
@@ -12,7 +12,6 @@ import { setGeneration } from "../../rest/system-metadata.ts";
 import { StatusError } from "../../status-error.ts";
 import type { ApiObject } from "../../storage/object.ts";
 
-type NewObject = Omit<Unstructured, "metadata"> & { metadata: Partial<DraftMeta> };
 type Change = { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: ApiObject };
 
 export interface FakeObjectsOptions {
@@ -87,7 +86,7 @@ export class FakeObjects implements Objects {
   ): Promise<ApiObject | undefined> {
     const oldObject = await this.get(ref);
     if (!oldObject || (options.uid !== undefined && options.uid !== oldObject.metadata.uid)) return undefined;
-    const draft = structuredClone(oldObject) as unknown as Unstructured;
+    const draft: Unstructured = structuredClone(oldObject);
     change(draft);
     const definition = this.#definition(ref.resource);
     if (definition) await this.#keepRules(definition, draft, oldObject, options.subresource);
@@ -125,7 +124,7 @@ export class FakeObjects implements Objects {
     const grace = definition?.deletionGrace?.(current, options.gracePeriodSeconds, this.context()) ?? 0;
     const finalizers = (current.metadata.finalizers ?? []) as string[];
     if (grace > 0 || finalizers.length > 0) {
-      const draft = structuredClone(current) as unknown as Unstructured;
+      const draft: Unstructured = structuredClone(current);
       draft.metadata.deletionTimestamp = new Date(this.#now() + grace * 1000).toISOString();
       draft.metadata.deletionGracePeriodSeconds = grace;
       return this.#write(ref.resource, draft, "MODIFIED");
@@ -162,7 +161,7 @@ export class FakeObjects implements Objects {
 
   #write(resource: string, draft: Unstructured, type: "ADDED" | "MODIFIED"): ApiObject {
     draft.metadata.resourceVersion = String(++this.#version);
-    const object = draft as unknown as ApiObject;
+    const object: ApiObject = draft;
     const { name, namespace = "" } = object.metadata;
     const isRemoved =
       draft.metadata.deletionGracePeriodSeconds === 0 && (draft.metadata.finalizers ?? []).length === 0;

@@ -5,26 +5,23 @@ import {
   type PodSpec,
   type PodStatus,
 } from "../../../lib/model/pod.ts";
-import type { DraftMeta, Unstructured } from "../../definition.ts";
-import type { ApiObject } from "../../storage/object.ts";
+import type { Unstructured } from "../../definition.ts";
+import { type ApiObject, typed } from "../../storage/object.ts";
 
 /** A draft (see `Unstructured`) that is known to be a pod of the right types. */
-export interface PodDraft {
-  apiVersion?: string;
-  kind?: string;
-  metadata: DraftMeta;
+export interface PodDraft extends Unstructured {
   spec: PodSpec;
   status?: PodStatus;
 }
 
 /** The same object, typed as a pod: field types were checked when the request was decoded. */
-export function asPod(object: Unstructured | ApiObject): PodDraft {
-  return object as unknown as PodDraft;
+export function asPod(object: ApiObject): PodDraft {
+  return typed(object);
 }
 
 /** For functions of `lib/model`, which take pods as a node has them. */
 export function asModelPod(pod: PodDraft): Pod {
-  return pod as unknown as Pod;
+  return pod as Pod;
 }
 
 /** True for a mirror pod. */

@@ -39,7 +39,7 @@ test("resources are changed, and no other field", () => {
     pod.status = {};
   });
   assert.deepEqual(problems, []);
-  const expected = structuredClone(before) as unknown as Unstructured;
+  const expected: Unstructured = structuredClone(before);
   expected.spec.containers[0].resources.requests.cpu = "200m";
   expected.spec.initContainers[1].resources.requests.cpu = "20m";
   assert.deepEqual(draft, expected);

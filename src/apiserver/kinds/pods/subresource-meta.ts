@@ -1,4 +1,5 @@
 import { core } from "../../../lib/schema/types/core/core.ts";
+import { restoreField } from "../../storage/object.ts";
 import type { PodDraft } from "./pod-draft.ts";
 
 const fixed = [
@@ -8,11 +9,7 @@ const fixed = [
 
 /** A subresource for fields of the spec does not change status and metadata. */
 export function keepTheRest(pod: PodDraft, old: PodDraft): void {
-  const meta = pod.metadata as unknown as Record<string, unknown>;
-  const oldMeta = old.metadata as unknown as Record<string, unknown>;
-  for (const field of fixed)
-    if (oldMeta[field] === undefined) delete meta[field];
-    else meta[field] = structuredClone(oldMeta[field]);
+  for (const field of fixed) restoreField(pod.metadata, structuredClone(old.metadata), field);
   if (old.status) pod.status = structuredClone(old.status);
   else delete pod.status;
 }

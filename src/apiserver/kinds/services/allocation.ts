@@ -2,7 +2,6 @@ import type { RequestContext, Unstructured } from "../../definition.ts";
 import { invalid } from "../../rest/problems.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { familyOf } from "../addresses.ts";
-import { unstructured } from "../define.ts";
 import { protocols } from "../endpoints.ts";
 import { AddressRange } from "./address-range.ts";
 import {
@@ -73,7 +72,7 @@ export class ServiceAllocation {
     for (const service of services) {
       const { name, namespace } = service.metadata;
       if (name === draft.metadata.name && namespace === draft.metadata.namespace) continue;
-      for (const value of valuesOf(specOf(unstructured(service)))) inUse.set(value, "another");
+      for (const value of valuesOf(specOf(service))) inUse.set(value, "another");
     }
     return inUse;
   }

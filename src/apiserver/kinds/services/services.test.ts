@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Unstructured } from "../../definition.ts";
 import { StatusError } from "../../status-error.ts";
+import type { ApiObject } from "../../storage/object.ts";
 import { testKinds, updateErrors, validationErrors } from "../fixtures.ts";
 import { AddressRange } from "./address-range.ts";
 import type { ServiceSpec } from "./service.ts";
@@ -12,16 +13,16 @@ const port = { port: 80 };
 
 async function createService({ objects }: TestKinds, name: string, spec: ServiceSpec): Promise<Unstructured> {
   const draft = { metadata: { name, namespace: "default" }, spec };
-  return (await objects.create("services", draft)) as unknown as Unstructured;
+  return await objects.create("services", draft);
 }
 
 async function change(
   { objects }: TestKinds,
   name: string,
   edit: (spec: ServiceSpec) => void,
-): Promise<Unstructured> {
+): Promise<ApiObject> {
   const ref = { resource: "services", namespace: "default", name };
-  return (await objects.change(ref, (draft) => edit(draft.spec))) as unknown as Unstructured;
+  return (await objects.change(ref, (draft) => edit(draft.spec)))!;
 }
 
 async function rejection(work: Promise<unknown>): Promise<string> {

@@ -123,7 +123,7 @@ function recording(calls: string[], without: readonly HandlerName[] = []): Parti
   for (const [kind, names] of Object.entries(eventTable))
     for (const name of names as readonly HandlerName[])
       if (!without.includes(name)) handlers[name] = { ...handlers[name], [kind]: () => calls.push(name) };
-  return handlers as unknown as Partial<EventHandlers>;
+  return handlers as Partial<EventHandlers>;
 }
 
 async function started(handlers: Partial<EventHandlers>) {

@@ -58,7 +58,7 @@ test("no event is lost or reordered, and an error affects only its handler", asy
           change: { op: "ADD", source: "file", pods: [] },
           result: {},
           event,
-        } as unknown as KubeletEvent);
+        } as KubeletEvent);
       };
       const handlers: Record<string, Record<string, (event: KubeletEvent) => void>> = {};
       for (const [kind, names] of Object.entries(eventTable))
@@ -74,7 +74,7 @@ test("no event is lost or reordered, and an error affects only its handler", asy
           };
           handlers[name] = { ...handlers[name], [kind]: handle };
         }
-      loop.subscribe(handlers as unknown as Partial<EventHandlers>);
+      loop.subscribe(handlers as Partial<EventHandlers>);
       const stop = new AbortController();
       await loop.start(stop.signal);
       for (const event of events) {

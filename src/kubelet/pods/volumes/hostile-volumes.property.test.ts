@@ -322,7 +322,7 @@ describe("a volume whose fields are hostile", () => {
     await check(volume, async ({ name, fsType, keys, value }) => {
       const options = Object.fromEntries(keys.map((key) => [key, value]));
       const flexVolume = { driver: "example.com/flex", fsType, options };
-      const spec = { name, volume: { name, flexVolume }, readOnly: false } as unknown as VolumeSpec;
+      const spec = { name, volume: { name, flexVolume }, readOnly: false } as VolumeSpec;
       const commands = new FakeCommands({ "/exec/": { output: '{"status":"Success"}' } });
       const driver = new FlexDriver(
         {

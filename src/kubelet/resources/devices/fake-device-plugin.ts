@@ -61,6 +61,7 @@ export class FakeDevicePlugin {
     return {
       connected: async () => {},
       close() {},
+      // One function for all methods: their responses depend on the name of the method.
       call: call as unknown as StreamingPluginChannel["call"],
       stream: ((
         _method: DescMethod,

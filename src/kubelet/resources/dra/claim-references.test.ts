@@ -129,7 +129,7 @@ describe("with DRAWorkloadResourceClaims, whether a pod may use the claim of its
     };
   };
   const inGroup = (podGroupName: string | undefined) =>
-    pod({ spec: { containers: [], schedulingGroup: { podGroupName } } as unknown as Pod["spec"] });
+    pod({ spec: { containers: [], schedulingGroup: { podGroupName } } as Pod["spec"] });
   const reference = { podClaim: "a", claim: "x", isGenerated: true };
   const notOwner = (problem: string) => `ResourceClaim ns/x was not created for Pod ns/web (${problem})`;
   const notReserved = "pod web (u1) is not allowed to use ResourceClaim x (uid-x)";

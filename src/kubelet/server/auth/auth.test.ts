@@ -12,8 +12,7 @@ import { HttpError } from "../http-error.ts";
 import { type AccessOptions, attributesOf, nodeAccess } from "./node-access.ts";
 import { bearerToken } from "./tokens.ts";
 
-const request = (headers: Record<string, string> = {}) =>
-  ({ headers, socket: {} }) as unknown as IncomingMessage;
+const request = (headers: Record<string, string> = {}) => ({ headers, socket: {} }) as IncomingMessage;
 const withToken = request({ authorization: "Bearer t" });
 const permission = { verb: "get", subresources: ["pods", "proxy"] };
 

@@ -8,7 +8,7 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../../lib/base/component.ts";
 import { Connections } from "../../../lib/base/connections.ts";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
-import { Http2Sessions } from "../../../lib/base/http2-sessions.ts";
+import { Http2Sessions, tcpSocketOf } from "../../../lib/base/http2-sessions.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import { bufferPipelinedData } from "../../../lib/base/pipelined-data.ts";
@@ -188,8 +188,7 @@ export class AgentServer implements Component {
     });
     this.#sessions.follow(server);
     server.prependListener("secureConnection", (socket) => {
-      const { _parent: below } = socket as unknown as { _parent: Socket };
-      setClientCa(socket, handshakes.get(below));
+      setClientCa(socket, handshakes.get(tcpSocketOf(socket)));
       // The bundle changed during the handshake.
       if (clientCaOf(socket) !== context.clientCa && !this.#trusts(socket)) socket.destroy();
     });
@@ -217,6 +216,7 @@ export class AgentServer implements Component {
     Object.assign(events, { headersTimeout: headersMs, requestTimeout: requestMs, keepAliveTimeout: idleMs });
     events.on("request", (request, response) => this.#enqueueRequest(request, response));
     events.on("upgrade", (request, socket, head) => this.#upgrade(request, socket as Socket, head));
+    // An HTTP/2 server passes a response instead of a socket, which the types of "connect" lack.
     events.on("connect", (_, other) => rejectConnect(other as unknown as Duplex | ServerResponse));
     events.on("checkContinue", (request, response) => {
       response.writeContinue();

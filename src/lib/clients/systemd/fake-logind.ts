@@ -164,6 +164,7 @@ export class FakeLogind {
       .unref()
       .resume();
     const bytes = this.#encode({ ...replyTo(call), kind: "return", unixFds: 1, signature: "h", body: [0] });
+    // Node.js has the descriptor, its types do not.
     sendWithFd((this.#socket as unknown as { _handle: { fd: number } })._handle.fd, bytes, writeEnd);
     closeSync(writeEnd);
   }

@@ -1,4 +1,4 @@
-import type { Container, PodSpec, Volume } from "../../../../lib/model/pod.ts";
+import type { Container, EphemeralContainer, PodSpec, Volume } from "../../../../lib/model/pod.ts";
 import { checkContainers } from "../../../../lib/model/validation/containers.ts";
 import { Problems } from "../../../../lib/model/validation/problem.ts";
 import type { FieldProblems } from "../../field-problems.ts";
@@ -22,9 +22,8 @@ export function checkEphemeralContainers(spec: PodSpec, problems: FieldProblems)
     if (others.has(container.name)) problems.duplicate(`${at}[${i}].name`, container.name);
     const target = container.targetContainerName;
     if (target && !others.has(target)) problems.notFound(`${at}[${i}].targetContainerName`, target);
-    const fields = container as unknown as Record<string, unknown>;
     for (const field of forbidden)
-      if (!same(fields[field], undefined)) problems.forbidden(`${at}[${i}].${field}`, notAllowed);
+      if (!same(container[field], undefined)) problems.forbidden(`${at}[${i}].${field}`, notAllowed);
     for (const [j, mount] of (container.volumeMounts ?? []).entries())
       for (const field of ["subPath", "subPathExpr"] as const)
         if (mount[field]) problems.forbidden(`${at}[${i}].volumeMounts[${j}].${field}`, notAllowed);
@@ -34,9 +33,9 @@ export function checkEphemeralContainers(spec: PodSpec, problems: FieldProblems)
 /** Applies the rules of all containers, without the forbidden fields. */
 function checkAsContainers(spec: PodSpec, problems: FieldProblems): void {
   const containers = (spec.ephemeralContainers ?? []).map((container) => {
-    const rest = { ...(container as unknown as Record<string, unknown>) };
+    const rest: Partial<EphemeralContainer> = { ...container };
     for (const field of forbidden) delete rest[field];
-    return rest as unknown as Container;
+    return rest as Container;
   });
   const volumes = new Map<string, Volume>((spec.volumes ?? []).map((volume) => [volume.name, volume]));
   const found = new Problems();

@@ -32,11 +32,11 @@ export class CrashingCalls {
         }
         return (target[name] as (...a: never[]) => unknown)(...args);
       },
-  }) as unknown as FileCalls;
+  });
 
   /** A call that is not atomic may be partially done. */
-  async #doPartially(name: string, args: never[]): Promise<void> {
-    const [path, data] = args as unknown as [string, Uint8Array];
+  async #doPartially(name: string, args: unknown[]): Promise<void> {
+    const [path, data] = args as [string, Uint8Array];
     if (name === "writeFile") await fs.writeFile(path, data.subarray(0, data.length >> 1));
     if (name === "removeTree") {
       const inside = await fs.readdir(path).catch(() => []);

@@ -364,7 +364,7 @@ describe("the expansion of a flexVolume", () => {
             claimCapacity: "1Gi",
             spec: { flexVolume: { driver: "example.com/disk" }, capacity: { storage: "2Gi" } },
           },
-        } as unknown as VolumeSpec;
+        } as VolumeSpec;
         const dir = join(rootDir, "pods/data");
         const pod = podWithUid(uid);
         await plugin.device!.waitForAttach(pod, spec, signal());

@@ -33,12 +33,10 @@ export function isClaim(volume: Volume): boolean {
 const readOnlySources = ["secret", "configMap", "downwardAPI", "projected", "image"];
 
 export function inlineSpec(volume: Volume): VolumeSpec {
-  const sources = Object.entries(
-    volume as unknown as Record<string, { readOnly?: boolean } | string | undefined>,
-  );
+  const sources: [string, { readOnly?: boolean } | string][] = Object.entries(volume);
   const readOnly = sources.some(
     ([name, source]) =>
-      readOnlySources.includes(name) || (typeof source === "object" && source?.readOnly === true),
+      readOnlySources.includes(name) || (typeof source === "object" && source.readOnly === true),
   );
   return { name: volume.name, volume, readOnly };
 }

@@ -52,7 +52,8 @@ function migratedVolume(source: PersistentSource, field: string, type: InTreeTyp
 }
 
 function migratedInline(spec: VolumeSpec, field: string, type: InTreeType, namespace: string): VolumeSpec {
-  const inTree = (spec.volume as unknown as Record<string, { readonly readOnly?: boolean }>)[field]!;
+  const sources: Readonly<Record<string, unknown>> = { ...spec.volume };
+  const inTree = sources[field] as { readonly readOnly?: boolean };
   const context = { isInline: true, name: spec.volume.name, namespace, labels: {}, annotations: {} };
   const csi = type.translate(inTree, context);
   const fullName = type.inlineName?.(inTree, csi) ?? `${csi.driver}-${csi.volumeHandle}`;

@@ -24,7 +24,7 @@ export class FakeRequestApi {
     const failure =
       method === "POST" || path.includes("/serviceaccounts/") ? this.failures.shift() : undefined;
     if (failure) throw failure;
-    if (method === "POST") return this.#create(body as unknown as Body) as T;
+    if (method === "POST") return this.#create(body as Body) as T;
     if (path.includes("/serviceaccounts/")) return { metadata: { uid: "account-uid" } } as T;
     return { metadata: { resourceVersion: "1" }, items: [] } as T;
   }

@@ -15,7 +15,7 @@ const minute = 60_000;
 const pod = {
   metadata: { namespace: "ns", name: "web", uid: "pod-uid" },
   spec: { serviceAccountName: "robot" },
-} as unknown as Pod;
+} as Pod;
 const source = {
   signerName: "example.com/signer",
   keyType: "ECDSAP256",
