@@ -31,7 +31,7 @@ export function slowRegExps(source) {
     .filter(({ text }) => isSlow(text))
     .map(({ text, start }) => ({
       line: source.slice(0, start).split("\n").length,
-      message: `${text} may take more than linear time: start it with ^, make neighbouring parts disjoint, or use string functions`,
+      message: `${text} may take more than linear time: start it with ^, make neighboring parts disjoint, or use string functions`,
     }));
 }
 

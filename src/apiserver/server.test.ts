@@ -472,7 +472,7 @@ describe("responses that are not read", () => {
     assert.ok(second.streams.every(({ destroyed }) => !destroyed));
   });
 
-  test("count towards the limits of their user, whatever was requested", async (t) => {
+  test("count toward the limits of their user, whatever was requested", async (t) => {
     const limits = { connections: 10, requests: 5, watches: 5, bodyBytes: 1000 };
     const api = await secureApi(t, { authenticator, authorizer, limitsOf: () => limits });
     const { statuses } = await unread(t, api, { path: "/version", count: 8, hasCredentials: true });

@@ -237,7 +237,7 @@ export class ApiServer implements Component {
     server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) =>
       this.#upgrade(request, socket, head),
     );
-    // A connection that never finishes its handshake counts towards the limit, too.
+    // A connection that never finishes its handshake counts toward the limit, too.
     server.on("connection", (socket: Socket) => this.#connected(socket));
     this.#sessions.follow(server);
     server.on("secureConnection", bufferPipelinedData);

@@ -84,9 +84,9 @@ async function runAgent({
   );
   const credentialProviders = await configuredProviders(flags, gates);
   // Registered before anything is started, so that an early signal is not lost.
-  const signalled = untilSignal(["SIGTERM", "SIGINT"]);
+  const signaled = untilSignal(["SIGTERM", "SIGINT"]);
   const stopping = new AbortController();
-  void signalled.then(() => stopping.abort());
+  void signaled.then(() => stopping.abort());
   const certificateUnavailable = Promise.withResolvers<string>();
   const metrics = createMetrics();
   const nodeName = nodeNameOf(flags.hostnameOverride);
@@ -106,7 +106,7 @@ async function runAgent({
       });
   } catch (error) {
     if (!stopping.signal.aborted) throw error;
-    logger.info("Stopped before a client certificate was issued", { signal: await signalled });
+    logger.info("Stopped before a client certificate was issued", { signal: await signaled });
     return 0;
   }
   const agent = await startAgent({
@@ -159,19 +159,19 @@ async function runAgent({
   });
   if (!agent) {
     cluster?.close();
-    logger.info("Stopped before startup completed", { signal: await signalled });
+    logger.info("Stopped before startup completed", { signal: await signaled });
     return 0;
   }
   onStarted();
   const stopTidying = tidyMemory(systemClock, logger);
   const reason = await Promise.race([
-    signalled.then(() => undefined),
+    signaled.then(() => undefined),
     lock.contention.then(() => undefined),
     certificateUnavailable.promise,
   ]);
   if (lock.isContended()) logger.info("Stopping kubelet on lock file contention, pods keep running");
   else if (reason === undefined)
-    logger.info("Stopping kubelet, pods keep running", { signal: await signalled });
+    logger.info("Stopping kubelet, pods keep running", { signal: await signaled });
   else logger.error("Stopping kubelet, pods keep running", { reason });
   stopTidying();
   await agent.stop();

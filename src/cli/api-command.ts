@@ -54,7 +54,7 @@ export async function apiCommand(args: readonly string[], out: NodeJS.WriteStrea
     pid: process.pid,
   });
   logFaults(logger);
-  const signalled = untilSignal(["SIGINT", "SIGTERM", "SIGHUP"]);
+  const signaled = untilSignal(["SIGINT", "SIGTERM", "SIGHUP"]);
   const kubeconfig = resolve(options.kubeconfig ?? join(dir, "kubeconfig"));
   const api = await startEmbeddedApi({
     dir,
@@ -69,7 +69,7 @@ export async function apiCommand(args: readonly string[], out: NodeJS.WriteStrea
     logger,
   });
   out.write(`serving ${api.address}\n`);
-  await Promise.race([signalled, ...(options["until-eof"] ? [untilEof(process.stdin)] : [])]);
+  await Promise.race([signaled, ...(options["until-eof"] ? [untilEof(process.stdin)] : [])]);
   await api.stop();
   return 0;
 }

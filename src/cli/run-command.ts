@@ -37,7 +37,7 @@ export async function runCommand(args: readonly string[], out: NodeJS.WriteStrea
   }
   const paths = options.f ?? [];
   if (paths.length === 0) throw new KubeletError("Usage", "kubelet run: must specify -f FILE");
-  const signalled = untilSignal(["SIGINT", "SIGTERM", "SIGHUP"]);
+  const signaled = untilSignal(["SIGINT", "SIGTERM", "SIGHUP"]);
   const loaded = await loadConfiguration({ args: options.rest });
   const ownRuntime = !options.rest.some((arg) => /^--(container-runtime-endpoint|config)\b/.test(arg));
   const verbosity = loaded.config.logging.verbosity;
@@ -64,7 +64,7 @@ export async function runCommand(args: readonly string[], out: NodeJS.WriteStrea
     const node = await startLocalNode({ name: `run-${process.pid}`, binaries, logger });
     try {
       const agent = await startLocalAgent(node, logger, { sources, localObjects });
-      return await finish(agent, pods, signalled, out, false);
+      return await finish(agent, pods, signaled, out, false);
     } finally {
       await node.stop({ keep: "nothing" });
     }
@@ -82,7 +82,7 @@ export async function runCommand(args: readonly string[], out: NodeJS.WriteStrea
     clock: systemClock,
     logger,
   });
-  return finish(agent, pods, signalled, out, options.keep === true);
+  return finish(agent, pods, signaled, out, options.keep === true);
 }
 
 function decodePods(
@@ -122,7 +122,7 @@ function onceSource(pods: Pod[], read: () => readonly Pod[]): PodSource {
 async function finish(
   agent: Agent,
   pods: readonly Pod[],
-  signalled: Promise<NodeJS.Signals>,
+  signaled: Promise<NodeJS.Signals>,
   out: NodeJS.WriteStream,
   keep: boolean,
 ): Promise<number> {
@@ -144,7 +144,7 @@ async function finish(
       agent.overview.onChange(check);
       check();
     });
-    const signal = await Promise.race([allEnded, signalled]);
+    const signal = await Promise.race([allEnded, signaled]);
     if (signal) {
       for (const pod of pods)
         if (!terminated.has(pod.metadata.uid))

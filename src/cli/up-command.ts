@@ -64,9 +64,9 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
   const files = nodeFiles(name, options["base-dir"], options["run-dir"]);
   const binaries = requireBinaries();
   const loaded = await userConfiguration(options.config);
-  const signalled = untilSignal(["SIGINT", "SIGTERM", "SIGHUP"]);
+  const signaled = untilSignal(["SIGINT", "SIGTERM", "SIGHUP"]);
   const aborted = new AbortController();
-  void signalled.then(() => aborted.abort());
+  void signaled.then(() => aborted.abort());
   const isNew = await access(files.manifests).then(
     () => false,
     () => true,
@@ -130,7 +130,7 @@ export async function upCommand(args: readonly string[], out: NodeJS.WriteStream
     out.write(`Log:       ${log.path}\n`);
     out.write(`Health:    http://127.0.0.1:${agent.healthPort}/healthz\n`);
     out.write("Ctrl-C stops the node and everything in it.\n\n");
-    await showUntil(signalled, agent, out);
+    await showUntil(signaled, agent, out);
     out.write("\nStopping the pods …\n");
     // Before the pods: their termination would be reported to the API, and the next start would not run them again.
     await api?.stop();

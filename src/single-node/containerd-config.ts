@@ -39,7 +39,7 @@ function runtimes({ files, runc }: ContainerdSettings): Table {
   return { runc: { runtime_type: "io.containerd.runc.v2", options } };
 }
 
-const criBehaviour: Table = {
+const criBehavior: Table = {
   // A machine may lack CAP_SYS_RESOURCE; then runc could not lower oom_score_adj and the container would not start.
   restrict_oom_score_adj: true,
   netns_mounts_under_state_dir: true,
@@ -62,7 +62,7 @@ function version2(settings: ContainerdSettings): Table {
     plugins: {
       "io.containerd.internal.v1.opt": { path: files.containerd.opt },
       "io.containerd.grpc.v1.cri": {
-        ...criBehaviour,
+        ...criBehavior,
         ...streaming,
         sandbox_image: settings.pauseImage,
         cni: { bin_dir: settings.cniDir, conf_dir: files.cni.conf },
@@ -101,7 +101,7 @@ function version3(settings: ContainerdSettings): Table {
       },
       "io.containerd.transfer.v1.local": { config_path: files.containerd.certs },
       "io.containerd.cri.v1.runtime": {
-        ...criBehaviour,
+        ...criBehavior,
         enable_cdi: true,
         // DRA drivers and device plugins write CDI specifications to the directories of the host, unless configured otherwise.
         cdi_spec_dirs: ["/etc/cdi", "/var/run/cdi", files.containerd.cdi],

@@ -73,15 +73,15 @@ export const brokenPods: readonly BrokenPod[] = [
   },
   {
     name: "key",
-    names: /couldn't find key colour in ConfigMap default\/settings/,
+    names: /couldn't find key color in ConfigMap default\/settings/,
     container: {
-      env: [{ name: "COLOUR", valueFrom: { configMapKeyRef: { name: "settings", key: "colour" } } }],
+      env: [{ name: "COLOR", valueFrom: { configMapKeyRef: { name: "settings", key: "color" } } }],
     },
   },
   {
     name: "volume-key",
-    names: /volume data.*references non-existent config key: colour/,
-    ...volume({ configMap: { name: "settings", items: [{ key: "colour", path: "colour" }] } }),
+    names: /volume data.*references non-existent config key: color/,
+    ...volume({ configMap: { name: "settings", items: [{ key: "color", path: "color" }] } }),
   },
   {
     name: "command",

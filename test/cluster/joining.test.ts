@@ -105,10 +105,10 @@ test("an agent without rotation waits for its certificate at startup, and exits 
   );
   await api.deleteRequest(request);
 
-  const signalled = node.agent();
+  const signaled = node.agent();
   const waiting = await api.pendingRequest();
   assert.equal(waiting.metadata.name, request.metadata.name, "the request is not for the same key");
-  await signalled.stop();
+  await signaled.stop();
 
   const approved = node.agent();
   await approved.prints(/csr for this node already exists, reusing/);

@@ -35,8 +35,8 @@ test("a pod that is scheduled by a label runs, even if the watch has not deliver
   changeNode(cluster, ({ metadata }) => {
     metadata.labels = { ...metadata.labels, disk: "ssd" };
   });
-  cluster.addPod("labelled", { nodeSelector: { disk: "ssd" } });
-  await cluster.runs("labelled");
+  cluster.addPod("labeled", { nodeSelector: { disk: "ssd" } });
+  await cluster.runs("labeled");
   cluster.addPod("other", { nodeSelector: { disk: "hdd" } });
   await cluster.waitForPod("other", ({ status }) => {
     assert.equal(status?.phase, "Failed");

@@ -14,7 +14,7 @@ const scriptSources: Readonly<Record<string, string>> = {
   takeover: "scripts/takeover.mjs",
   bench: "test/bench/**/*.ts",
   fuzz: "test/fuzz/main.ts",
-  neighbour: "test/neighbour/neighbour.ts",
+  neighbor: "test/neighbor/neighbor.ts",
 };
 const ownCommands = [...read("src/cli/main.ts").matchAll(/^ +case "(\w+)":/gm)].map(([, name]) => name!);
 const kubectlVerbs = new Set(

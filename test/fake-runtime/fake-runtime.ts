@@ -234,10 +234,10 @@ export async function startFakeRuntime(options: FakeRuntimeOptions): Promise<Fak
 
 function unary(serve: (request: Message, signal: AbortSignal, traceparent?: string) => Promise<Message>) {
   return (call: ServerUnaryCall<Message, Message>, callback: sendUnaryData<Message>) => {
-    const cancelled = new AbortController();
-    call.once("cancelled", () => cancelled.abort(abortError("cancelled by the caller")));
+    const canceled = new AbortController();
+    call.once("cancelled", () => canceled.abort(abortError("canceled by the caller")));
     const [traceparent] = call.metadata.get("traceparent");
-    serve(call.request, cancelled.signal, traceparent?.toString()).then(
+    serve(call.request, canceled.signal, traceparent?.toString()).then(
       (message) => callback(null, message),
       (error: unknown) => callback({ code: status[codeOf(error)], details: messageOf(error) }),
     );
@@ -280,10 +280,10 @@ function streamedList(
 ) {
   const { list, part } = streamedLists.get(method.name)!;
   return (call: ServerWritableStream<Message, Message>) => {
-    const cancelled = new AbortController();
-    call.once("cancelled", () => cancelled.abort(abortError("cancelled by the caller")));
+    const canceled = new AbortController();
+    call.once("cancelled", () => canceled.abort(abortError("canceled by the caller")));
     const [traceparent] = call.metadata.get("traceparent");
-    serve(call.request, cancelled.signal, traceparent?.toString()).then(
+    serve(call.request, canceled.signal, traceparent?.toString()).then(
       (message) => {
         const items = (message as unknown as Record<string, Message[]>)[list]!;
         for (const item of items) call.write(create(method.output, { [part]: [item] }));

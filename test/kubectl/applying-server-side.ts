@@ -58,11 +58,11 @@ export function applyingServerSide(setup: KubectlSetup): void {
 
       test("fields that other commands have set are conflicts, too", async () => {
         const k = kubectl();
-        await apply(k, configMap("labelled", {}, { labels: { a: "1" } }));
-        await k.ok(["label", "cm", "labelled", "a=2", "--overwrite"]);
+        await apply(k, configMap("labeled", {}, { labels: { a: "1" } }));
+        await k.ok(["label", "cm", "labeled", "a=2", "--overwrite"]);
         assert.match(
           await k.fails(["apply", "--server-side", "-f", "-"], {
-            input: configMap("labelled", {}, { labels: { a: "1" } }),
+            input: configMap("labeled", {}, { labels: { a: "1" } }),
           }),
           /conflict with "kubectl-label" using v1: \.metadata\.labels\.a/,
         );

@@ -126,8 +126,8 @@ export function getting(setup: KubectlSetup): void {
         const k = kubectl();
         const sorted = await k.ok(["get", "pods", "--sort-by=.status.phase", "--no-headers"]);
         assert.deepEqual(sorted.match(/^\S+/gm), ["broken", "web", "job"]);
-        const labelled = rows(await k.ok(["get", "pod", "web", "--show-labels"]));
-        assert.equal(labelled[0]?.LABELS, "app=web,tier=front");
+        const labeled = rows(await k.ok(["get", "pod", "web", "--show-labels"]));
+        assert.equal(labeled[0]?.LABELS, "app=web,tier=front");
         const columned = rows(await k.ok(["get", "pods", "-L", "tier"]));
         assert.deepEqual(
           columned.map((row) => row.TIER),

@@ -93,16 +93,9 @@ export function logging(setup: KubectlSetup): void {
           assert.match(await k.ok(["logs", "two"]), /^prints a\n$/);
           const all = await k.ok(["logs", "two", "--all-containers", "--prefix"]);
           assert.equal(all, "[pod/two/a] prints a\n[pod/two/b] prints b\n");
-          const labelled = await k.ok([
-            "logs",
-            "-l",
-            "app=pair",
-            "--all-containers",
-            "--prefix",
-            "--tail=-1",
-          ]);
-          assert.match(labelled, /^\[pod\/lines\/c\] one$/m);
-          assert.match(labelled, /^\[pod\/two\/b\] prints b$/m);
+          const labeled = await k.ok(["logs", "-l", "app=pair", "--all-containers", "--prefix", "--tail=-1"]);
+          assert.match(labeled, /^\[pod\/lines\/c\] one$/m);
+          assert.match(labeled, /^\[pod\/two\/b\] prints b$/m);
         });
       });
 

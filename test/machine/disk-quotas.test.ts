@@ -10,7 +10,7 @@ const mib = 1 << 20;
 
 interface Report {
   readonly reserved: readonly string[];
-  readonly written: { readonly kernel: DiskUsage; readonly walk: DiskUsage; readonly neighbour: DiskUsage };
+  readonly written: { readonly kernel: DiskUsage; readonly walk: DiskUsage; readonly neighbor: DiskUsage };
   readonly deleted: { readonly kernel: DiskUsage; readonly walk: DiskUsage };
   readonly restarted: { readonly kernel: DiskUsage; readonly walk: DiskUsage };
   readonly withoutQuota?: DiskUsage;
@@ -52,7 +52,7 @@ describeOnMachine("disk usage by project quotas", () => {
     assert.ok(report.written.kernel.bytes >= 3 * mib + 20 * 50_000, JSON.stringify(report.written));
   });
   test("the files of a volume do not count for another", () => {
-    const { bytes, inodes } = report.written.neighbour;
+    const { bytes, inodes } = report.written.neighbor;
     assert.equal(inodes, 2);
     assert.ok(bytes >= mib && bytes < 2 * mib, String(bytes));
   });

@@ -87,7 +87,7 @@ const offenders: Record<string, Pressure> = {
 
 describeOnMachine("pods under pressure on cgroup v2", () => {
   let node: GuestNode;
-  let neighbour: Pod;
+  let neighbor: Pod;
 
   before(async () => {
     node = await GuestNode.start({
@@ -99,7 +99,7 @@ describeOnMachine("pods under pressure on cgroup v2", () => {
       prepare: smallDisks,
     });
     // It uses something of everything, and less than it requests.
-    await node.api.addPod("neighbour", {
+    await node.api.addPod("neighbor", {
       volumes: [{ name: "data", emptyDir: {} }],
       containers: [
         {
@@ -110,7 +110,7 @@ describeOnMachine("pods under pressure on cgroup v2", () => {
         },
       ],
     });
-    neighbour = await podIs("neighbour", "Running");
+    neighbor = await podIs("neighbor", "Running");
   });
   after(() => node?.stop());
 
@@ -137,12 +137,12 @@ describeOnMachine("pods under pressure on cgroup v2", () => {
     }, 180_000);
   }
 
-  async function neighbourRunsOn(): Promise<void> {
-    const pod = await podIs("neighbour", "Running");
-    assert.equal(pod.metadata.uid, neighbour.metadata.uid);
+  async function neighborRunsOn(): Promise<void> {
+    const pod = await podIs("neighbor", "Running");
+    assert.equal(pod.metadata.uid, neighbor.metadata.uid);
     assert.deepEqual(
       pod.status?.containerStatuses?.map(({ containerID, restartCount }) => ({ containerID, restartCount })),
-      neighbour.status?.containerStatuses?.map(({ containerID }) => ({ containerID, restartCount: 0 })),
+      neighbor.status?.containerStatuses?.map(({ containerID }) => ({ containerID, restartCount: 0 })),
     );
   }
 
@@ -180,12 +180,12 @@ describeOnMachine("pods under pressure on cgroup v2", () => {
       });
 
       await conditionIs(condition, "False");
-      await neighbourRunsOn();
+      await neighborRunsOn();
       for (const done of [name, `${name}-late`]) await api.deletePod(done);
       await node.waitFor(async () =>
         assert.deepEqual(
           (await api.pods()).map((pod) => pod.metadata.name),
-          ["neighbour"],
+          ["neighbor"],
         ),
       );
     });
@@ -209,7 +209,7 @@ describeOnMachine("pods under pressure on cgroup v2", () => {
       assert.ok(images.includes(busyboxName));
     });
     await conditionIs("DiskPressure", "False");
-    await neighbourRunsOn();
+    await neighborRunsOn();
     assert.deepEqual(await api.events("Evicted").then(evictedPods), new Set(Object.keys(offenders)));
   });
 });

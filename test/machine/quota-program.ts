@@ -49,7 +49,7 @@ mkdirSync(join(a, "deep/er"), { recursive: true });
 for (let i = 0; i < 20; i++) closeSync(write(join(a, "deep/er", `${i}`), 50_000));
 closeSync(write(join(a, "large"), 3 << 20));
 closeSync(write(join(b, "small"), 1 << 20));
-const written = { kernel: await agent.usage(a), walk: await diskUsage(a), neighbour: await agent.usage(b) };
+const written = { kernel: await agent.usage(a), walk: await diskUsage(a), neighbor: await agent.usage(b) };
 
 const open = write(join(a, "deleted"), 1 << 20);
 unlinkSync(join(a, "deleted"));

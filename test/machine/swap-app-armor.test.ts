@@ -92,7 +92,7 @@ describeOnMachine("swap and AppArmor of a real kernel", () => {
     await remove("guaranteed", "best-effort");
   });
 
-  test("a container that fills its memory and its swap is OOMKilled, and its neighbour keeps running", async () => {
+  test("a container that fills its memory and its swap is OOMKilled, and its neighbor keeps running", async () => {
     const before = await containerOf("burstable");
     const resources = { requests: { memory: "32Mi" }, limits: { memory: "40Mi" } };
     await add("greedy", { command: ["tail", "/dev/zero"], resources }, { restartPolicy: "Never" });

@@ -330,7 +330,7 @@ describe("validation of updates", () => {
     ["secrets", "keeps its type", {}, { type: "mine" }, ['type: Invalid value: "mine": field is immutable']],
     [
       "secrets",
-      "may be relabelled when immutable",
+      "may be relabeled when immutable",
       { immutable: true, data: { a: "AA==" } },
       { metadata: { labels: { a: "b" } }, immutable: true, data: { a: "AA==" } },
       [],

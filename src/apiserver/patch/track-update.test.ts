@@ -77,7 +77,7 @@ test("a status update through the subresource is an entry of its own", () => {
   assert.equal(JSON.stringify(entries[0]!.fieldsV1).includes("f:phase"), false, "the kubelet owns the phase");
 });
 
-const labelled = (labels: JsonObject): JsonObject => ({
+const labeled = (labels: JsonObject): JsonObject => ({
   apiVersion: "v1",
   kind: "ConfigMap",
   metadata: { name: "c", uid: "u", labels },
@@ -86,10 +86,10 @@ const configMap = schemaFor("v1", "ConfigMap");
 const by = (manager: string, at = now) => ({ schema: configMap, manager, now: at });
 
 describe("field ownership after an update", () => {
-  const before = trackUpdate(undefined, labelled({ a: "1", b: "1" }), by("one"));
+  const before = trackUpdate(undefined, labeled({ a: "1", b: "1" }), by("one"));
   const change = (labels: JsonObject) =>
     Object.fromEntries(
-      managers(trackUpdate(before, labelled(labels), by("two", now + 5000))).map((entry) => [
+      managers(trackUpdate(before, labeled(labels), by("two", now + 5000))).map((entry) => [
         entry.manager as string,
         entry.fieldsV1!,
       ]),
@@ -117,8 +117,8 @@ describe("field ownership after an update", () => {
 });
 
 test("the same manager has one entry, and the time of its last change", () => {
-  const before = trackUpdate(undefined, labelled({ a: "1" }), by("one"));
-  const entries = managers(trackUpdate(before, labelled({ a: "1", b: "1" }), by("one", now + 60_000)));
+  const before = trackUpdate(undefined, labeled({ a: "1" }), by("one"));
+  const entries = managers(trackUpdate(before, labeled({ a: "1", b: "1" }), by("one", now + 60_000)));
   assert.deepEqual(
     entries.map(({ time }) => time),
     ["2026-01-02T03:05:05Z"],
@@ -127,7 +127,7 @@ test("the same manager has one entry, and the time of its last change", () => {
 });
 
 describe("managedFields in a request", () => {
-  const before = trackUpdate(undefined, labelled({ a: "1" }), by("one"));
+  const before = trackUpdate(undefined, labeled({ a: "1" }), by("one"));
   const sent = (managedFields: Json): JsonObject => ({
     ...before,
     metadata: { ...(before.metadata as JsonObject), managedFields },
@@ -146,11 +146,11 @@ describe("managedFields in a request", () => {
 });
 
 test("an object without managedFields gets none by an update", () => {
-  assert.deepEqual(managers(trackUpdate(labelled({ a: "1" }), labelled({ a: "2" }), by("x"))), []);
+  assert.deepEqual(managers(trackUpdate(labeled({ a: "1" }), labeled({ a: "2" }), by("x"))), []);
 });
 
 test("if there are more than ten updaters, the oldest are merged into one entry", () => {
-  let object = trackUpdate(undefined, labelled({ l0: "1" }), by("m0"));
+  let object = trackUpdate(undefined, labeled({ l0: "1" }), by("m0"));
   for (let i = 1; i < 15; i++) {
     const labels = { ...((object.metadata as JsonObject).labels as JsonObject), [`l${i}`]: "1" };
     const after = { ...object, metadata: { ...(object.metadata as JsonObject), labels } };

@@ -127,7 +127,7 @@ test("admission can change or reject an object", async (t) => {
   assert.equal((await api.send("GET", `${mapsPath}/a`)).body.data.secret, undefined);
   await api.send("DELETE", `${mapsPath}/a`, { gracePeriodSeconds: 3 });
   await api.send("POST", widgetsPath, widget("w"));
-  await api.send("POST", `${widgetsPath}/w/paint`, { colour: "red" });
+  await api.send("POST", `${widgetsPath}/w/paint`, { color: "red" });
   assert.deepEqual(
     seen.map(({ operation, resource, subresource, name, oldObject }) =>
       [operation, resource, subresource, name, oldObject === undefined ? "" : "oldObject"].join(" "),

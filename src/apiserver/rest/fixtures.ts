@@ -83,7 +83,7 @@ export const widgets: ResourceDefinition = {
       version: "v1",
       async act(ref, body, { objects }) {
         const painted = await objects.change(ref, (draft) => {
-          draft.spec.colour = body.colour;
+          draft.spec.color = body.color;
         });
         return { ...body, metadata: { ...body.metadata, uid: painted?.metadata.uid ?? "" } };
       },

@@ -359,9 +359,9 @@ test("objects that are also served under another group are the same objects", as
 test("action and connect subresources call their handlers", async (t) => {
   const { send } = await testApi(t);
   await send("POST", widgetsPath, widget("w"));
-  const painted = await send("POST", `${widgetsPath}/w/paint`, { kind: "Paint", colour: "red" });
-  assert.deepEqual([painted.status, painted.body.colour], [201, "red"]);
-  assert.equal((await send("GET", `${widgetsPath}/w`)).body.spec.colour, "red");
+  const painted = await send("POST", `${widgetsPath}/w/paint`, { kind: "Paint", color: "red" });
+  assert.deepEqual([painted.status, painted.body.color], [201, "red"]);
+  assert.equal((await send("GET", `${widgetsPath}/w`)).body.spec.color, "red");
   assert.equal((await send("GET", `${widgetsPath}/w/paint`)).status, 405);
   assert.equal((await send("GET", `${widgetsPath}/w/echo/a%2Fb/c?x=1`)).text, "default/w /a%2Fb/c");
   assert.equal((await send("PUT", `${widgetsPath}/w/echo`, {})).status, 405);

@@ -108,7 +108,7 @@ test("listAndWatch starts with the existing objects, and misses nothing if its r
 test("internal writes of a dry run are not stored", async (t) => {
   const api = await testApi(t);
   await api.send("POST", widgetsPath, widget("w"));
-  const painted = await api.send("POST", `${widgetsPath}/w/paint?dryRun=All`, { colour: "red" });
+  const painted = await api.send("POST", `${widgetsPath}/w/paint?dryRun=All`, { color: "red" });
   assert.equal(painted.status, 201);
-  assert.equal((await api.send("GET", `${widgetsPath}/w`)).body.spec.colour, undefined);
+  assert.equal((await api.send("GET", `${widgetsPath}/w`)).body.spec.color, undefined);
 });

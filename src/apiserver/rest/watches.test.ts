@@ -81,11 +81,11 @@ test("a streamed list ends with a bookmark that marks its end", async (t) => {
 
 test("an object that starts or stops matching is added or deleted for the watcher", async (t) => {
   const api = await testApi(t);
-  const labelled = (on: string) => configMap("a", {}, { labels: { on } });
+  const labeled = (on: string) => configMap("a", {}, { labels: { on } });
   const watch = await openWatch(api, `${mapsPath}?watch=1&labelSelector=on%3Dyes`);
-  await api.send("POST", mapsPath, labelled("no"));
-  await api.send("PUT", `${mapsPath}/a`, labelled("yes"));
-  await api.send("PUT", `${mapsPath}/a`, labelled("no"));
+  await api.send("POST", mapsPath, labeled("no"));
+  await api.send("PUT", `${mapsPath}/a`, labeled("yes"));
+  await api.send("PUT", `${mapsPath}/a`, labeled("no"));
   assert.equal(brief(await watch.next()), "ADDED a");
   assert.equal(brief(await watch.next()), "DELETED a");
   await watch.cancel();

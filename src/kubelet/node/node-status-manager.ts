@@ -241,10 +241,10 @@ export class NodeStatusManager implements Component {
     const cidrs = await this.#takePodCidrs(original, signal);
     const plan = planStatus(withSystemLabels(original, settings), await this.#o.info(signal), clock.wall());
     this.#logProblems(plan.problems);
-    const relabelled = original.metadata.labels !== plan.node.metadata.labels;
+    const relabeled = original.metadata.labels !== plan.node.metadata.labels;
     const fields = changedFields(original.status, plan.node.status);
     const isDropped = (name: string) => isDeepStrictEqual(fields[name], this.#dropped[name]);
-    const changed = cidrs || relabelled || !Object.keys(fields).every(isDropped);
+    const changed = cidrs || relabeled || !Object.keys(fields).every(isDropped);
     const patch = nodePatch(original, plan.node);
     if (!patch || (!changed && !this.#schedule.isDue())) return this.#accept(original, []);
     const updated = await api.patchStatus(patch, signal);

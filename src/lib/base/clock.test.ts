@@ -38,7 +38,7 @@ test("timers of the fake clock fire in order of time, then of creation, includin
     clock.after(5, () => fired.push(`set on the way ${clock.elapsedMs}`));
   });
   clock.after(10, () => fired.push(`second ${clock.elapsedMs}`));
-  clock.after(10, () => fired.push("cancelled"))();
+  clock.after(10, () => fired.push("canceled"))();
   await clock.advance(30);
   assert.deepEqual(fired, ["early 10", "second 10", "set on the way 15", "late 20"]);
   assert.equal(clock.elapsedMs, 30);
@@ -46,7 +46,7 @@ test("timers of the fake clock fire in order of time, then of creation, includin
 
 test("the system's clock waits and can be stopped", async () => {
   const before = systemClock.monotonic();
-  const stopped = systemClock.after(0, () => assert.fail("was cancelled"));
+  const stopped = systemClock.after(0, () => assert.fail("was canceled"));
   stopped();
   await sleep(systemClock, 5);
   assert.ok(msSince(systemClock, before) >= 4);
@@ -90,7 +90,7 @@ test("a wait longer than the maximum of a Node.js timer does not end early", (t)
   const most = 0x7fffffff;
   let fired = 0;
   systemClock.after(2 * most + 1000, () => fired++);
-  const stop = systemClock.after(2 * most + 1000, () => assert.fail("was cancelled"));
+  const stop = systemClock.after(2 * most + 1000, () => assert.fail("was canceled"));
   for (const ms of [most, most, 999]) t.mock.timers.tick(ms);
   assert.equal(fired, 0);
   stop();

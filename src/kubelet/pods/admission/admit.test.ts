@@ -128,7 +128,7 @@ describe("admitPod", () => {
       { spec: { securityContext: { sysctls }, os: { name: "windows" } } },
     ],
     [
-      "a pod labelled for another operating system",
+      "a pod labeled for another operating system",
       [
         "PodOSSelectorNodeLabelDoesNotMatch",
         "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",

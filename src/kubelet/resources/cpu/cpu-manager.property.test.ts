@@ -170,7 +170,7 @@ function check(
   assert.equal(formatCpuSet(shared.union(used)), formatCpuSet(all), "no CPU is lost");
 }
 
-test("a hint is honoured: all CPUs come from its NUMA nodes", async () => {
+test("a hint is honored: all CPUs come from its NUMA nodes", async () => {
   const o = fc.record({
     machine: fc.constantFrom("xeon-2x20", "xeon-2x28-snc", "epyc-32-4", "power9-2x20"),
     before: fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 4 }),

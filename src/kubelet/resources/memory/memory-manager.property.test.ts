@@ -27,7 +27,7 @@ const steps = fc.array(
   { maxLength: 20 },
 );
 
-test("memory is never allocated twice, hints are honoured, and all of it is free after all pods are gone", async (t) => {
+test("memory is never allocated twice, hints are honored, and all of it is free after all pods are gone", async (t) => {
   const dir = await aDirectory(t);
   let run = 0;
   await fc.assert(

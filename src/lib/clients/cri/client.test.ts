@@ -450,7 +450,7 @@ describe("CRI client: events", () => {
     assert.equal(read, 1024);
   });
 
-  it("are cancelled when the reader leaves the loop", async (t) => {
+  it("are canceled when the reader leaves the loop", async (t) => {
     const { client, runtime } = await connected(t, { events: true });
     const { signal } = new AbortController();
     await client.runPodSandbox(sandboxConfig, "");

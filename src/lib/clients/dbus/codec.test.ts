@@ -35,7 +35,7 @@ describe("a signature", () => {
     });
 });
 
-describe("marshalling, by the examples and rules of the specification", () => {
+describe("marshaling, by the examples and rules of the specification", () => {
   const rows: [string, DBusValue[], string][] = [
     ["s", ["foo"], "03000000666f6f00"],
     ["yu", [1, 2], "0100000002000000"],

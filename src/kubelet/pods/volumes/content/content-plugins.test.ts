@@ -176,14 +176,14 @@ describe("content volumes", () => {
     name: "v",
     downwardAPI: { items: [{ path: "labels", fieldRef: { fieldPath: "metadata.labels" } }] },
   };
-  const labelled = (text: string) => podWith(labels, { metadata: { labels: { a: text } } });
+  const labeled = (text: string) => podWith(labels, { metadata: { labels: { a: text } } });
 
   it("a downwardAPI volume that an earlier version created on disk remains in use", async (t) => {
     const n = node(t);
-    const request = n.request(labels, { pod: labelled("old") });
+    const request = n.request(labels, { pod: labeled("old") });
     await n.pluginFor(labels).setUp(request);
     n.mounts.mounted.clear(); // the files of an earlier version: a directory, content, a ready file
-    await n.pluginFor(labels).setUp({ ...request, pod: labelled("new") });
+    await n.pluginFor(labels).setUp({ ...request, pod: labeled("new") });
     assert.deepEqual(filesOf(request.dir), { labels: 'a="new"' });
     assert.equal(n.mounts.mounted.size, 0);
     await n.pluginFor(labels).tearDown(request, request.signal);
@@ -192,7 +192,7 @@ describe("content volumes", () => {
 
   it("a downwardAPI volume is remounted after a reboot", async (t) => {
     const n = node(t);
-    const request = n.request(labels, { pod: labelled("x") });
+    const request = n.request(labels, { pod: labeled("x") });
     await n.pluginFor(labels).setUp(request);
     n.mounts.mounted.clear();
     for (const name of readdirSync(request.dir)) rmSync(join(request.dir, name), { recursive: true });

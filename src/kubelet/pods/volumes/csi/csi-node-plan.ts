@@ -109,10 +109,10 @@ export function nodePatchFor(node: NodeMeta, driver: string, info: DriverNodeInf
       `detected topology value collision: driver reported "${key}":"${value}" but existing label is "${key}":"${known}"`,
     );
   }
-  const isLabelled = Object.keys(info.topology).every((key) => Object.hasOwn(labels, key));
-  if (ids[driver] === info.nodeId && isLabelled) return undefined;
+  const isLabeled = Object.keys(info.topology).every((key) => Object.hasOwn(labels, key));
+  if (ids[driver] === info.nodeId && isLabeled) return undefined;
   const annotations = { [nodeIdKey]: sortedJson({ ...ids, [driver]: info.nodeId }) };
-  return { metadata: { annotations, ...(!isLabelled && { labels: info.topology }) } };
+  return { metadata: { annotations, ...(!isLabeled && { labels: info.topology }) } };
 }
 
 export function nodePatchWithout(node: NodeMeta, driver: string): object | undefined {

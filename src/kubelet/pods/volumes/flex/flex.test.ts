@@ -246,7 +246,7 @@ describe("a flexVolume", { skip: !mayMount && "needs root" }, () => {
     await volumes.manager.release(uid, signal());
   });
 
-  it("is relabelled and measured as the driver's capabilities specify", async () => {
+  it("is relabeled and measured as the driver's capabilities specify", async () => {
     await install("a~on", script(log, '{"attach": false, "supportsMetrics": true}', mounting));
     await install("a~off", script(log, '{"Attach": false, "SELINUXRELABEL": false}', mounting));
     await start();

@@ -11,7 +11,7 @@ import { type OperationsOptions, VolumeOperations } from "./operations.ts";
 import { VolumeManager, type VolumeManagerOptions } from "./volume-manager.ts";
 
 /** How the next calls for a volume behave. */
-export interface Behaviour {
+export interface Behavior {
   /** This many calls fail. */
   failures?: number;
   /** Calls do not return while this is set. */
@@ -27,7 +27,7 @@ export class FakeVolumeHost {
   readonly devices = new Set<string>();
   /** The SELinux labels with which directories are mounted. */
   readonly labels = new Map<string, string>();
-  readonly behaviour = new Map<string, Behaviour>();
+  readonly behavior = new Map<string, Behavior>();
   readonly calls: string[] = [];
   readonly times: MonotonicTime[] = [];
   readonly events: string[] = [];
@@ -105,17 +105,17 @@ export class FakeVolumeHost {
     if (this.#running.has(unique)) this.violations.push(`two concurrent calls for ${unique}`);
     this.#running.add(unique);
     try {
-      const behaviourNow = () => this.behaviour.get(unique) ?? {};
-      while (behaviourNow().hangs && incarnation === this.#incarnation) {
-        if (behaviourNow().respectsAbort && signal.aborted) throw new Error("aborted");
+      const behaviorNow = () => this.behavior.get(unique) ?? {};
+      while (behaviorNow().hangs && incarnation === this.#incarnation) {
+        if (behaviorNow().respectsAbort && signal.aborted) throw new Error("aborted");
         await sleep(this.#clock, 100);
       }
       await sleep(this.#clock, 10);
       if (incarnation !== this.#incarnation) return await new Promise(() => {});
-      const behaviour = behaviourNow();
-      if ((behaviour.failures ?? 0) > 0) {
-        behaviour.failures = (behaviour.failures ?? 0) - 1;
-        if (what === "setUp" && behaviour.failures % 2 === 0) effect(); // done, but the response was lost
+      const behavior = behaviorNow();
+      if ((behavior.failures ?? 0) > 0) {
+        behavior.failures = (behavior.failures ?? 0) - 1;
+        if (what === "setUp" && behavior.failures % 2 === 0) effect(); // done, but the response was lost
         throw new Error(`${what} is out of order`);
       }
       effect();

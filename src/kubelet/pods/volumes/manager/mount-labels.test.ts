@@ -278,7 +278,7 @@ describe("a volume that is mounted with another label", () => {
   it("is unmounted, also from its device, before another pod gets it with its own", async () => {
     const { clock, host, manager, labels, mounted } = await started();
     await mounted(podWith("a", level(one)));
-    host.behaviour.set("fake/shared/pv-c", { hangs: true });
+    host.behavior.set("fake/shared/pv-c", { hangs: true });
     const released = manager.release("a" as PodUid, never);
     const waiting = assert.rejects(manager.waitFor(podWith("b", level(two)), never), {
       message:
@@ -290,7 +290,7 @@ describe("a volume that is mounted with another label", () => {
       host.events.at(-1) ?? "",
       /^FailedMount: Unable to attach or mount volumes: unmounted .*waiting for unmount/,
     );
-    host.behaviour.delete("fake/shared/pv-c");
+    host.behavior.delete("fake/shared/pv-c");
     await clock.advance(1_000);
     await released;
     await manager.waitFor(podWith("b", level(two)), never);
@@ -307,7 +307,7 @@ describe("a volume that is mounted with another label", () => {
     const { clock, host, manager, mounted } = await started({ accessModes: ["ReadWriteMany"], gate: true });
     await mounted(podWith("a", level(one)));
     host.calls.length = 0;
-    host.behaviour.set("fake/shared/pv-c", { failures: 4 });
+    host.behavior.set("fake/shared/pv-c", { failures: 4 });
     const released = manager.release("a" as PodUid, never);
     await assert.rejects(manager.waitFor(podWith("b", level(two)), never));
     await clock.advance(10_000);

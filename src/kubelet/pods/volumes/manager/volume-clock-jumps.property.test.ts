@@ -13,8 +13,8 @@ unaffectedByJumps(
       phaseOf: () => "syncing",
     });
     await manager.start(stop.signal);
-    host.behaviour.set("fake/own/a-x", { failures: 6 });
-    host.behaviour.set("fake/shared/pv-one", { hangs: true });
+    host.behavior.set("fake/own/a-x", { failures: 6 });
+    host.behavior.set("fake/shared/pv-one", { hangs: true });
     const pod = podWithVolumes("a", ["x", "y"], ["one"]);
     void manager.waitFor(pod, stop.signal).then(
       () => recorded.push(`${clock.elapsedMs} mounted`),
@@ -22,7 +22,7 @@ unaffectedByJumps(
     );
     let calls = 0;
     for (let second = 0; second < 400; second++) {
-      if (second === 200) host.behaviour.delete("fake/shared/pv-one");
+      if (second === 200) host.behavior.delete("fake/shared/pv-one");
       // As the sync of a pod does, about once a minute.
       if (second % 45 === 44) manager.register(pod);
       await clock.advance(1000);

@@ -80,7 +80,7 @@ test("at most one call at a time per volume, and in the end exactly the desired 
               await clock.advance(s.ms);
               break;
             case "break":
-              host.behaviour.set(s.unique, { ...s });
+              host.behavior.set(s.unique, { ...s });
               break;
             case "repair":
               repair(host, s.unique);
@@ -124,8 +124,8 @@ test("at most one call at a time per volume, and in the end exactly the desired 
 });
 
 function repair(host: FakeVolumeHost, unique: string): void {
-  const behaviour = host.behaviour.get(unique);
-  if (behaviour) Object.assign(behaviour, { hangs: false, failures: 0 });
+  const behavior = host.behavior.get(unique);
+  if (behavior) Object.assign(behavior, { hangs: false, failures: 0 });
 }
 
 function byText(a: string, b: string): number {

@@ -198,7 +198,7 @@ describe("waiting for the volumes of a pod", () => {
 describe("failures", () => {
   test("are retried after 500 ms, then after twice the delay each time, up to 2 min 2 s", async () => {
     const { clock, host, manager } = await started();
-    host.behaviour.set("fake/own/a-x", { failures: 1_000 });
+    host.behavior.set("fake/own/a-x", { failures: 1_000 });
     manager.register(podWithVolumes("a", ["x"]));
     await clock.advance(500_000);
     const pauses = host.times.slice(1).map((time, i) => (msBetween(host.times[i]!, time) - 10) / 1000);
@@ -207,7 +207,7 @@ describe("failures", () => {
 
   test("a call that hangs blocks its own volume only, and the pod can be released once it returns", async () => {
     const { clock, host, manager } = await started();
-    host.behaviour.set("fake/own/a-x", { hangs: true });
+    host.behavior.set("fake/own/a-x", { hangs: true });
     const stuck = outcome(manager.waitFor(podWithVolumes("a", ["x", "y"]), never));
     const other = outcome(manager.waitFor(podWithVolumes("b", ["x"]), never));
     await clock.advance(20);
@@ -218,7 +218,7 @@ describe("failures", () => {
     await clock.advance(1_000);
     assert.equal(released.done, undefined);
     assert.equal(host.mounted.has("/root/pods/a/volumes/fake~own/y"), false);
-    host.behaviour.get("fake/own/a-x")!.hangs = false;
+    host.behavior.get("fake/own/a-x")!.hangs = false;
     await clock.advance(1_000);
     assert.equal(released.done, true);
     assert.equal(manager.hasVolumes(uid), false);
@@ -226,11 +226,11 @@ describe("failures", () => {
 
   test("a release aborts a running mount", async () => {
     const { clock, host, manager } = await started();
-    host.behaviour.set("fake/own/a-x", { hangs: true, respectsAbort: true });
+    host.behavior.set("fake/own/a-x", { hangs: true, respectsAbort: true });
     manager.register(podWithVolumes("a", ["x"]));
     await clock.advance(200);
     const released = outcome(manager.release(uid, never));
-    host.behaviour.delete("fake/own/a-x");
+    host.behavior.delete("fake/own/a-x");
     await clock.advance(200);
     assert.equal(released.done, true);
     assert.deepEqual(host.calls, ["setUp fake/own/a-x", "tearDown fake/own/a-x"]);
@@ -241,7 +241,7 @@ describe("failures", () => {
     const { clock, host, manager } = await started();
     manager.register(podWithVolumes("a", ["x"]));
     await clock.advance(20);
-    host.behaviour.set("fake/own/a-x", { failures: 2 });
+    host.behavior.set("fake/own/a-x", { failures: 2 });
     const released = outcome(manager.release(uid, never));
     await clock.advance(600);
     assert.equal(released.done, undefined);
@@ -254,7 +254,7 @@ describe("failures", () => {
     const { clock, host, manager } = await started();
     manager.register(podWithVolumes("a", ["x"]));
     await clock.advance(20);
-    host.behaviour.set("fake/own/a-x", { failures: 1_000 });
+    host.behavior.set("fake/own/a-x", { failures: 1_000 });
     const released = outcome(manager.release(uid, never));
     await clock.advance(123_000);
     assert.equal(released.error?.message, "mounted volumes=[fake/own/a-x]: tearDown is out of order");
@@ -364,7 +364,7 @@ describe("volumes that require remounts", () => {
 
   test("a resync ends the back-off of the chosen volumes only", async () => {
     const { clock, host, manager } = await started(remounting);
-    for (const name of ["x", "y"]) host.behaviour.set(`fake/own/a-${name}`, { failures: 8 });
+    for (const name of ["x", "y"]) host.behavior.set(`fake/own/a-${name}`, { failures: 8 });
     manager.register(podWithVolumes("a", ["x", "y"]));
     await clock.advance(70_000);
     host.calls.length = 0;
@@ -385,7 +385,7 @@ describe("volumes that require remounts", () => {
     const { clock, host, manager } = await started(remounting);
     const pod = podWithVolumes("a", ["x"]);
     await Promise.all([manager.waitFor(pod, never), clock.advance(50)]);
-    host.behaviour.set("fake/own/a-x", { failures: 8 });
+    host.behavior.set("fake/own/a-x", { failures: 8 });
     const stop = new AbortController();
     const result = outcome(manager.release(uid, stop.signal));
     await clock.advance(1000);
@@ -396,10 +396,10 @@ describe("volumes that require remounts", () => {
 
   test("a change ends the back-off", async () => {
     const { clock, host, manager } = await started(remounting);
-    host.behaviour.set("fake/own/a-x", { failures: 8 });
+    host.behavior.set("fake/own/a-x", { failures: 8 });
     const result = outcome(manager.waitFor(podWithVolumes("a", ["x"]), never));
     await clock.advance(70_000);
-    host.behaviour.delete("fake/own/a-x");
+    host.behavior.delete("fake/own/a-x");
     manager.changed([uid]);
     await clock.advance(20);
     assert.equal(result.done, true);
@@ -409,7 +409,7 @@ describe("volumes that require remounts", () => {
     const { clock, host, manager } = await started(remounting);
     const pod = podWithVolumes("a", ["x"]);
     await Promise.all([manager.waitFor(pod, never), clock.advance(50)]);
-    host.behaviour.set("fake/own/a-x", { failures: 1 });
+    host.behavior.set("fake/own/a-x", { failures: 1 });
     manager.changed([uid]);
     await clock.advance(50);
     assert.match(host.events[0] ?? "", /^FailedMount: /);
@@ -774,7 +774,7 @@ test("while there is nothing to do, only the resync timer is set", async () => {
 test("metrics count volumes and the results of their operations", async () => {
   const metrics = createMetrics();
   const { clock, host, manager } = await started({ metrics });
-  host.behaviour.set("fake/own/a-x", { failures: 1 });
+  host.behavior.set("fake/own/a-x", { failures: 1 });
   manager.register(podWithVolumes("a", ["x", "y"]));
   await clock.advance(20);
   const text = await metrics.registry.metrics();
@@ -909,7 +909,7 @@ test("the volume manager stops on abort, even while a call hangs", async () => {
   const manager: VolumeManager = host.manager();
   const stop = new AbortController();
   await manager.start(stop.signal);
-  host.behaviour.set("fake/own/a-x", { hangs: true });
+  host.behavior.set("fake/own/a-x", { hangs: true });
   manager.register(podWithVolumes("a", ["x"]));
   await clock.advance(100);
   stop.abort();

@@ -9,7 +9,7 @@ const firstHostPort = 19_000;
 const maxPods = 3;
 
 /** Pods that are created and removed continuously, without a kubelet: on their own network, some with a host port, some with the machine's root mounted. */
-export class NeighbourPods {
+export class NeighborPods {
   readonly #cri: CriClient;
   readonly #node: LocalNode;
   readonly #sandboxes: SandboxId[] = [];
@@ -42,7 +42,7 @@ export class NeighbourPods {
         ? [{ protocol: 0, containerPort: 80, hostPort: firstHostPort + (number % 100), hostIp: "" }]
         : [];
     const config: PodSandboxConfigInit = {
-      metadata: { name, uid: name, namespace: "neighbour", attempt: 0 },
+      metadata: { name, uid: name, namespace: "neighbor", attempt: 0 },
       hostname: name,
       logDirectory: join(this.#node.files.podLogs, name),
       portMappings,

@@ -1,10 +1,10 @@
-// npm run neighbour [-- [options] [COMMAND ...]]: starts on the installed Node.js, continues on Node 24.
+// npm run neighbor [-- [options] [COMMAND ...]]: starts on the installed Node.js, continues on Node 24.
 import { spawn } from "node:child_process";
 import { needLinux, node24, prepareNode, root } from "./lib/node-packages.mjs";
 
 needLinux();
 prepareNode();
-const child = spawn(node24, [`${root}test/neighbour/neighbour.ts`, ...process.argv.slice(2)], {
+const child = spawn(node24, [`${root}test/neighbor/neighbor.ts`, ...process.argv.slice(2)], {
   stdio: "inherit",
   cwd: root,
 });
