@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { describe, test } from "node:test";
 import { FakeClock, settle } from "../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
@@ -80,6 +81,23 @@ describe("the object cache", () => {
     await started;
     assert.deepEqual(names(cache), ["a"]);
     assert.deepEqual(cache.health(), { ok: true });
+    end.abort();
+    await cache.done;
+  });
+
+  test("watches that fail leave no listener at the signal", async () => {
+    const failing = {
+      list: async () => [],
+      listAndWatch: () => {
+        throw new Error("the store is unavailable");
+      },
+    };
+    const { cache, clock, end } = cacheOf(failing);
+    void cache.start(end.signal);
+    await clock.advance(500);
+    const before = getEventListeners(end.signal, "abort").length;
+    await clock.advance(60_000);
+    assert.equal(getEventListeners(end.signal, "abort").length, before);
     end.abort();
     await cache.done;
   });
