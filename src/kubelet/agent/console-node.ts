@@ -1,4 +1,5 @@
 import { epochMs } from "../../lib/base/time.ts";
+import { deadline } from "../../lib/base/wait.ts";
 import { readProcessUsage } from "../../lib/host/process-usage.ts";
 import type {
   ConsoleAccess,
@@ -140,8 +141,8 @@ function consoleChanges(core: AgentCore, { pods, manifests }: ConsoleParts): Con
     deleteApiPod: isSingleNode && cluster ? deleteApiPod : undefined,
     async stopContainer(uid, container) {
       const pod = pods.workers.get(uid)?.pod;
-      const signal = AbortSignal.timeout(restartWithinMs);
-      return pod !== undefined && (await pods.runtime.stopContainer(pod, container, signal));
+      using limit = deadline(core.clock, restartWithinMs);
+      return pod !== undefined && (await pods.runtime.stopContainer(pod, container, limit.signal));
     },
   };
 }

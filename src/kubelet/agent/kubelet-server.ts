@@ -157,6 +157,7 @@ async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Rout
         nodeLogs({
           enabled: config.enableSystemLogHandler ?? true,
           queries: (config.enableSystemLogQuery ?? false) && gates("NodeLogQuery"),
+          clock,
         }),
       ]
     : [];

@@ -1,4 +1,5 @@
 import type { Component } from "../../lib/base/component.ts";
+import { deadline } from "../../lib/base/wait.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
 import type { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
 import type { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
@@ -52,7 +53,8 @@ export function orphanCleanup(
       known: () => files.known(),
       removeDeadLinks: () => files.removeDeadLinks(),
       remove: async (pod) => {
-        await volumes.release(pod.uid, AbortSignal.timeout(orphanWithinMs));
+        using limit = deadline(clock, orphanWithinMs);
+        await volumes.release(pod.uid, limit.signal);
         await files.remove(pod);
         await userNamespaces.release(pod.uid);
       },

@@ -3,7 +3,7 @@ import { getEventListeners } from "node:events";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { FakeClock } from "./fake-clock.ts";
-import { endsWithin, WakeUp, within } from "./wait.ts";
+import { deadline, endsWithin, WakeUp, within } from "./wait.ts";
 
 const listeners = (signal: AbortSignal) => getEventListeners(signal, "abort").length;
 
@@ -85,6 +85,32 @@ describe("endsWithin", () => {
     await assert.rejects(last, { name: "AbortError" });
     assert.deepEqual(await Promise.all(results), [true, false, "failed"]);
     assert.deepEqual([listeners(abort.signal), clock.pending], [0, 0]);
+  });
+});
+
+describe("deadline", () => {
+  it("the signal is aborted after the time, or with the other signal", async () => {
+    const clock = new FakeClock();
+    const abort = new AbortController();
+    using alone = deadline(clock, 10);
+    using both = deadline(clock, 20, abort.signal);
+    await clock.advance(10);
+    assert.match(String(alone.signal.reason), /timed out after 10 ms/);
+    assert.equal(both.signal.aborted, false);
+    abort.abort("stopped");
+    assert.equal(both.signal.reason, "stopped");
+    using late = deadline(clock, 20, abort.signal);
+    assert.equal(late.signal.reason, "stopped");
+  });
+
+  it("work that has ended leaves no timer and no listener", () => {
+    const clock = new FakeClock();
+    const { signal } = new AbortController();
+    {
+      using _ = deadline(clock, 10, signal);
+      assert.deepEqual([listeners(signal), clock.pending], [1, 1]);
+    }
+    assert.deepEqual([listeners(signal), clock.pending], [0, 0]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { abortable, orAbort, whenAborted } from "./abort.ts";
 import type { Clock } from "./clock.ts";
-import { abortError } from "./errors.ts";
+import { abortError, KubeletError } from "./errors.ts";
 
 /** Ends the waits of one loop. A wake-up is not missed: without a waiting loop it ends the next wait immediately. */
 export class WakeUp {
@@ -46,6 +46,26 @@ export function endsWithin(
   });
 }
 
+/** A signal for work that may take `ms`: it is aborted then, or with the other signal. Its user disposes of it (`using`). */
+export function deadline(
+  clock: Pick<Clock, "after">,
+  ms: number,
+  signal?: AbortSignal,
+): Disposable & { readonly signal: AbortSignal } {
+  const controller = new AbortController();
+  const cancel = clock.after(ms, () =>
+    controller.abort(new KubeletError("Timeout", `timed out after ${ms} ms`)),
+  );
+  const aborted = whenAborted(signal, () => controller.abort(signal?.reason));
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      cancel();
+      aborted[Symbol.dispose]();
+    },
+  };
+}
+
 /** Runs work with a timeout; when it expires, the work is aborted and the result of `timeoutError` is thrown. */
 export async function within<T>(
   options: {
@@ -58,19 +78,11 @@ export async function within<T>(
 ): Promise<T> {
   const { clock, ms, signal, timeoutError } = options;
   if (signal?.aborted) throw abortError(signal.reason);
-  const controller = new AbortController();
-  let timedOut = false;
-  const cancel = clock.after(ms, () => {
-    timedOut = true;
-    controller.abort();
-  });
-  using _ = whenAborted(signal, () => controller.abort(signal?.reason));
+  using limit = deadline(clock, ms, signal);
   try {
-    return await orAbort(work(controller.signal), controller.signal);
+    return await orAbort(work(limit.signal), limit.signal);
   } catch (error) {
     if (signal?.aborted) throw abortError(signal.reason);
-    throw timedOut ? timeoutError() : error;
-  } finally {
-    cancel();
+    throw limit.signal.aborted ? timeoutError() : error;
   }
 }

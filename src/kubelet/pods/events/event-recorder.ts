@@ -5,7 +5,7 @@ import { failureLog } from "../../../lib/base/failure-log.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { RateLimit } from "../../../lib/base/rate-limit.ts";
 import { epochMs } from "../../../lib/base/time.ts";
-import { WakeUp } from "../../../lib/base/wait.ts";
+import { deadline, WakeUp } from "../../../lib/base/wait.ts";
 import { KubeApiError } from "../../../lib/clients/kube/api-error.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
@@ -166,14 +166,11 @@ export class EventRecorder implements Component, PodEvents {
 
   /** Sends what was recorded by an agent that cannot start, and therefore never starts this component. */
   async sendWithin(ms: number): Promise<void> {
-    const stop = new AbortController();
-    const cancel = this.#o.clock.after(ms, () => stop.abort());
+    using limit = deadline(this.#o.clock, ms);
     try {
-      for (const key of [...this.#queue.keys()]) await this.#send(key, stop.signal);
+      for (const key of [...this.#queue.keys()]) await this.#send(key, limit.signal);
     } catch {
       // Aborted while it waited to retry.
-    } finally {
-      cancel();
     }
   }
 

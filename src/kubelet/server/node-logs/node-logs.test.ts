@@ -16,6 +16,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
+import { systemClock } from "../../../lib/base/clock.ts";
+import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { serveRoutes } from "../logs/fake-route-server.ts";
 import { isNotFound, openEntry } from "./log-dir.ts";
 import { type NodeLogsOptions, nodeLogs } from "./node-logs.ts";
@@ -35,6 +37,7 @@ async function setUp(t: TestContext, options: Partial<NodeLogsOptions> = {}) {
       queries: true,
       dir: directory,
       journalctl: join(dir, "no-journalctl"),
+      clock: systemClock,
       ...options,
     }),
   ]);
@@ -186,7 +189,7 @@ test("services are queried from the journal, and those it does not know from fil
   writeFileSync(command, journal);
   chmodSync(command, 0o755);
   const server = await serveRoutes(t, [
-    nodeLogs({ enabled: true, queries: true, dir: directory, journalctl: command }),
+    nodeLogs({ enabled: true, queries: true, dir: directory, journalctl: command, clock: systemClock }),
   ]);
   const text = async (search: string) => await (await fetch(`${server.url}/logs/?${search}`)).text();
   const shown = await text("query=kubelet&query=ssh&tailLines=3");
@@ -240,22 +243,46 @@ test("a query may name a file of the directory, and nothing else", async (t) => 
 
 test("the journalctl process ends with its client", async (t) => {
   const { dir, directory } = await setUp(t);
+  const command = hangingJournal(dir);
+  const server = await serveRoutes(t, [
+    nodeLogs({ enabled: true, queries: true, dir: directory, journalctl: command, clock: systemClock }),
+  ]);
+  const disconnected = new AbortController();
+  const response = await fetch(`${server.url}/logs/?query=a`, { signal: disconnected.signal });
+  await response.body!.getReader().read();
+  disconnected.abort();
+  await ended(server);
+});
+
+test("a journalctl process that does not exit is killed after 30 seconds", async (t) => {
+  const { dir, directory } = await setUp(t);
+  const command = hangingJournal(dir);
+  const clock = new FakeClock();
+  const server = await serveRoutes(t, [
+    nodeLogs({ enabled: true, queries: true, dir: directory, journalctl: command, clock }),
+  ]);
+  const response = await fetch(`${server.url}/logs/?query=a`);
+  const reader = response.body!.getReader();
+  await reader.read();
+  await clock.advance(30_000);
+  await ended(server);
+});
+
+/** A program that prints a line and does not exit. */
+function hangingJournal(dir: string): string {
   const command = join(dir, "journalctl");
   writeFileSync(
     command,
     '#!/bin/sh\nif [ "$1" = --field ]; then echo a.service; exit 0; fi\necho begun\nexec sleep 600\n',
   );
   chmodSync(command, 0o755);
-  const server = await serveRoutes(t, [
-    nodeLogs({ enabled: true, queries: true, dir: directory, journalctl: command }),
-  ]);
-  const disconnected = new AbortController();
-  const response = await fetch(`${server.url}/logs/?query=a`, { signal: disconnected.signal });
-  await response.body!.getReader().read();
-  disconnected.abort();
-  // The request ends only when the process has exited.
+  return command;
+}
+
+/** Requests end only when their processes have exited. */
+async function ended(server: { active(): number }): Promise<void> {
   for (const end = Date.now() + 10_000; server.active() > 0; ) {
     assert.ok(Date.now() < end, "the process is still running");
     await new Promise((resolve) => setImmediate(resolve));
   }
-});
+}

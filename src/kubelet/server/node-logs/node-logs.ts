@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { createGzip } from "node:zlib";
+import type { Clock } from "../../../lib/base/clock.ts";
 import { isAbort, messageOf } from "../../../lib/base/errors.ts";
 import { HttpError } from "../http-error.ts";
 import { responseWriter } from "../logs/response-writer.ts";
@@ -17,6 +18,7 @@ export interface NodeLogsOptions {
   readonly queries: boolean;
   /** Default "/var/log". */
   readonly dir?: string;
+  readonly clock: Clock;
   /** Default "journalctl". */
   readonly journalctl?: string;
 }
@@ -34,7 +36,11 @@ export function nodeLogs(options: NodeLogsOptions): Route {
       handle: async ({ response }) => replyText(response, 405, "logs endpoint is disabled.\n"),
     };
   const dir = options.dir ?? "/var/log";
-  const services = new ServiceLogs({ dir, command: options.journalctl ?? "journalctl" });
+  const services = new ServiceLogs({
+    dir,
+    command: options.journalctl ?? "journalctl",
+    clock: options.clock,
+  });
   return {
     method: "GET",
     path,

@@ -1,4 +1,6 @@
+import type { Clock } from "../../../lib/base/clock.ts";
 import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
+import { deadline } from "../../../lib/base/wait.ts";
 import { readAt } from "../../../lib/host/regular-file.ts";
 import { HttpError } from "../http-error.ts";
 import { journalOptions, journalServices, runJournal } from "./journal.ts";
@@ -16,11 +18,13 @@ const chunkBytes = 128 * 1024;
 export class ServiceLogs {
   readonly #dir: string;
   readonly #command: string;
+  readonly #clock: Clock;
   #inProgress = 0;
 
-  constructor(options: { dir: string; command: string }) {
+  constructor(options: { dir: string; command: string; clock: Clock }) {
     this.#dir = options.dir;
     this.#command = options.command;
+    this.#clock = options.clock;
   }
 
   /** Throws an HttpError at the concurrency limit; otherwise the returned function must be called at the end. */
@@ -32,13 +36,13 @@ export class ServiceLogs {
   }
 
   async copy({ services, options }: LogQuery, write: Write, signal: AbortSignal): Promise<void> {
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    const inJournal = await journalServices(this.#command, services, deadline);
+    using limit = deadline(this.#clock, timeoutMs, signal);
+    const inJournal = await journalServices(this.#command, services, limit.signal);
     const [native, others] = [true, false].map((is) => services.filter((one) => inJournal.has(one) === is));
     const print = (text: string) => write(Buffer.from(text));
     if (native!.length > 0) {
       const selected = journalOptions(native!, options);
-      const ended = await runJournal(this.#command, selected, deadline, write);
+      const ended = await runJournal(this.#command, selected, limit.signal, write);
       if (ended === "missing" && !options.boot) await print("\nerror: journal output not available\n");
     }
     if (others!.length === 0) return;
@@ -48,7 +52,7 @@ export class ServiceLogs {
         `\noptions present and query resolved to log files for ${names}\ntry without specifying options\n`,
       );
     }
-    for (const service of others!) await this.#copyFile(service, write, deadline);
+    for (const service of others!) await this.#copyFile(service, write, limit.signal);
   }
 
   async #copyFile(service: string, write: Write, signal: AbortSignal): Promise<void> {

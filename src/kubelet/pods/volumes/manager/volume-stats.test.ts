@@ -51,6 +51,30 @@ it("a volume that hangs blocks no other, is measured once, and its late response
   assert.equal((await current).stuck, 9, "a response in time is returned");
 });
 
+it("a plugin that does not respond is aborted after 30 seconds", async () => {
+  const clock = new FakeClock();
+  let signal: AbortSignal | undefined;
+  const plugin = {
+    stats: (_target: unknown, _spec: unknown, given: AbortSignal) => {
+      signal = given;
+      return new Promise(() => {});
+    },
+  };
+  const volume = { name: "v", dir: "/v", path: "/v", volumeMode: "Filesystem", spec: { volume: {} }, plugin };
+  const stats = new VolumeStats({
+    clock,
+    mountedVolumes: () => [volume as unknown as MountedVolume],
+    mounts: { at: async () => undefined },
+    guard: { run: (_, work) => work() },
+    maxAgeMs: 10_000,
+  });
+  void stats.stats(uid);
+  await clock.advance(29_999);
+  assert.equal(signal?.aborted, false);
+  await clock.advance(1);
+  assert.equal(signal.aborted, true);
+});
+
 it("pods that are gone are not cached, even when their stats are requested", async () => {
   let volumes = [
     {

@@ -1,5 +1,6 @@
 import { type Clock, msSince } from "../../../../lib/base/clock.ts";
 import type { MonotonicTime, WallTime } from "../../../../lib/base/time.ts";
+import { deadline, endsWithin } from "../../../../lib/base/wait.ts";
 import { deviceBytes } from "../../../../lib/host/device-size.ts";
 import { diskUsage, filesystemSpace } from "../../../../lib/host/disk-usage.ts";
 import type { HangGuard } from "../../../../lib/host/hang-guard.ts";
@@ -35,6 +36,7 @@ interface Cached {
 
 /** For a volume that does not respond in time the last known stats are returned; a late response is used for the next call. */
 const responseTimeoutMs = 1_000;
+const pluginTimeoutMs = 30_000;
 
 /**
  * Usage and capacity of volumes, cached, and measured without a child process. A volume that hangs blocks neither the other volumes
@@ -91,27 +93,20 @@ export class VolumeStats {
             else known.delete(name);
             if (usage?.healthy === false) this.#o.onAbnormal?.(uid, name, usage.message ?? "");
           });
-        await this.#withTimeout(measuring);
+        await endsWithin(this.#o.clock, responseTimeoutMs, measuring);
         return known.get(name);
       }),
     );
     return all.filter((stat) => stat !== undefined);
   }
 
-  async #withTimeout(work: Promise<void>): Promise<void> {
-    const late = Promise.withResolvers<void>();
-    const cancel = this.#o.clock.after(responseTimeoutMs, late.resolve);
-    await Promise.race([work, late.promise]);
-    cancel();
-  }
-
   async #usage(uid: PodUid, volume: MountedVolume): Promise<VolumeUsage | undefined> {
     const { plugin, spec, path, dir, volumeMode } = volume;
     const { guard, mounts } = this.#o;
     if (plugin.stats)
-      return this.#timed(driverOf(spec) ?? plugin.name, () => {
-        const signal = AbortSignal.timeout(30_000);
-        return plugin.stats!({ podUid: uid, dir }, spec, signal);
+      return this.#timed(driverOf(spec) ?? plugin.name, async () => {
+        using limit = deadline(this.#o.clock, pluginTimeoutMs);
+        return await plugin.stats!({ podUid: uid, dir }, spec, limit.signal);
       });
     // The content of a device is not known, only its size.
     if (volumeMode === "Block")
