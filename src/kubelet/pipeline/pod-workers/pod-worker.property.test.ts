@@ -25,7 +25,7 @@ function startWorker(clock: FakeClock, syncer: Partial<PodSyncer>) {
     clock,
     logger: silentLogger,
     syncEveryMs: () => 60_000,
-    mayStart: () => undefined,
+    startBlocker: () => undefined,
     onChange: () => {},
     onPhase: note,
     onFailure: ({ reason }) => note(reason),

@@ -10,11 +10,11 @@ import type { Pod } from "../../../lib/model/pod.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
 import type { Admission } from "../../../lib/model/pod-sync.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
-import { PodWorker } from "./pod-worker.ts";
+import { PodWorker, type PodWorkerOptions } from "./pod-worker.ts";
 
 type Sync = PodSyncer["sync"];
 
-function setUp(syncer: Partial<PodSyncer> = {}, pod: Pod = aPod()) {
+function setUp(syncer: Partial<PodSyncer> = {}, pod: Pod = aPod(), more: Partial<PodWorkerOptions> = {}) {
   const clock = new FakeClock();
   const calls: string[] = [];
   const phases: string[] = [];
@@ -33,7 +33,8 @@ function setUp(syncer: Partial<PodSyncer> = {}, pod: Pod = aPod()) {
     clock,
     logger: silentLogger,
     syncEveryMs: () => 60_000,
-    mayStart: () => undefined,
+    startBlocker: () => undefined,
+    ...more,
     onChange: () => changes++,
     onPhase: (phase) => phases.push(phase),
     onFinished: () => calls.push("finished"),
@@ -48,6 +49,28 @@ function longSync() {
   const sync: Sync = () => end.promise;
   return { sync, end };
 }
+
+test("until the pod may start, each sync first terminates what has to be gone; later ones do not", async () => {
+  const calls: string[] = [];
+  let blocker: string | undefined = "waiting for another pod";
+  const { worker } = setUp({ sync: async () => (calls.push("sync"), {}) }, aPod(), {
+    beforeStart: () => calls.push("terminate"),
+    startBlocker: () => {
+      calls.push("query");
+      return blocker;
+    },
+  });
+  await settle();
+  worker.wake();
+  await settle();
+  assert.deepEqual(calls.splice(0), ["terminate", "query", "terminate", "query"]);
+  blocker = undefined;
+  worker.wake();
+  await settle();
+  worker.wake();
+  await settle();
+  assert.deepEqual(calls, ["terminate", "query", "sync", "sync"]);
+});
 
 for (const how of ["succeeds", "fails"] as const)
   test(`a worker that is abandoned during a sync that ${how} leaves no timer behind`, async () => {

@@ -29,8 +29,10 @@ export interface PodWorkerOptions {
   logger: Logger;
   /** How often a pod is synced without a request. */
   syncEveryMs: () => number;
+  /** Terminates what has to be gone before the pod starts. */
+  beforeStart?: () => void;
   /** Undefined if the pod may start, otherwise what it waits for. */
-  mayStart: () => string | undefined;
+  startBlocker: () => string | undefined;
   /** True if the pod starts again when this worker has finished: its dead containers are kept, and restart counts continue from them. */
   startsAgain?: () => boolean;
   /** Something has changed that the status of the pod depends on. */
@@ -316,7 +318,8 @@ export class PodWorker implements PodSyncStatus {
     const { syncer, clock } = this.#o;
     const pod = this.#pod!;
     if (!state.started) {
-      const blocker = this.#o.mayStart();
+      this.#o.beforeStart?.();
+      const blocker = this.#o.startBlocker();
       if (blocker) return this.#report.blockedOn(blocker, { kind: "admission" });
       const admitting = syncer.isTerminal(pod) ? undefined : syncer.admit?.(pod, this.#report, signal);
       const admission = admitting instanceof Promise ? await admitting : admitting;

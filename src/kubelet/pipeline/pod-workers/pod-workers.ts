@@ -143,7 +143,8 @@ export class PodWorkers implements Component {
       logger,
       syncEveryMs,
       metrics,
-      mayStart: () => this.#startBlocker(worker),
+      beforeStart: () => this.#terminatePrevious(worker),
+      startBlocker: () => this.#startBlocker(worker),
       startsAgain: () => keepsContainers(this.#successors.get(id.uid)),
       onChange: () => {
         this.#o.onChange(id.uid);
@@ -174,10 +175,15 @@ export class PodWorkers implements Component {
     this.#wakeSameName(worker);
   }
 
-  /** A static pod that was edited has a new UID and the old name: it starts when the old pod has terminated. */
+  /** A static pod that was edited has a new UID and the old name. */
+  #terminatePrevious({ pod }: PodWorker): void {
+    if (!pod || !isStatic(pod)) return;
+    for (const previous of this.#o.previousVersions(pod)) this.terminateOrphan(previous);
+  }
+
+  /** A static pod starts when those of the same name have terminated. */
   #startBlocker(worker: PodWorker): string | undefined {
     if (!worker.pod || !isStatic(worker.pod)) return undefined;
-    for (const previous of this.#o.previousVersions(worker.pod)) this.terminateOrphan(previous);
     for (const other of this.#workers.values()) {
       if (other === worker || !sameName(other, worker)) continue;
       if (other.started && other.phase !== "terminated")
