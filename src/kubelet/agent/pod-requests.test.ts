@@ -145,6 +145,8 @@ const fromManifest = (spec: object): Pod => {
   assert.ok("pod" in result, JSON.stringify(result));
   return result.pod;
 };
+/** As with the resources that were allocated to the pod: a new spec. */
+const resized = (pod: Pod): Pod => ({ ...pod, spec: { ...pod.spec, resources: { limits: { cpu: "1" } } } });
 const ofApi = (metadata: object) => aPod({ dnsPolicy: "ClusterFirst" }, { annotations: {}, ...metadata });
 const applied = (spec: object) => ({
   annotations: { "kubectl.kubernetes.io/last-applied-configuration": JSON.stringify({ spec }) },
@@ -155,6 +157,11 @@ const managed = (operation: string) => ({
 const missing: [rule: string, pod: Pod, reported: boolean][] = [
   ["a manifest without a policy", fromManifest({}), false],
   ["a manifest with the policy", fromManifest({ dnsPolicy: "ClusterFirst" }), true],
+  [
+    "a manifest with the policy, with other resources",
+    resized(fromManifest({ dnsPolicy: "ClusterFirst" })),
+    true,
+  ],
   [
     "a manifest with ClusterFirstWithHostNet",
     fromManifest({ dnsPolicy: "ClusterFirstWithHostNet", hostNetwork: true }),

@@ -3,11 +3,11 @@ import { isStatic, type Pod, type PodSpec } from "./pod.ts";
 /** The annotation of client-side apply. */
 const annotationApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** Specs whose manifest names a dnsPolicy. By identity: a spec is not copied between source and runtime. */
-const named = new WeakSet<PodSpec>();
+/** Marks specs whose manifest names a dnsPolicy. Copies of a spec have it, JSON does not. */
+const isExplicit = Symbol("explicit dnsPolicy");
 
 export function markExplicitDnsPolicy(spec: PodSpec): void {
-  named.add(spec);
+  Object.assign(spec, { [isExplicit]: true });
 }
 
 /**
@@ -16,7 +16,7 @@ export function markExplicitDnsPolicy(spec: PodSpec): void {
  */
 export function hasExplicitDnsPolicy(pod: Pod): boolean {
   if (pod.spec.dnsPolicy === "ClusterFirstWithHostNet") return true;
-  if (isStatic(pod)) return named.has(pod.spec);
+  if (isStatic(pod)) return isExplicit in pod.spec;
   return isInApplied(pod.metadata.annotations?.[annotationApplied]) || isManagedByApply(pod);
 }
 
