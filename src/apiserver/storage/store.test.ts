@@ -159,42 +159,6 @@ test("apply creates, updates, deletes or does nothing, in one step", async () =>
   store.close();
 });
 
-test("guaranteedUpdate retries until there is no conflict", async () => {
-  const store = memoryStore();
-  await store.create(pod("a"), anObject(pod("a"), { log: [] }));
-  let rounds = 0;
-  const result = await store.guaranteedUpdate(pod("a"), {}, async (current) => {
-    if (++rounds < 3)
-      await store.update(pod("a"), {}, (c) => ({ ...c, log: [...(c.log as number[]), rounds] }));
-    return { ...current, log: [...(current.log as number[]), "me"] };
-  });
-  assert.equal(rounds, 3);
-  assert.deepEqual(result.value.log, [1, 2, "me"]);
-  await assert.rejects(
-    store.guaranteedUpdate(pod("a"), { version: 1 }, async (current) => current),
-    fails("Conflict"),
-  );
-  await assert.rejects(
-    store.guaranteedUpdate(pod("a"), {}, async (current) => current, AbortSignal.abort()),
-    { name: "AbortError" },
-  );
-  store.close();
-});
-
-test("guaranteedUpdate does not change a later object of the same name", async () => {
-  const store = memoryStore();
-  await store.create(pod("a"), anObject(pod("a")));
-  await assert.rejects(
-    store.guaranteedUpdate(pod("a"), { uid: "uid-of-a" }, async (current) => {
-      await store.delete(pod("a"));
-      await store.create(pod("a"), { metadata: { ...anObject(pod("a")).metadata, uid: "second" } });
-      return { ...current, field: 1 };
-    }),
-    fails("Conflict", /UID/),
-  );
-  store.close();
-});
-
 test("a get not older than a future version waits for it", async () => {
   const store = memoryStore();
   await store.create(pod("a"), anObject(pod("a")));

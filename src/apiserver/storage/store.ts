@@ -1,21 +1,12 @@
 import { type Clock, systemClock } from "../../lib/base/clock.ts";
 import { type Health, healthy } from "../../lib/base/component.ts";
-import { abortError } from "../../lib/base/errors.ts";
 import { type Logger, silentLogger } from "../../lib/base/logger.ts";
 import { epochMs } from "../../lib/base/time.ts";
 import type { ChangeEvent, Scope, WatchEvent } from "./change-event.ts";
 import { defaultLimits, type HistoryLimits } from "./compaction-plan.ts";
 import { Compactor } from "./compactor.ts";
 import { decodeContinue, encodeContinue, type Position } from "./continue-token.ts";
-import {
-  alreadyExists,
-  closed,
-  conflict,
-  futureVersion,
-  isStoreError,
-  modified,
-  notFound,
-} from "./errors.ts";
+import { alreadyExists, closed, conflict, futureVersion, modified, notFound } from "./errors.ts";
 import { Head } from "./head.ts";
 import { History } from "./history.ts";
 import type { ApiObject, ObjectKey, StoredObject } from "./object.ts";
@@ -178,26 +169,6 @@ export class Store {
       return { kind: "put", object: mutate(current.copy()) };
     });
     return updated!;
-  }
-
-  /** Like update, with an asynchronous `mutate`: retried until there is no conflict. */
-  async guaranteedUpdate(
-    key: ObjectKey,
-    preconditions: Preconditions,
-    mutate: (current: ApiObject) => Promise<ApiObject>,
-    signal?: AbortSignal,
-  ): Promise<StoredObject> {
-    for (;;) {
-      if (signal?.aborted) throw abortError(signal.reason);
-      const seen = await this.get(key);
-      checkPreconditions(key, seen, preconditions);
-      const next = await mutate(seen.copy());
-      try {
-        return await this.update(key, { uid: seen.uid, version: seen.version }, () => next);
-      } catch (error) {
-        if (!isStoreError(error, "Conflict")) throw error;
-      }
-    }
   }
 
   /** Returns the last state, at the version of the deletion. Throws NotFound, Conflict. */

@@ -9,7 +9,7 @@ import { generateKey, makeRequest, parseRequest, privateKeyPem } from "../../lib
 import { CertificateExpiryMonitor } from "./certificate-expiry-monitor.ts";
 import { CertificateManager } from "./certificate-manager.ts";
 import { servingCertificateMetrics } from "./certificate-metrics.ts";
-import { FakeSigner, issue, MemoryStore, type SignerBehavior } from "./fake-signer.ts";
+import { available, FakeSigner, issue, MemoryStore, type SignerBehavior } from "./fake-signer.ts";
 import { clientCertificateManager } from "./managers.ts";
 import { servingTemplate } from "./templates.ts";
 
@@ -178,9 +178,9 @@ test("a stored certificate, loaded at startup, releases earlier waiters", async 
   const manager = client();
   const notified: unknown[] = [];
   manager.onChange((pair) => notified.push(pair));
-  const available = manager.whenAvailable(stop.signal);
+  const pair = available(manager);
   await manager.start(stop.signal);
-  assert.equal(await available, manager.current());
+  assert.equal(await pair, manager.current());
   assert.deepEqual(notified, [manager.current()]);
   assert.equal(signer.requests.length, 1, "no other certificate was requested");
 });
@@ -244,9 +244,9 @@ test("a manager is unhealthy after five minutes without a certificate, until it 
   await clock.advance(2000);
   assert.match(JSON.stringify(manager.health()), /there is no valid certificate: .*connection refused/);
   signer.behavior = () => "sign";
-  const available = manager.whenAvailable(stop.signal);
+  const pair = available(manager);
   await clock.advance(36_000);
-  assert.equal(await available, manager.current());
+  assert.equal(await pair, manager.current());
   assert.equal(manager.health().ok, true);
 });
 

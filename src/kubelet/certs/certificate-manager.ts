@@ -100,12 +100,6 @@ export class CertificateManager implements Component {
     this.#wake();
   }
 
-  /** Resolves with a certificate that has not expired, now or when there is one. */
-  whenAvailable(signal: AbortSignal): Promise<CertificatePair> {
-    const pair = this.current();
-    return pair ? Promise.resolve(pair) : this.#listeners.next(signal);
-  }
-
   /** Does not wait for the API: the agent also starts without it. */
   async start(signal: AbortSignal): Promise<void> {
     try {

@@ -13,7 +13,7 @@ import { HttpKubeTransport } from "../../lib/clients/kube/transport.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
 import { kubeCertificateApi } from "./certificate-api.ts";
 import { type ClientCredentials, clientCredentials } from "./client-credentials.ts";
-import { issue } from "./fake-signer.ts";
+import { available, issue } from "./fake-signer.ts";
 import { FakeSigningServer } from "./fake-signing-server.ts";
 import { servingCertificateManager } from "./managers.ts";
 
@@ -187,7 +187,7 @@ test("bootstrap with rotation continues in the background, and later requests co
   assert.match(server.csrs[0]!.metadata.name, /^csr-/);
   server.approve = true;
   server.sign(server.csrs[0]!);
-  const first = await manager!.whenAvailable(stop.signal);
+  const first = await available(manager!);
   await until(() => isKnown(transport), "the agent is known as the node");
   await until(
     () => manager!.current() !== undefined && manager!.current() !== first,
@@ -218,7 +218,7 @@ test("a kubeconfig that has expired is rewritten, and the node bootstraps again"
   await kubeconfigWith({ name: nodeUser, until: Date.now() - 500 });
   const { access, manager } = await credentials();
   await manager!.start(stop.signal);
-  await manager!.whenAvailable(stop.signal);
+  await available(manager!);
   assert.deepEqual(server.requestedBy, ["bootstrapper"]);
   assert.equal(await isKnown(connect(access)), true);
   const loaded = await loadKubeconfig(at("kubelet.conf"));
@@ -258,7 +258,7 @@ test("a serving certificate is requested by the node and stored next to the clie
     metrics: createMetrics(),
   });
   await manager.start(stop.signal);
-  const pair = await manager.whenAvailable(stop.signal);
+  const pair = await available(manager);
   assert.deepEqual(pair.leaf.ipAddresses, ["127.0.0.1"]);
   assert.equal(server.requestedBy.at(-1), nodeUser);
   const { signerName, usages } = server.csrs.at(-1)!.spec;

@@ -14,6 +14,7 @@ import type {
   SigningRequest,
   SigningRequestState,
 } from "./certificate-api.ts";
+import type { CertificateManager } from "./certificate-manager.ts";
 import { type CertificatePair, readPair } from "./certificate-pair.ts";
 import type { PairStore } from "./certificate-store.ts";
 
@@ -163,4 +164,9 @@ export class MemoryStore implements PairStore {
     this.pair = readPair(cert, key);
     return this.pair;
   }
+}
+
+/** The current certificate of a manager, or the next one. */
+export async function available(manager: CertificateManager): Promise<CertificatePair> {
+  return manager.current() ?? new Promise((resolve) => void manager.onChange(resolve));
 }

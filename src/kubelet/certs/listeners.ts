@@ -1,5 +1,3 @@
-import { abortable } from "../../lib/base/abort.ts";
-
 /** Listeners of an occasional event. */
 export class Listeners<T> {
   readonly #all = new Set<(value: T) => void>();
@@ -11,10 +9,5 @@ export class Listeners<T> {
 
   notify(value: T): void {
     for (const listener of [...this.#all]) listener(value);
-  }
-
-  /** The next value. */
-  next(signal: AbortSignal): Promise<T> {
-    return abortable(signal, (resolve) => this.add(resolve));
   }
 }

@@ -80,9 +80,4 @@ export class DesiredPods {
   podOfMirror(mirror: Pod): Pod | undefined {
     return this.#byFullName.get(fullNameOf(mirror));
   }
-
-  /** Mirror pods without their static pod: to be deleted in the API. */
-  orphanedMirrors(): Pod[] {
-    return this.mirrors().filter((mirror) => !this.podOfMirror(mirror));
-  }
 }

@@ -48,10 +48,6 @@ export class LogOutput {
     return this.#shown.length;
   }
 
-  scrollToEnd(): void {
-    this.#element.scrollTop = this.#element.scrollHeight;
-  }
-
   #row(line: LogLine): HTMLElement | undefined {
     const parts = splitMatches(line.text, this.#view.search);
     if (this.#view.onlyMatches && this.#view.search && parts.length === 1) return undefined;

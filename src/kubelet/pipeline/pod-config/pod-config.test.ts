@@ -124,16 +124,12 @@ test("a pod keeps its source and the time at which it was first seen", async () 
   assert.deepEqual(annotations[1], annotations[0]);
 });
 
-test("sources are ready when each has emitted a set, empty or not", () => {
+test("the first set of a source is emitted even if it is empty, once", () => {
   const { podConfig, emitted } = config(["file", "http"]);
-  assert.equal(podConfig.sourcesReady(), false);
   podConfig.set("file", []);
   assert.deepEqual(emitted(), ["ADD file"]);
-  assert.equal(podConfig.sourcesReady(), false);
   podConfig.set("http", [pod("a")]);
   assert.deepEqual(emitted(), ["ADD http a"]);
-  assert.equal(podConfig.sourcesReady(), true);
-  assert.deepEqual([...podConfig.seenSources()], ["file", "http"]);
   podConfig.set("file", []);
   assert.deepEqual(emitted(), [], "the empty ADD is emitted once");
 });

@@ -71,15 +71,6 @@ export class PodConfig implements Component {
     for (const change of changes) if (change.op !== "REMOVE") this.#options.onChange(change);
   }
 
-  /** True if every source has emitted at least one set. */
-  sourcesReady(): boolean {
-    return this.#options.sources.every((source) => this.#sets.has(source.name));
-  }
-
-  seenSources(): ReadonlySet<PodSourceName> {
-    return new Set(this.#sets.keys());
-  }
-
   /** Reports each conflict once, until it is resolved. */
   #reportConflicts(conflicts: readonly Conflict[]): void {
     const now = new Set<string>();

@@ -246,15 +246,6 @@ describe("UserNamespaces", () => {
     await assert.rejects(readFile(join(podsDir, "a", "userns")), { code: "ENOENT" });
     assert.deepEqual(await namespaces.mappingsFor(uid("b")), a);
   });
-  it("releases the IDs of orphaned pods", async (t) => {
-    const { create } = await setUp(t);
-    const before = create();
-    const [a, b] = [await before.mappingsFor(uid("a")), await before.mappingsFor(uid("b"))];
-    const namespaces = create();
-    await namespaces.releaseOrphans((name) => name === "b");
-    assert.deepEqual(await namespaces.mappingsFor(uid("b")), b);
-    assert.deepEqual(await namespaces.mappingsFor(uid("c")), a, "a's are free");
-  });
   // parity: field userNamespaces.idsPerPod as idsPerPod
   it("assigns as many IDs as configured", async (t) => {
     const { create } = await setUp(t, { idsPerPod: 2 * slot });

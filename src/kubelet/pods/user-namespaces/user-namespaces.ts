@@ -69,12 +69,6 @@ export class UserNamespaces {
     ranges?.release(uid);
   }
 
-  /** Releases the IDs of unknown pods. */
-  async releaseOrphans(isKnown: (uid: PodUid) => boolean): Promise<void> {
-    const ranges = await this.#load();
-    for (const uid of ranges.uids()) if (!isKnown(uid)) await this.release(uid);
-  }
-
   #load(): Promise<IdRanges> {
     this.#ranges ??= this.#read().catch((error) => {
       // The next call retries.

@@ -8,7 +8,6 @@ import { create } from "@bufbuild/protobuf";
 import { eventually } from "../../../../test/contracts/eventually.ts";
 import { startFakeRuntime } from "../../../../test/fake-runtime/fake-runtime.ts";
 import { sleep, systemClock } from "../../base/clock.ts";
-import { isAbort } from "../../base/errors.ts";
 import { FakeClock, settle } from "../../base/fake-clock.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import { createMetrics } from "../../base/metrics.ts";
@@ -114,12 +113,11 @@ describe("runtime connection", () => {
   it("waits for the runtime, and then knows its name", async (t) => {
     const s = started(t, "unavailable");
     await s.start();
-    const waited = s.connection.waitForRuntime(s.stop.signal);
     await s.clock.advance(60_000);
+    assert.equal(s.connection.runtime, undefined);
     s.runtime.state = "up";
     await s.clock.advance(1000);
-    assert.deepEqual(await waited, { name: "fake", version: "1.0", apiVersion: "v1" });
-    assert.deepEqual(await s.connection.waitForRuntime(s.stop.signal), await waited);
+    assert.deepEqual(s.connection.runtime, { name: "fake", version: "1.0", apiVersion: "v1" });
     assert.deepEqual(s.connection.health(), { ok: true });
     assert.deepEqual(s.connection.networkHealth(), { ok: true });
   });
@@ -225,7 +223,7 @@ describe("runtime connection", () => {
   it("a runtime without a network is ready", async (t) => {
     const s = started(t, "no-network");
     await s.start();
-    await s.connection.waitForRuntime(s.stop.signal);
+    await settle();
     assert.deepEqual(s.connection.health(), { ok: true });
     assert.deepEqual(s.connection.networkHealth(), {
       ok: false,
@@ -275,14 +273,11 @@ describe("runtime connection", () => {
     const s = started(t, "unavailable");
     await s.start();
     await s.clock.advance(1000);
-    const waiting = s.connection.waitForRuntime(s.stop.signal).catch((error: unknown) => error);
     s.stop.abort();
     await s.connection.done;
-    assert.ok(isAbort(await waiting));
     assert.equal(s.clock.pending, 0);
     assert.equal(s.listeners.size, 0);
     assert.equal(getEventListeners(s.stop.signal, "abort").length, 0);
-    assert.ok(isAbort(await s.connection.waitForRuntime(s.stop.signal).catch((error: unknown) => error)));
   });
 
   it("detects a real runtime within about a second after it is back", async (t) => {
@@ -306,7 +301,7 @@ describe("runtime connection", () => {
       await rm(dir, { recursive: true });
     });
     await connection.start(stop.signal);
-    await connection.waitForRuntime(stop.signal);
+    await eventually(() => (connection.state.kind === "up" ? true : undefined));
     await runtime.stop();
     await client.listContainers().catch(() => undefined);
     await eventually(() => (connection.state.kind === "unavailable" ? true : undefined));
@@ -316,7 +311,7 @@ describe("runtime connection", () => {
     await eventually(() => (tries >= 8 ? true : undefined));
     const back = Date.now();
     await runtime.start();
-    await connection.waitForRuntime(stop.signal);
+    await eventually(() => (connection.state.kind === "up" ? true : undefined));
     // Without our limit the back-off would be most of a minute.
     assert.ok(Date.now() - back < 10_000, `detected after ${Date.now() - back} ms`);
   });

@@ -1,4 +1,3 @@
-import { abortable } from "../../base/abort.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Component, Health } from "../../base/component.ts";
 import { isAbort, messageOf } from "../../base/errors.ts";
@@ -57,23 +56,13 @@ export class RuntimeConnection implements Component {
     this.done = this.#ended.promise;
   }
 
-  /** Starts watching. Does not wait for the runtime: see waitForRuntime. */
+  /** Starts watching. Does not wait for the runtime. */
   start(signal: AbortSignal): Promise<void> {
     this.#run(signal).then(
       () => this.#ended.resolve(),
       (error: unknown) => this.#ended.reject(error),
     );
     return Promise.resolve();
-  }
-
-  /** Resolves as soon as the runtime responds and reports that it is ready. */
-  waitForRuntime(signal: AbortSignal): Promise<RuntimeIdentity> {
-    if (this.#state.kind === "up") return Promise.resolve(this.#state.runtime);
-    return abortable(signal, (resolve) =>
-      this.onChange((state) => {
-        if (state.kind === "up") resolve(state.runtime);
-      }),
-    );
   }
 
   /** Calls back when the runtime became available, unavailable, ready or not ready. */

@@ -270,13 +270,6 @@ export class VolumeManager implements Component {
     return names.flatMap((name) => this.mounted(uid, name) ?? []);
   }
 
-  /** True if a volume of the pod may still be mounted. */
-  hasVolumes(uid: PodUid): boolean {
-    return this.#reconciler
-      .recordsOf(uid)
-      .some((record) => record.actual !== "none" || this.#reconciler.isBusy(record));
-  }
-
   /** Supplemental groups of the pod's PersistentVolumes that the pod does not have. */
   extraGroups(pod: Pod): number[] {
     const own = pod.spec.securityContext?.supplementalGroups ?? [];
