@@ -1,4 +1,4 @@
-// The word list of docs/STYLE.md, over identifiers, comments, strings and documents.
+// Words to avoid and British spellings, in identifiers, comments, strings and documents.
 import { globSync, readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { checkWords, isPending } from "./lib/word-rule.mjs";

@@ -1,4 +1,5 @@
-// The export rule: production code uses every export of the sources. Code that only tests use proves nothing about the product.
+// The export rule: production code uses every export and every file of the sources, and every dependency. Code that only tests use proves
+// nothing about the product.
 import { posix } from "node:path";
 import { readSource } from "./source-names.mjs";
 
@@ -38,6 +39,106 @@ export function checkExports(files) {
       return [];
     });
   });
+}
+
+/** Programs start with these files, and the compiler reads declarations. */
+const isEntry = (file) => /^src\/(?:cli\/main\.ts|console\/page\/main\.tsx)$|\.d\.ts$/.test(file);
+
+/** Sources that production code does not import. */
+export function checkFiles(files) {
+  const importers = new Map();
+  for (const [file, text] of files)
+    for (const { target } of specifiersOf(file, text))
+      importers.set(target, [...(importers.get(target) ?? []), file]);
+  return [...files.keys()].flatMap((file) => {
+    if (!file.startsWith("src/") || isTestFile(file) || isEntry(file)) return [];
+    const by = importers.get(file) ?? [];
+    if (by.some((importer) => !isTestFile(importer))) return [];
+    return [
+      { file, line: 1, message: `${by.length > 0 ? "only tests import" : "nothing imports"} this file` },
+    ];
+  });
+}
+
+/** Dependencies of the package that neither sources nor scripts import. */
+export function checkDependencies(files, { dependencies = {} }) {
+  const used = new Set();
+  for (const [file, text] of files)
+    if (!isTestFile(file))
+      for (const { specifier } of specifiersOf(file, text)) used.add(packageOf(specifier));
+  return Object.keys(dependencies)
+    .filter((name) => !used.has(name))
+    .map((name) => ({ file: "package.json", line: 1, message: `nothing imports the dependency "${name}"` }));
+}
+
+/** Members without a user in production, each with its reason. The list only ever gets shorter. */
+const allowedMembers = new Map(
+  Object.entries({
+    _isSecure: "grpc-js calls it",
+    _equals: "grpc-js calls it",
+    identify: "yaml calls it",
+    entryCounts: "the soak test counts what the agent keeps",
+  }),
+);
+/** Members that only tests use, and that still have to be removed or used. */
+const pendingMembers = new Set([
+  "compactedVersion",
+  "guaranteedUpdate",
+  "hasVolumes",
+  "orphanedMirrors",
+  "releaseOrphans",
+  "scrollToEnd",
+  "seenSources",
+  "sourcesReady",
+  "waitForRuntime",
+  "whenAvailable",
+]);
+
+const method =
+  /^ {2}(?:(?:static|async|get|override)\s+|\*\s*)*([A-Za-z_$][\w$]*)(?:<[^>(]*>)?\((?:.*\{)?$/gm;
+
+/** Methods and getters of classes whose name occurs only once in production code, where they are declared. */
+export function checkMembers(files) {
+  const production = [...files].filter(([file]) => !isTestFile(file));
+  const uses = new Map();
+  const codes = new Map();
+  for (const [file, text] of production) {
+    const { code, literals } = readSource(text);
+    codes.set(file, code);
+    for (const name of [...(code.match(/[A-Za-z_$][\w$]*/g) ?? []), ...literals])
+      uses.set(name, (uses.get(name) ?? 0) + 1);
+  }
+  return [...codes].flatMap(([file, code]) => {
+    if (!/^src\/.*\.ts$/.test(file) || !/^(?:export )?(?:abstract )?class /m.test(code)) return [];
+    return [...code.matchAll(method)]
+      .filter(
+        ([text, name]) =>
+          uses.get(name) === 1 &&
+          !/\boverride\b/.test(text) &&
+          !allowedMembers.has(name) &&
+          !pendingMembers.has(name),
+      )
+      .map(({ 1: name, index }) => ({
+        file,
+        line: code.slice(0, index).split("\n").length,
+        message: `production code does not use the member "${name}"`,
+      }));
+  });
+}
+
+const packageOf = (specifier) =>
+  specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+
+const specified = /\b(?:from|import|import\(|new URL\()\s*"([^"]+)"/g;
+
+function specifiersOf(file, text) {
+  return Array.from(text.matchAll(specified), ([, specifier]) => ({
+    specifier,
+    target: posix.join(posix.dirname(file), specifier),
+  }));
 }
 
 /** Each export, and how many times the file itself uses it. */

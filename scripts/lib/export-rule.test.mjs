@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { checkExports } from "./export-rule.mjs";
+import { checkDependencies, checkExports, checkFiles, checkMembers } from "./export-rule.mjs";
 
 const plan = "export function plan(): void {}";
 const uses = 'import { plan } from "./plan.ts";';
@@ -87,6 +87,63 @@ test("export rule: fakes and fixtures are for tests", () => {
     "src/a/list-fake-server.ts",
   ];
   assert.deepEqual(checkExports(new Map(files.map((file) => [file, plan]))), []);
+});
+
+test("export rule: production code imports every file", () => {
+  const files = {
+    "src/cli/main.ts": 'import "./used.ts";',
+    "src/cli/used.ts": 'new Worker(new URL("./worker.ts", import.meta.url));',
+    "src/cli/worker.ts": "",
+    "src/cli/tested.ts": "",
+    "src/cli/tested.test.ts": 'import { a } from "./tested.ts";',
+    "src/cli/lost.ts": "",
+    "src/cli/fake-x.ts": "",
+    "src/cli/style.d.ts": "",
+  };
+  assert.deepEqual(checkFiles(new Map(Object.entries(files))), [
+    { file: "src/cli/tested.ts", line: 1, message: "only tests import this file" },
+    { file: "src/cli/lost.ts", line: 1, message: "nothing imports this file" },
+  ]);
+});
+
+test("export rule: sources or scripts import every dependency", () => {
+  const files = {
+    "src/a.ts": 'import { x } from "@scope/used/part";\nimport "./b.ts";',
+    "scripts/b.mjs": 'const { y } = await import("used-later");',
+    "test/c.ts": 'import "only-tests";',
+  };
+  const dependencies = { "@scope/used": "1", "used-later": "1", "only-tests": "1" };
+  assert.deepEqual(checkDependencies(new Map(Object.entries(files)), { dependencies }), [
+    { file: "package.json", line: 1, message: 'nothing imports the dependency "only-tests"' },
+  ]);
+});
+
+test("export rule: production code uses every member of a class", () => {
+  const files = {
+    "src/a.ts": [
+      "export class A {",
+      "  used(): void {",
+      "  }",
+      "  async tested(): Promise<void> {",
+      "  }",
+      "  override inherited(): void {",
+      "  }",
+      "  long<T>(",
+      "    a: T,",
+      "  ): void {",
+      "  }",
+      "}",
+      "new A().used();",
+    ].join("\n"),
+    "src/a.test.ts": "new A().tested();",
+  };
+  assert.deepEqual(
+    checkMembers(new Map(Object.entries(files))).map(({ line, message }) => `${line} ${message}`),
+    [
+      '4 production code does not use the member "tested"',
+      '8 production code does not use the member "long"',
+    ],
+  );
 });
 
 test("export rule: the command names file and line and fails", () => {

@@ -1,6 +1,6 @@
 import { markdownProse, tokenize, wordsOf } from "./source-text.mjs";
 
-/** The table "Words to avoid" of docs/STYLE.md. */
+/** Words that are not the terms of Kubernetes and containerd, with what to write instead. */
 export const avoid = new Map(
   Object.entries({
     "tell tells told telling": "report, notify, send, pass",
@@ -54,6 +54,40 @@ export const phrases = new Map([
   ["log row", "log entry, line"],
 ]);
 
+/** British spellings, by pattern, with the American one. The project's spelling is American. */
+const british = [
+  [
+    /^((?:re|un)?(?:cancel|channel|counsel|dial|equal|fuel|initial|label|level|marshal|model|signal|total|travel|tunnel)l)(?=ed$|ing$|ers?$)/,
+    (stem) => stem.slice(0, -1),
+  ],
+  [
+    /^((?:mis)?(?:arm|behavi|col|endeav|fav|flav|harb|hon|hum|lab|neighb|rum|sav|tum|vap|vig)ou)(?=r)/,
+    (stem) => stem.slice(0, -1),
+  ],
+  [
+    /^((?:de|dis|in|re|un)?(?:author|capital|categor|critic|custom|emphas|final|general|initial|local|maxim|minim|normal|optim|organ|parallel|priorit|random|recogn|serial|special|stabil|standard|summar|synchron|util|virtual|visual)i)s(?=e|ing|ation)/,
+    (_whole, stem) => `${stem}z`,
+  ],
+  [/^((?:an|cat|par)aly)s(?=e[dr]?s?$|ing$)/, (_whole, stem) => `${stem}z`],
+  [/^catalogue/, () => "catalog"],
+  [/^artefact/, () => "artifact"],
+  [/^judgement/, () => "judgment"],
+  [/^grey/, () => "gray"],
+  [/^centre/, () => "center"],
+  [/^licence/, () => "license"],
+  [/^defence/, () => "defense"],
+  [/^whilst$/, () => "while"],
+  [/^amongst$/, () => "among"],
+  [/^towards$/, () => "toward"],
+  [/^learnt$/, () => "learned"],
+];
+
+/** The American spelling of a word; undefined if it is American already. */
+export function americanOf(word) {
+  const found = british.find(([pattern]) => pattern.test(word));
+  return found && word.replace(found[0], found[1]);
+}
+
 /** How doc comments should not begin, with what to write instead. */
 export const openings = [
   { pattern: /^\/\*\*\s*(?:\*\s*)?(What|Who|Whom|Whose)\b/, instead: 'a noun, as in "The pods that …"' },
@@ -80,6 +114,13 @@ export const allowed = [
     files: /^test\//,
     why: "names in test data, such as those of users and pods",
   },
+  {
+    text: /^["'`]?(?:E?CANCELLED|cancelled)["'`]?$/,
+    why: "codes of gRPC and c-ares, events and fields of gRPC and Node.js",
+  },
+  { text: /ℹ cancelled|\bcancelled\b.*no changes made/, why: "the output of node:test and of kubectl" },
+  { text: /^labelledby$/, why: "an attribute of ARIA" },
+  { text: /^analyse$/, files: /^scripts\/lib\/regexp-rule/, why: "a function of scslre" },
   { text: /^["`]Cleaned up leftovers of a previous run["`]$/, why: "a log message of docs/STYLE.md" },
 ];
 
@@ -105,13 +146,12 @@ export function checkWords(file, text) {
   const words = parts
     .filter((part) => !allowed.some(({ text, files = /^/ }) => text.test(part.text) && files.test(file)))
     .flatMap((part) =>
-      wordsOf(part.text)
-        .filter(({ word }) => avoid.has(word))
-        .map(({ word, index }) => ({
-          file,
-          line: text.slice(0, part.start + index).split("\n").length,
-          message: `"${word}" in ${part.kind} (write: ${avoid.get(word)})`,
-        })),
+      wordsOf(part.text).flatMap(({ word, index }) => {
+        const instead = avoid.get(word) ?? americanOf(word);
+        if (!instead) return [];
+        const line = text.slice(0, part.start + index).split("\n").length;
+        return [{ file, line, message: `"${word}" in ${part.kind} (write: ${instead})` }];
+      }),
     );
   return [...words, ...checkPhrases(file, text, parts), ...checkOpenings(file, text, tokens)];
 }
