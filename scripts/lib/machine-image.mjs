@@ -20,6 +20,7 @@ import { aptFiles, isolatedApt, mirror } from "./isolated-apt.mjs";
 import {
   basePackages,
   disabledUnits,
+  kernelSuite,
   machinePackages,
   machineSuite,
   machineTools,
@@ -34,6 +35,7 @@ const cache = `${root}.cache/`;
 const guestFiles = `${root}test/machine/guest/`;
 const needed = [...aptFiles, "/usr/bin/perl", "/usr/bin/dpkg-deb", "/usr/sbin/mke2fs"];
 const diskSize = "4G";
+const kernelProgram = "user-mode-linux/usr/bin/linux.uml";
 
 /** The files of guests. They exist after `provideMachineImage`. */
 export function machineImage() {
@@ -41,6 +43,8 @@ export function machineImage() {
   return {
     dir,
     kernel: join(dir, "linux.uml"),
+    // For guests with cgroup v1.
+    olderKernel: join(dir, "linux-v1.uml"),
     disk: join(dir, "disk.img"),
     // With a minimal Debian only; and what apt installs there together with our package.
     baseDisk: join(dir, "base.img"),
@@ -94,22 +98,48 @@ async function buildImage(work) {
   await buildTree(work, tree, machinePackages);
   await command(work, "chroot", [tree, "systemctl", "disable", ...disabledUnits]);
   await makeDisk(work, tree, join(image, "disk.img"));
-  copyFileSync(join(work, "user-mode-linux/usr/bin/linux.uml"), join(image, "linux.uml"));
+  installKernel(work, image);
+  copyFileSync(join(work, machineSuite, kernelProgram), join(image, "linux-v1.uml"));
+}
+
+/**
+ * The kernel is a program of a newer Debian release than the host's, so it gets that release's C library, in its own folder. It finds both by
+ * names relative to its working directory, which take less space than the original names and so can replace them.
+ */
+function installKernel(work, image) {
+  const libraries = join(work, kernelSuite, "libc6/usr/lib/x86_64-linux-gnu");
+  copyFileSync(join(libraries, "ld-linux-x86-64.so.2"), join(image, "ld.so"));
+  copyFileSync(join(libraries, "libc.so.6"), join(image, "libc.so"));
+  const kernel = readFileSync(join(work, kernelSuite, kernelProgram));
+  replaceString(kernel, "/lib64/ld-linux-x86-64.so.2", "./ld.so");
+  replaceString(kernel, "libc.so.6", "./libc.so");
+  writeFileSync(join(image, "linux.uml"), kernel, { mode: 0o755 });
+}
+
+/** Replaces the only string of this content in a program. */
+function replaceString(program, from, to) {
+  const wanted = Buffer.from(`\0${from}\0`);
+  const start = program.indexOf(wanted);
+  if (start < 0 || program.indexOf(wanted, start + 1) >= 0)
+    throw new Error(`${from} does not occur exactly once in the kernel`);
+  program.fill(0, start + 1, start + wanted.length).write(to, start + 1);
 }
 
 /** A root filesystem that runs commands of tests when it is booted. */
 async function buildTree(work, tree, packages) {
   await command(work, "perl", [
-    join(work, "mmdebstrap/usr/bin/mmdebstrap"),
+    join(work, machineSuite, "mmdebstrap/usr/bin/mmdebstrap"),
     ...["--mode=root", "--variant=minbase", "--quiet", `--include=${packages.join(",")}`],
     // Documents are half of the files. An option for dpkg would need Python.
     `--setup-hook=mkdir -p "$1/etc/dpkg/dpkg.cfg.d" && printf 'path-exclude=/usr/share/%s/*\\n' doc man locale info >"$1/etc/dpkg/dpkg.cfg.d/no-documents"`,
     ...[machineSuite, tree, mirror],
   ]);
-  const modules = join(work, "user-mode-linux/usr/lib/uml/modules");
-  const [version] = readdirSync(modules);
-  cpSync(join(modules, version), join(tree, "lib/modules", version), { recursive: true });
-  await command(work, "chroot", [tree, "depmod", "-a", version]);
+  for (const suite of [kernelSuite, machineSuite]) {
+    const modules = join(work, suite, "user-mode-linux/usr/lib/uml/modules");
+    const [version] = readdirSync(modules);
+    cpSync(join(modules, version), join(tree, "lib/modules", version), { recursive: true });
+    await command(work, "chroot", [tree, "depmod", "-a", version]);
+  }
   writeFileSync(join(tree, "etc/hostname"), "machine\n");
   // Empty: systemd generates one at boot.
   writeFileSync(join(tree, "etc/machine-id"), "");
@@ -130,14 +160,16 @@ async function makeDisk(work, tree, disk) {
 }
 
 async function unpackTools(work) {
-  const options = isolatedApt(join(work, "apt"), machineSuite);
-  await command(work, "apt-get", ["-qq", ...options, "update"]);
-  for (const name of machineTools) {
-    const debs = join(work, `${name}.debs`);
-    mkdirSync(debs);
-    await command(debs, "apt-get", ["-qq", ...options, "download", name]);
-    const problem = unpackPackage(debs, join(work, name));
-    if (problem) throw new Error(problem);
+  for (const [suite, packages] of Object.entries(machineTools)) {
+    const options = isolatedApt(join(work, `apt-${suite}`), suite);
+    await command(work, "apt-get", ["-qq", ...options, "update"]);
+    for (const name of packages) {
+      const debs = join(work, suite, `${name}.debs`);
+      mkdirSync(debs, { recursive: true });
+      await command(debs, "apt-get", ["-qq", ...options, "download", name]);
+      const problem = unpackPackage(debs, join(work, suite, name));
+      if (problem) throw new Error(problem);
+    }
   }
 }
 

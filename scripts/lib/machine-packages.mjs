@@ -1,8 +1,19 @@
-/** The Debian release that the guests of test/machine are built from. It has the newest containerd 1.6 and a User-Mode Linux kernel. */
+/** The Debian release that the guests of test/machine are built from. It has the newest containerd 1.6. */
 export const machineSuite = "bookworm";
 
-/** The guest's kernel and its modules; and the program that builds its root filesystem. Both are only unpacked. */
-export const machineTools = ["user-mode-linux", "mmdebstrap"];
+/** The Debian release whose kernel runs guests with cgroup v2; that of `machineSuite` runs those with v1. */
+export const kernelSuite = "forky";
+
+/**
+ * By release: kernels of guests with their modules, the C library that the newer one needs, and the program that builds the root filesystem.
+ * They are only unpacked.
+ */
+export const machineTools = {
+  // Kernels from 6.16 on trace system calls of guests with seccomp instead of ptrace, which is several times faster.
+  [kernelSuite]: ["user-mode-linux", "libc6"],
+  // The newer kernel lacks the memory controller of v1.
+  [machineSuite]: ["user-mode-linux", "mmdebstrap"],
+};
 
 /** The packages of the base disk in addition to a minimal Debian: an init system, and the dependencies of Debian's kernel packages. */
 export const basePackages = ["init", "kmod", "udev"];

@@ -5,6 +5,8 @@ import { built } from "../e2e/built.ts";
 
 interface MachineFiles {
   readonly kernel: string;
+  /** For cgroup v1. */
+  readonly olderKernel: string;
   /** A root filesystem. Guests never write to it. */
   readonly disk: string;
   /** A minimal Debian only. */

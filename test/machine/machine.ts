@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Duplex } from "node:stream";
 import { findProgram } from "../../src/single-node/requirements.ts";
@@ -66,7 +66,8 @@ export class Machine {
 
   /** Resolves when the guest runs commands, which is before systemd has started everything. */
   static async boot(options: MachineOptions = {}): Promise<Machine> {
-    const { kernel: program, disk, baseDisk } = await machineFiles();
+    const { kernel, olderKernel, disk, baseDisk } = await machineFiles();
+    const program = options.cgroupVersion === 1 ? olderKernel : kernel;
     removeAbandoned();
     const dir = mkdtempSync(join(tmpdir(), `machine-${process.pid}-`));
     const network = createNetwork();
@@ -76,6 +77,8 @@ export class Machine {
       // Writes go to the first file: the disk image is not modified.
       `ubd0=${join(dir, "changes.img")},${options.base ? baseDisk : disk}`,
       ...["root=/dev/ubda", "rw", "con=null", "con0=null,fd:1", "ssl0=fd:3"],
+      // A program that uses io_uring stops this kernel with a fault.
+      ...["seccomp=on", "sysctl.kernel.io_uring_disabled=2"],
       `vec0:transport=tap,ifname=${network.link},depth=64,gro=0`,
       ...(options.appArmor ? ["apparmor=1", "security=apparmor"] : []),
       `uml_dir=${dir}`,
@@ -87,6 +90,8 @@ export class Machine {
       const kernel = spawn(join(import.meta.dirname, "start-kernel"), args, {
         // All processes of the guest are in this group.
         detached: true,
+        // The kernel finds its C library there.
+        cwd: dirname(program),
         stdio: ["ignore", console, console, "pipe"],
         env: { PATH: process.env.PATH, HOME: dir, TMPDIR: memoryDir(memory), MACHINE_KERNEL: program },
       });
