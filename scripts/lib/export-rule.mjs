@@ -17,7 +17,7 @@ const importedLater =
   /(?:\b(?:const|let)\s+\{([^}]*)\}\s*=\s*await\s+)?\bimport\(\s*"([^"]*)"\s*\)\)?(?:\.([\w$]+))?/g;
 
 /**
- * Exports that production code does not use, neither the file itself nor another, and values that no file at all imports.
+ * Exports that no production code uses, not even the file itself, and values that no file imports.
  * `files` has the text of each file of the project by its path from the root.
  */
 export function checkExports(files) {

@@ -7,7 +7,7 @@ import { tokenize } from "./source-text.mjs";
  */
 const starter = "src/lib/host/start-program.ts";
 
-/** The files that pass arguments as they are, none of which a user of the API chooses. */
+/** The files that pass arguments verbatim. Users of the API choose none of these arguments. */
 export const exceptions = [
   { file: "src/kubelet/pods/images/providers/exec-plugin.ts", why: "the credential provider configuration" },
   {

@@ -61,7 +61,7 @@ const defaultPort = 6443;
 /** The default port of the service `kubernetes`, as upstream. */
 const defaultServicePort = 443;
 const dayMs = 24 * 3600_000;
-/** A shorter lifetime may not be requested, as upstream, unless all certificates are to be shorter. */
+/** As upstream, no shorter lifetime may be requested, unless all certificates are configured to be shorter. */
 const minCertificateSeconds = 600;
 const stopTimeoutMs = 10_000;
 const version = "v1.36.4";

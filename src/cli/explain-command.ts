@@ -37,7 +37,10 @@ export async function explainCommand(args: readonly string[], out: NodeJS.Writab
     );
   const [pod, ...more] = options.rest;
   if (more.length > 0)
-    throw new KubeletError("Usage", "specify one pod, or none for all pods that are not ready");
+    throw new KubeletError(
+      "Usage",
+      "specify at most one pod; without one, all pods that are not ready are explained",
+    );
   const socketPath = await findSocket(options);
   if (pod === "node") return explainNode(socketPath, format, out);
   const query = pod === undefined ? (options.all ? "?all" : "") : `?pod=${encodeURIComponent(pod)}`;

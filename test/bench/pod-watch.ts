@@ -54,7 +54,7 @@ export class PodWatch {
     await Promise.all(this.#watches.map((watch) => watch.done));
   }
 
-  /** The time of each pod at which it became Ready. */
+  /** The time at which each pod became Ready. */
   async ready(names: readonly string[]): Promise<number[]> {
     await this.#until(`${names.length} pods are Ready`, () => names.every((name) => this.#ready.has(name)));
     return names.map((name) => this.#ready.get(name)!);

@@ -53,7 +53,7 @@ for (const many of rounds("RESIZE_ROUNDS", 5, 100))
           // Usually it gets to the resize before the next kill.
           if (pick(0, 3) > 0) await waitFor(async () => assert.ok(await node.agent.pods()));
         }
-        // A pod that was never resized has what it started with.
+        // A pod that was never resized has the resources that it started with.
         for (const { pod, last } of pods) await pod.resize(last);
         // A container that was stopped before the kill, and recorded as started, may be in its restart back-off.
         for (const { pod, last } of pods) await pod.settled(last, 420_000);

@@ -120,7 +120,7 @@ describeOnContainerd("a resize of a running pod", (version) => {
       condition.message ?? "",
       /^cannot decrease memory limits: \[attempting to set pod memory limit \(33554432\) below current usage \(\d+\), attempting to set container "c" memory limit/,
     );
-    // The message has the current usage: another one is another event.
+    // The message has the current usage, so another usage causes another event.
     await waitFor(async () => {
       const [first] = await used.events("ResizeError");
       assert.match(first ?? "", /^Pod resize error: \{"containers":/);

@@ -16,8 +16,8 @@ export const timersFired = "timers fired";
 const shortMs = 1000;
 
 /**
- * Counts the work of agents of this process. Create it before the agent, pass `clock` to it, and count what happens between `start` and
- * the call of what it returns.
+ * Counts the work of agents of this process. Create it before the agent, pass `clock` to it, and count what happens between `start` and the
+ * call of the function that it returns.
  */
 export class WorkCounter {
   readonly clock: Clock;

@@ -113,7 +113,7 @@ describe("the session of the page", { skip: browserUnavailable }, () => {
       response.end(isApi ? JSON.stringify({ error: { code: "unauthenticated", message: "", login } }) : "x");
     });
     await new Promise<void>((resolve) => other.listen(server.port, "127.0.0.1", resolve));
-    // The open page reconnects to it, and sends what it has.
+    // The open page reconnects to it, and sends its credentials.
     await waitFor(() =>
       assert.ok(new Set(received.map(({ headers }) => headers["x-console-key"])).size >= 2),
     );

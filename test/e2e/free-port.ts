@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
-/** Below the range of ephemeral ports, of which a busy machine uses many. */
+/** Below the range of ephemeral ports: a busy machine uses many of these. */
 const [first, count] = [21_000, 9_000];
 const reserved: Server[] = [];
 

@@ -235,7 +235,7 @@ describeOnContainerd("static pods", (version) => {
   test("a manifest that is being written starts only when it is complete", async () => {
     await keepsControlPod(async () => {
       const text = manifest({ name: "slow" });
-      // Split so that each part but the last is a valid manifest of another pod, or none.
+      // Split so that each part except the last is either a valid manifest of another pod or no valid manifest.
       const cuts = [0, text.indexOf("  dnsPolicy"), text.indexOf("      command:"), text.length];
       const file = openSync(join(node.manifests, "slow.yaml"), "w");
       for (let i = 1; i < cuts.length; i++) {

@@ -61,7 +61,7 @@ export async function fuzz({ target, corpus, seed, run, isOver }: LoopOptions): 
   coverage.start();
   try {
     const first = [...corpus, ...target.seeds.map((one) => Buffer.from(one))];
-    // Short inputs first: what they reach does not need the long ones.
+    // Short inputs first: long inputs are not needed for code that short ones reach.
     for (const input of first.sort((a, b) => a.length - b.length)) await search([input]);
     if (inputs.length === 0) inputs.push(Buffer.alloc(0));
     const literals = [...literalsOf(coverage.files), ...(target.dictionary ?? [])];

@@ -19,7 +19,7 @@ const pollMs = 1000;
 
 export interface SuperviseOptions extends Omit<Job, "memory"> {
   readonly inputs: readonly Buffer[];
-  /** CPU time of one input after which it hangs. Wall time does not count: the machine may be busy. */
+  /** An input that takes more CPU time than this hangs. Wall time does not count: the machine may be busy. */
   readonly hangMs?: number;
   readonly maxHeapMb?: number;
 }

@@ -2,7 +2,7 @@
 export interface FuzzTarget {
   /** Valid inputs, from which the fuzzer starts when the corpus has none. */
   readonly seeds: readonly (string | Uint8Array)[];
-  /** Fragments of the format that are not literals of the sources that run. */
+  /** Fragments of the format that do not occur as literals in the sources. */
   readonly dictionary?: readonly string[];
   /** Longer inputs are cut. 2,048 bytes unless set. */
   readonly maxLength?: number;

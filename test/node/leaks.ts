@@ -27,7 +27,7 @@ export interface Leak {
 export function snapshot(): Snapshot {
   const mountinfo = readFileSync("/proc/self/mountinfo", "utf8");
   const mounts = parseMountinfo(mountinfo);
-  // Not zombies, which their parents reap, nor kernel threads, which have no arguments, nor this process.
+  // Without zombies, which their parents reap, kernel threads, which have no arguments, and this process.
   const processes = readProcesses().filter((p) => !p.zombie && p.args.length > 0 && p.pid !== process.pid);
   return {
     processes: new Map(processes.map((p) => [`${p.pid} ${p.args.join(" ")}`, aboutProcess(p)])),

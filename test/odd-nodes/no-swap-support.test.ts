@@ -20,7 +20,7 @@ function layoutOf(version: 1 | 2, dir: string): CgroupLayout {
     : { version, mounts: new Map(controllers.map((name) => [name, join(dir, name)])) };
 }
 
-/** The file of which the kernel has one only if it can limit swap. */
+/** This file exists only if the kernel can limit swap. */
 const swapFile = { 1: "memory/memory.memsw.limit_in_bytes", 2: join(ownCgroup, "memory.swap.max") } as const;
 
 const mi = 1024n ** 2n;

@@ -213,7 +213,7 @@ export const mounting: VolumeSuite = {
   },
 };
 
-/** Volumes whose roots belong to the group, or not; the files in them never do. */
+/** Volumes with files that do not belong to the group. The roots of some volumes do. */
 async function prepareGroups(n: VolumeNode): Promise<void> {
   for (const [name, isGroups] of [
     ["right", true],

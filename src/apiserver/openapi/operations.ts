@@ -14,7 +14,7 @@ export interface Operation {
   readonly method: Method;
   readonly id: string;
   readonly action: "get" | "list" | "put" | "post" | "patch" | "delete" | "deletecollection" | "connect";
-  /** The group and version of the document; `gvk` may be of another one. */
+  /** The group and version of the document; `gvk` may have another group and version. */
   readonly groupVersion: { readonly group: string; readonly version: string };
   readonly gvk?: GroupVersionKind;
   /** The kind of the request body; absent for patches. */

@@ -67,8 +67,8 @@ export function ignoredSet(paths: readonly (readonly string[])[] = []): FieldSet
 }
 
 /**
- * Objects in which the parts that every object has are there, if empty, so that a new object's owner does not own them.
- * (A pod's list of containers is there even in an empty pod.)
+ * Objects with the parts that every object has, all of them empty, so that the owner of a new object does not own them. (Even an empty pod
+ * has a list of containers.)
  */
 export function skeletonFor(object: JsonObject): JsonObject {
   const out: JsonObject = {};

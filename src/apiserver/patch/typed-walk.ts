@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from "./json-value.ts";
 import { itemElement, type PathElement } from "./path-element.ts";
 import type { ListRule, Rule } from "./rule.ts";
 
-/** How two values of a field, either of which may be missing, are to be walked. */
+/** How two values of a field are walked; either may be missing. */
 export type Pair =
   | { readonly kind: "leaf" }
   | { readonly kind: "object"; readonly left: JsonObject; readonly right: JsonObject }

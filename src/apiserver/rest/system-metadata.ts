@@ -7,7 +7,7 @@ import { compareText } from "../patch/text-order.ts";
 import { type ApiObject, restoreField } from "../storage/object.ts";
 import { badRequest } from "./problems.ts";
 
-/** Sets the namespace of the request, or rejects another one. */
+/** Sets the namespace of the request, and rejects an object with another namespace. */
 export function applyNamespace(draft: Unstructured, namespace: string): void {
   const { metadata } = draft;
   if (metadata.namespace && metadata.namespace !== namespace)

@@ -52,8 +52,7 @@ export class Head {
   }
 
   /**
-   * Waits for a change to the resource. Returns the reason for the end of the wait, and the version up to which it
-   * missed nothing.
+   * Waits for a change to the resource. Returns why the wait ended, and the version up to which nothing was missed.
    */
   nextChange(
     resource: string,

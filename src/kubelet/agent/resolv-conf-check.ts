@@ -3,7 +3,7 @@ import { messageOf } from "../../lib/base/errors.ts";
 import { resolvConfProblem } from "../pods/network/resolv-conf-limits.ts";
 import type { AgentCore } from "./agent-core.ts";
 
-/** Reports a resolver configuration of which pods can get only a part. It is read again for each pod. */
+/** Reports a resolver configuration that pods can get only in part. It is read again for each pod. */
 export async function checkResolvConf({ config, nodeEvents }: AgentCore): Promise<void> {
   const { resolvConf: path, clusterDomain } = config;
   if (!path) return;

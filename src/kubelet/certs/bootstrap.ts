@@ -31,8 +31,8 @@ const approvalMs = 3_600_000;
 const serverMs = 60_000;
 
 /**
- * Requests the first client certificate of a node and stores it. Until then the key is kept in a separate file, so that
- * the next start requests the same certificate again and not another one.
+ * Requests the first client certificate of a node and stores it. Until then the key is kept in a separate file, so that the next start
+ * requests the same certificate again.
  */
 export async function bootstrapCertificate(o: BootstrapOptions): Promise<void> {
   const keyFile = join(o.certDir, "kubelet-client.key.tmp");

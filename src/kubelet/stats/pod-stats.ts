@@ -124,7 +124,7 @@ export class PodStatsProvider {
     return withMessageFiles(stats, messages, nodeSpace);
   }
 
-  /** Writable layers, logs, volumes; of its running containers, in their order. */
+  /** Writable layers and logs of the running containers, in their order, and volumes. */
   async #files(
     pod: ObservedPod,
     runtime: RuntimeStats,

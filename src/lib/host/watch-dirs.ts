@@ -42,7 +42,7 @@ export async function watchDirs(options: WatchDirsOptions, signal: AbortSignal):
   };
   try {
     while (!signal.aborted) {
-      // Changes during the scan trigger another one.
+      // Changes during the scan trigger another scan.
       changed.reset();
       let isWatched = false;
       try {

@@ -8,7 +8,7 @@ export interface Readiness {
   readonly why: Step | undefined;
 }
 
-/** Whether a pod is ready by its status, and if all of its containers run, what it waits for. */
+/** Whether a pod is ready according to its status. If all of its containers run and it is not, also what it waits for. */
 export function readinessOf(pod: Pod, status: PodStatus): Readiness {
   const ready = status.conditions?.find((c) => c.type === "Ready");
   if (ready?.status === "True") return { isReady: true, why: undefined };

@@ -64,7 +64,7 @@ export interface HintProvider {
    */
   allocate(pod: Pod, container: Container, affinity: TopologyHint, signal: AbortSignal): Promise<void>;
   /**
-   * The same for a pod with pod-level resources, under the pod scope: what the pod requests, of which its containers get parts. Without
+   * The same for a pod with pod-level resources, under the pod scope: its containers get parts of what the pod requests. Without
    * it, each container is allocated what it requests.
    */
   allocatePod?(pod: Pod, affinity: TopologyHint): Promise<void>;

@@ -44,7 +44,7 @@ export function anonymizer(pods: readonly IdentifiedPod[]): Anonymize {
     if (status?.hostIP) names.set(status.hostIP, "{node IP}");
     if (status?.podIP && status.podIP !== status.hostIP) names.set(status.podIP, "{pod IP}");
   }
-  // The longest first: an address may begin with another one.
+  // The longest first: one address may begin with another.
   const known = [...names].filter(([from]) => from !== "").sort(([a], [b]) => b.length - a.length);
   return (text) =>
     known

@@ -6,7 +6,7 @@ export interface OwnNames {
   /** The address of the service `kubernetes`. */
   readonly serviceAddress: string;
   readonly clusterDomain?: string;
-  /** Where it listens apart from that; names of this machine among them. */
+  /** Other names and addresses where it listens, including names of this machine. */
   readonly endpoints: readonly string[];
   /** The nodes of this machine: they have its names and addresses. */
   readonly localNodes: readonly string[];

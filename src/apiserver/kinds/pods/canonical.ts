@@ -13,7 +13,7 @@ const userMaps = new Set([
 const keptLists = new Set(["containers", "nodeSelectorTerms"]);
 
 /**
- * Fields in which an empty string, false or 0 means no more than absence. By parent where the name alone is ambiguous.
+ * Fields in which an empty string, false or 0 means the same as absence. By parent where the name alone is ambiguous.
  */
 const zeroIsAbsent = new Set([
   ...["hostNetwork", "hostPID", "hostIPC", "stdin", "stdinOnce", "tty", "volumeMounts.readOnly"],

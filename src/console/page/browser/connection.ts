@@ -28,7 +28,7 @@ let retry = 0;
 let queue: { message: StreamMessage; at: number }[] = [];
 let frame = 0;
 
-/** Connects now, and again when the user opens a link in this tab or logs in with another one. */
+/** Connects now, and again when the user opens a link in this tab or logs in with another link. */
 export function start(): void {
   addEventListener("hashchange", () => {
     if (location.hash.startsWith(loginFragment)) void connect();

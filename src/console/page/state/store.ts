@@ -1,4 +1,4 @@
-/** A value with listeners. Listeners run when it is replaced by another one. */
+/** A value with listeners. Listeners run when another value replaces it. */
 export class Store<T> {
   #value: T;
   readonly #listeners = new Set<() => void>();

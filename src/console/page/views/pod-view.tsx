@@ -29,7 +29,7 @@ export function PodView({ namespace, name, tab }: { namespace: string; name: str
         <p class="why">
           {detail
             ? "This pod was deleted, and nothing of it is left on the node."
-            : "No pod of this name is on this node. It may have been deleted, or its namespace is another one."}
+            : "This node has no pod with this name. It may have been deleted, or it is in another namespace."}
         </p>
       </>
     );

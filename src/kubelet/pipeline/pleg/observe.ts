@@ -97,7 +97,7 @@ export function isSandboxUnchanged(known: ObservedSandbox | undefined, listed: P
   return known.state !== "ready" || known.hostNetwork || known.ips.length > 0;
 }
 
-/** True if the known details of this container are still valid: apart from an OOM kill they change only with its state. */
+/** True if the known details of this container are still valid: they change only with its state, or when the kernel kills one of its processes. */
 export function isContainerUnchanged(
   known: ObservedContainer | undefined,
   listed: Container,

@@ -48,7 +48,7 @@ export function updateKnownPods(
     else if (difference === "deletion") emit("DELETE", after);
     else if (difference === "status") emit("RECONCILE", after);
   }
-  // The desired UIDs are unique and all known: if the sizes are equal, none is to be removed.
+  // The desired UIDs are unique and all known: if the sizes are equal, no pod is removed.
   if (known.size > desired.length) {
     const uids = new Set(desired.map((pod) => pod.metadata.uid));
     for (const [uid, { emitted }] of known) {

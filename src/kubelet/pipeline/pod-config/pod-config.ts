@@ -16,7 +16,7 @@ export interface PodConfigOptions {
   clock: Clock;
   logger: Logger;
   onChange(change: PodChange): void;
-  /** For pods that do not run because another one has their name or UID. */
+  /** For pods that do not run because another pod has their name or UID. */
   events?: Pick<PodEvents, "warning"> | undefined;
 }
 

@@ -51,8 +51,8 @@ export interface KillContainerOptions {
 }
 
 /**
- * Stops one container: its preStop hook, the wait required by the termination order, then StopContainer. All of it counts against
- * one grace period, of which at least 2 s are left for the stop.
+ * Stops one container: its preStop hook, the wait required by the termination order, then StopContainer. All of it counts against one grace
+ * period; at least 2 s remain for the stop.
  */
 export async function killContainer(deps: KillDeps, options: KillContainerOptions): Promise<void> {
   const { clock, events, stops, runtime } = deps;

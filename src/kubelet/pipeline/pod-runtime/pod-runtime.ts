@@ -251,7 +251,7 @@ export class PodRuntime {
     }
   }
 
-  /** The observed state is what the runtime has, apart from changes that this agent did not make. */
+  /** The observed state equals the runtime's, unless another client has changed something. */
   #isCurrent(uid: PodUid): boolean {
     return this.#refreshed.has(uid) || (!this.#unobserved.has(uid) && this.#o.observe.isAbsent(uid));
   }

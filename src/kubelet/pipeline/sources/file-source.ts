@@ -251,7 +251,7 @@ export class FileSource implements PodSource {
     });
   }
 
-  /** The file was deleted: what it has now is another pod, or none. */
+  /** The file was deleted. A file of that name now has another pod, or none. */
   #dropRecreated(file: string): void {
     const uid = this.#files.get(file)?.pod?.metadata.uid;
     if (uid !== undefined) this.#recreated.add(uid);

@@ -13,8 +13,8 @@ export type ObjectRef =
   | { readonly kind: "PodCertificate"; readonly uid: PodUid };
 
 /**
- * The events between components of the kubelet. An event reports a change, not what to do: which components handle it, and in which order,
- * is in `event-table.ts`. Handlers read the current state, so a late event does no harm.
+ * The events between components of the kubelet. An event reports a change, not what to do. `event-table.ts` lists which components handle
+ * it, and in which order. Handlers read the current state, so a late event does no harm.
  */
 export type KubeletEvent =
   // Desired state

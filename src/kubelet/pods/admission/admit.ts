@@ -42,7 +42,7 @@ interface Rejection {
 const os = "linux";
 const osLabel = "kubernetes.io/os";
 
-/** Undefined if the pod may run here, for a critical pod apart from resources. The first failed check decides. */
+/** Undefined if the pod may run here. For a critical pod, resources are not checked. The first failed check decides. */
 function rejectionOf(pod: Pod, ctx: AdmissionContext): Rejection | undefined {
   const { declaredFeatures, pressure } = ctx;
   if (pressure && isRejectedUnder(pressure.conditions, pod, ctx.comparesTaints))

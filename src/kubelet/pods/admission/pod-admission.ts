@@ -12,7 +12,7 @@ import { safeSysctls, sysctlAllowlist } from "./sysctls.ts";
 
 export interface PodAdmissionOptions extends CriticalPodsOptions {
   nodeName: string;
-  /** Current labels, besides the default ones, and taints. */
+  /** Current taints, and labels in addition to the default ones. */
   labelsAndTaints?: () => { labels: Readonly<Record<string, string>>; taints: AdmissionContext["taints"] };
   allocatable: Readonly<Record<string, string>>;
   /** The allocatable resources in the API, among them extended ones that other writers added to the node. */

@@ -36,7 +36,7 @@ export interface SysctlAllowlist {
 const part = "[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?";
 const patternSyntax = new RegExp(`^(?:${part}[./])*(?:${part}|[a-z0-9][-_a-z0-9]*\\*|\\*)$`);
 
-/** From names and patterns that end with "*". Throws on one that is not a sysctl, or not namespaced. */
+/** From names and patterns that end with "*". Throws if a name is not a sysctl or not namespaced. */
 export function sysctlAllowlist(patterns: Iterable<string>): SysctlAllowlist {
   const names = new Map<string, SysctlNamespace>();
   const prefixes = new Map<string, SysctlNamespace>();

@@ -15,7 +15,7 @@ import { createProber, type Probe, type Prober } from "./prober.ts";
 export interface ProbeManagerOptions {
   clock: Clock;
   logger: Logger;
-  /** A separate registry: these series are many, and are served apart from the others. */
+  /** A separate registry: there are many of these series, and another path serves them. */
   metrics: Metrics;
   results: ProbeResults;
   observed: { get(uid: PodUid): ObservedPod | undefined };

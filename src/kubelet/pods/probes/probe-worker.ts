@@ -277,7 +277,7 @@ export class ProbeWorker {
     const startedAt = clock.monotonic();
     const podIp = podAddress(this.#pod, observed.get(this.#pod.metadata.uid), hostIps());
     const handle = (result: AttemptResult) => {
-      // This attempt was aborted: there is another container, or none.
+      // This attempt was aborted, because the container is gone or was replaced.
       if (this.#inFlight !== attempt) return;
       this.#inFlight = undefined;
       try {

@@ -28,7 +28,7 @@ class Ticks {
     return times.length;
   }
 
-  /** The 99th percentile of the delay of a tick against the earliest time that fits its schedule. */
+  /** The 99th percentile of how late ticks are, compared with their schedules. */
   get lagMs(): number {
     const lags = [...this.#times.values()].flatMap((times) => {
       const offsets = times.map((time, i) => time - i * periodMs);

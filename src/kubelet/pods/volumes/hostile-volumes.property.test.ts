@@ -181,7 +181,7 @@ describe("a volume whose fields are hostile", () => {
       }),
     };
   };
-  /** Mounts the volume, as far as it gets, and checks all that was done for it. */
+  /** Mounts the volume as far as possible, and checks everything that was done for it. */
   const mount = async (plugin: VolumePlugin, spec: VolumeSpec, content: string | undefined) => {
     const dir = join(root, "nfs-target");
     const request: SetUpRequest = {

@@ -154,7 +154,7 @@ export class Allocation {
   }
 
   /**
-   * Resolves when it is on disk that the container has the resources of the pod. Before it starts: an agent that is killed after that
+   * Records that the container has the pod's resources. Resolves when the record is on disk. Before it starts: an agent that is killed after that
    * would resize, or restart, it again.
    */
   async containerStarts(pod: Pod, container: Container): Promise<void> {

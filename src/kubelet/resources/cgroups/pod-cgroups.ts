@@ -172,7 +172,7 @@ class QosPodCgroups implements PodCgroups {
     }
   }
 
-  /** A cgroup that uses more memory than is left to it is at least kept from growing. */
+  /** A cgroup that already uses more than its new limit keeps what it uses, but cannot grow. */
   async #updateQosCgroup(name: CgroupName, limits: CgroupResources): Promise<void> {
     const { memory } = limits;
     try {

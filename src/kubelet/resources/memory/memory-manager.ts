@@ -259,7 +259,7 @@ export class MemoryManager implements HintProvider {
     return [...new Set(this.of(uid, container).flatMap(({ nodes }) => nodes))].sort((a, b) => a - b);
   }
 
-  /** A block for each NUMA node and kind of memory, of which pods can be allocated parts. */
+  /** A block for each NUMA node and kind of memory. Pods are allocated parts of it. */
   allocatable(): MemoryBlock[] {
     return [...this.#unused].flatMap(([id, { tables }]) =>
       [...tables]
@@ -327,7 +327,7 @@ export class MemoryManager implements HintProvider {
     return (nodes: bigint, resource: string) => memory?.of(nodes, resource) ?? 0n;
   }
 
-  /** Memory that a later container uses again is its own: the blocks of a pod add up to what it has. */
+  /** Memory that a later container reuses belongs to that container: the blocks of a pod add up to its memory. */
   #reduceInitContainers(pod: Pod, { name }: Container, blocks: readonly MemoryBlock[]): void {
     const { uid } = pod.metadata;
     let needed = [...blocks];

@@ -17,7 +17,7 @@ export function containerRequests(pod: Pod, container: Container): MemoryRequest
   return memoryOf(container.resources);
 }
 
-/** The requests of the pod itself, which it has more than 0 of. */
+/** The requests of the pod itself that are greater than 0. */
 export function podLevelRequests({ spec }: Pod): MemoryRequests {
   return new Map([...memoryOf(spec.resources)].filter(([, bytes]) => bytes > 0n));
 }

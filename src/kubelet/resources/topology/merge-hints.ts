@@ -46,8 +46,8 @@ function singleNodes(list: readonly TopologyHint[]): TopologyHint[] {
 
 /**
  * The best of all combinations of one hint for each resource. A combination has the nodes that its hints have in common, and is preferred if
- * all of its hints are, with the same nodes. Instead of all combinations, of which there are millions on a machine with many nodes, only
- * their distinct results are enumerated, resource by resource; which of them is best does not depend on their order.
+ * all of its hints are, with the same nodes. A machine with many nodes has millions of combinations. So only their distinct results are
+ * enumerated, resource by resource. The order does not affect which result is best.
  */
 function bestHint(lists: readonly (readonly TopologyHint[])[], o: MergeOptions): TopologyHint {
   const all = maskOf(o.numaNodes.map(({ id }) => id));

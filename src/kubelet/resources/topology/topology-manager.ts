@@ -30,7 +30,7 @@ export interface TopologyManagerOptions {
   readonly isKnown: (uid: PodUid) => boolean;
   /** Containers of the pod run: they keep their resources until they have terminated. */
   readonly runs: (uid: PodUid) => boolean;
-  /** The containers of the pod are being stopped, or are about to be: what it has will be free. */
+  /** The containers of the pod are being stopped, or are about to be: its resources will be free. */
   readonly isTerminating: (uid: PodUid) => boolean;
   /** The name of a pod, for explanations. */
   readonly nameOf: (uid: PodUid) => string;

@@ -160,7 +160,7 @@ class Reading {
     return isEarlier(stderr, stdout) ? stderr : stdout;
   }
 
-  /** A file that was last modified before that time has no matching entries, nor have older ones. */
+  /** If a file was last modified before that time, it has no matching entries, and neither do older files. */
   async #firstSince(): Promise<number> {
     const { since } = this.#o;
     if (!since) return 0;

@@ -135,7 +135,7 @@ function emailMatches(name: string, constraint: string, excludes: boolean): bool
   return sameHost && name.slice(0, at) === constraint.slice(0, local);
 }
 
-/** The host as it is written: parsers of URLs differ in what they decode. */
+/** The host as written in the URL: parsers differ in what they decode. */
 const uriHost = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/(?:[^/?#@\\]*@)?([^/?#@\\:[\]%]+)(?::\d*)?(?:[/?#]|$)/;
 
 function uriMatches(name: string, constraint: string, excludes: boolean): boolean | undefined {

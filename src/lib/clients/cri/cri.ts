@@ -27,7 +27,7 @@ export interface RuntimeService {
   runPodSandbox(config: PodSandboxConfigInit, runtimeHandler: string, o?: CallOptions): Promise<SandboxId>;
   stopPodSandbox(id: SandboxId, o?: CallOptions): Promise<void>;
   removePodSandbox(id: SandboxId, o?: CallOptions): Promise<void>;
-  /** `verbose`: with information of the runtime, which it may be slow to collect. */
+  /** `verbose`: with additional information, which the runtime may be slow to collect. */
   podSandboxStatus(
     id: SandboxId,
     o?: CallOptions & { verbose?: boolean },

@@ -61,7 +61,7 @@ export function encodeMessage(message: Message): Buffer {
   return Buffer.concat([header.bytes(), content]);
 }
 
-/** The bytes of exactly one message; undefined if it is of a kind that is to be ignored. */
+/** The bytes of exactly one message; undefined if the kind of the message is ignored. */
 export function decodeMessage(bytes: Buffer): Message | undefined {
   const header = new DBusReader(bytes, bytes[0] === little);
   const [, type, , version, bodyBytes, serial, list] = header.values("yyyyuua(yv)");

@@ -230,7 +230,7 @@ function readCredential(
   };
 }
 
-/** Keeps the object if it is the same certificate: connections are renewed only for another one. */
+/** Keeps the object if it is the same certificate: connections are renewed only for another certificate. */
 function samePair(cert: string, key: string, previous: KeyPair | undefined): KeyPair {
   if (previous?.cert === cert && previous.key === key) return previous;
   return keyPair(cert, key, "status.clientCertificateData", "status.clientKeyData");

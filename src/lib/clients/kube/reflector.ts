@@ -36,8 +36,8 @@ export interface ReflectorOptions<T> {
   logger: Logger;
   /**
    * Decodes a received object, without unneeded parts. May throw for an invalid object.
-   * The reflector changes the result: it replaces parts of it with equal parts of other objects, to save memory. The objects of a list
-   * have no kind and apiVersion of their own, those of a watch do.
+   * The reflector changes the result: it replaces parts of it with equal parts of other objects, to save memory. The objects of a watch have
+   * a kind and an apiVersion, the objects of a list do not.
    */
   transform: (raw: RawObject) => T;
   onChange?: (change: Change<T>) => void;

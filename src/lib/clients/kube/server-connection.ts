@@ -35,7 +35,7 @@ export class ConnectionLost extends Error {
 /** One or more connections to the server with the same identity. */
 export interface ServerConnection {
   readonly protocol: "h2" | "http/1.1";
-  /** False when it is full or closing: another one has to be opened. */
+  /** False when it is full or closing: another connection has to be opened. */
   hasCapacity(): boolean;
   exchange(exchange: Exchange): Promise<HttpResponse>;
   /** An exchange timed out: check that the server is alive. */

@@ -35,7 +35,7 @@ test("the kernel notifies when the usage of a cgroup crosses a value, and not af
   remove();
   const before = notified;
   useMemory();
-  // A second descriptor is notified: the first would have been, too.
+  // A second descriptor is notified, so the first one would have been notified as well.
   const again = Promise.withResolvers<void>();
   const removeAgain = await notifyOnMemoryThresholds([{ dir, usageBytes: 8 << 20 }], again.resolve);
   useMemory();

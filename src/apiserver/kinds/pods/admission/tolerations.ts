@@ -17,7 +17,7 @@ export function addDefaultTolerations(spec: PodSpec): void {
   if (more.length > 0) spec.tolerations = [...own, ...more];
 }
 
-/** Merges both lists, without entries that another one covers. */
+/** Merges both lists, and omits entries that another entry covers. */
 export function mergeTolerations(first: readonly Toleration[], second: readonly Toleration[]): Toleration[] {
   const all = [...first, ...second];
   const merged: Toleration[] = [];

@@ -71,7 +71,7 @@ function envFromValues(pod: Pod, source: Source, ctx: EnvContext): Readonly<Reco
   return lookUp(kind, pod, ref.name ?? "", ref.optional, ctx.envObjects) ?? {};
 }
 
-/** Undefined if the variable is optional and what it refers to does not exist: then it is omitted. */
+/** Undefined if the variable is optional and its source does not exist: such a variable is omitted. */
 function valueFrom(pod: Pod, container: Container, from: ValueFrom, ctx: EnvContext): string | undefined {
   if (from.fieldRef) return fieldValue(from.fieldRef, pod, ctx);
   if (from.resourceFieldRef) return resourceValue(from.resourceFieldRef, pod, container, ctx);

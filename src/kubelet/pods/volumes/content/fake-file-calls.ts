@@ -5,7 +5,7 @@ const modifying = new Set([
   ...["chmod", "chown", "lchown", "mkdir", "rename", "rm", "removeTree", "symlink", "writeFile"],
 ]);
 
-/** For tests: the real calls, of which the n-th modifying one behaves as if the process was killed in it. */
+/** For tests: the real calls, but the n-th modifying call behaves as if the process was killed in it. */
 export class CrashingCalls {
   readonly #crashAt: number;
   #calls = 0;

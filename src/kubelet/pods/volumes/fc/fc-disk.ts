@@ -28,7 +28,7 @@ export function fcSourceOf({ volume, persistent }: VolumeSpec): FcSource | undef
   return persistent ? persistent.spec.fc : volume.fc;
 }
 
-/** Throws unless each field is what it has to be: they are parts of paths. */
+/** Throws unless each field is valid: the fields become parts of paths. */
 export function diskOf(spec: VolumeSpec): FcDisk {
   const { targetWWNs = [], lun, wwids = [] } = fcSourceOf(spec) ?? {};
   const reject = (field: string, value: unknown, why: string): never => {

@@ -9,7 +9,7 @@ const targetName =
 const interfaceName = /^[A-Za-z0-9_][A-Za-z0-9_.:@-]*$/;
 const maxLun = 255;
 
-/** Throws unless each field is what it has to be: they are arguments of iscsiadm, and parts of paths. */
+/** Throws unless each field is valid: the fields become arguments of iscsiadm and parts of paths. */
 export function checkDisk(disk: IscsiDisk): void {
   const reject = (field: string, value: unknown, why: string): never => {
     throw new KubeletError("Iscsi", `iscsi: invalid ${field} ${JSON.stringify(value)}: ${why}`);

@@ -10,7 +10,7 @@ import type { VolumeRecord } from "./volume-state.ts";
 
 export interface BlockMapsOptions {
   readonly mounts: Pick<Mounts, "bind" | "unmount" | "isMountPoint">;
-  /** Loop devices that lock a device, so that its name cannot be reused for another one. */
+  /** Loop devices that lock a device, so that its name cannot be reused for another device. */
   readonly locks?: { attach(path: string): Promise<unknown>; detach(path: string): Promise<void> };
 }
 

@@ -9,9 +9,9 @@ import { driverOf } from "./volume-metrics.ts";
 
 /** The SELinux label of a volume, which all pods on the node share. */
 export interface MountLabel {
-  /** With which it is mounted; empty: without, and the runtime sets the labels of the files. */
+  /** The label with which it is mounted. If empty, it is mounted without, and the runtime sets the labels of the files. */
   readonly mount: string;
-  /** With which it would be mounted if volumes of all access modes were. */
+  /** The label with which it would be mounted if that was done for all access modes. */
   readonly expected: string;
 }
 
@@ -165,7 +165,7 @@ export function labelMetrics(metrics: Metrics) {
     },
     admitted: gauge(
       "volume_manager_selinux_volumes_admitted_total",
-      "Number of volumes with an SELinux label, with which they are mounted if their access mode allows it.",
+      "Number of volumes with an SELinux label. They are mounted with it if their access mode allows it.",
       perPlugin,
     ),
   };

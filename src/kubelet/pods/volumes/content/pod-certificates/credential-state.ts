@@ -2,7 +2,7 @@ import { KubeletError } from "../../../../../lib/base/errors.ts";
 import { msBetween, plusMs, type WallTime } from "../../../../../lib/base/time.ts";
 import { pem, pemBlocks } from "../../../../../lib/base/x509/pem.ts";
 
-/** A PodCertificateRequest as far as its state is concerned. */
+/** The parts of a PodCertificateRequest that determine its state. */
 export interface CertificateRequest {
   readonly conditions: readonly {
     readonly type: string;
