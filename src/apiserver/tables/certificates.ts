@@ -1,6 +1,6 @@
+import { humanDuration } from "../../lib/base/human-duration.ts";
 import type { CertificateSigningRequest } from "../../lib/gen/kubernetes/certificates.d.ts";
 import type { PodCertificateRequest } from "../../lib/gen/kubernetes/certificates-beta.d.ts";
-import { humanDuration } from "./human-duration.ts";
 import { ageColumn, column, type Named, nameColumn, tableDefinition } from "./table-definition.ts";
 
 type RequestView = CertificateSigningRequest & Named;

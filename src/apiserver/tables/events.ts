@@ -1,7 +1,7 @@
+import { since } from "../../lib/base/human-duration.ts";
 import type { Event as CoreEvent } from "../../lib/gen/kubernetes/core.d.ts";
 import type { Event as NewEvent } from "../../lib/gen/kubernetes/events.d.ts";
 import { type ApiObject, typed } from "../storage/object.ts";
-import { since } from "./human-duration.ts";
 import { column, type Named, nameColumn, viewTableDefinition } from "./table-definition.ts";
 
 /** An event, of either of its two API groups. */

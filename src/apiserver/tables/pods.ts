@@ -1,3 +1,4 @@
+import { humanDuration } from "../../lib/base/human-duration.ts";
 import {
   type ContainerSummary,
   hasTrueCondition,
@@ -5,7 +6,6 @@ import {
 } from "../../lib/model/container-summary.ts";
 import type { Pod } from "../../lib/model/pod.ts";
 import { type ApiObject, typed } from "../storage/object.ts";
-import { humanDuration } from "./human-duration.ts";
 import {
   ageColumn,
   column,

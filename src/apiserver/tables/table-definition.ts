@@ -1,5 +1,5 @@
+import { since } from "../../lib/base/human-duration.ts";
 import { type ApiObject, typed } from "../storage/object.ts";
-import { since } from "./human-duration.ts";
 
 export type Cell = string | number | boolean;
 

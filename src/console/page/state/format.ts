@@ -1,3 +1,5 @@
+import { humanDuration } from "../../../lib/base/human-duration.ts";
+
 const binaryUnits = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
 /** "1.5 GiB"; three digits at most, so that columns stay narrow. */
@@ -33,19 +35,7 @@ export function formatPercent(share: number | undefined): string {
 
 /** As kubectl's AGE: "45s", "3m12s", "5h3m", "2d4h", "400d", "2y35d". */
 export function formatAge(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1000));
-  if (seconds < 120) return `${seconds}s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 10) return joined(minutes, "m", seconds % 60, "s");
-  if (minutes < 180) return `${minutes}m`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 8) return joined(hours, "h", minutes % 60, "m");
-  if (hours < 48) return `${hours}h`;
-  const days = Math.floor(hours / 24);
-  if (days < 8) return joined(days, "d", hours % 24, "h");
-  if (days < 2 * 365) return `${days}d`;
-  const years = Math.floor(days / 365);
-  return years < 8 ? joined(years, "y", days % 365, "d") : `${years}y`;
+  return humanDuration(Math.max(0, ms));
 }
 
 /** The duration of a step: "3 ms", "0.42 s", "12.3 s", "4m10s". */
@@ -77,10 +67,6 @@ export function formatDate(time: number): string {
 /** "1 pod", "3 pods". */
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
-}
-
-function joined(large: number, largeUnit: string, small: number, smallUnit: string): string {
-  return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
 }
 
 function threeDigits(value: number, fractions: boolean): string {
