@@ -8,11 +8,13 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /** Unmarshals values. Everything that the peer sends is checked; an invalid message is an error with the code InvalidDBusData. */
 export class DBusReader {
   readonly #buffer: Buffer;
+  readonly #view: DataView;
   readonly #little: boolean;
   #at = 0;
 
   constructor(buffer: Buffer, littleEndian: boolean) {
     this.#buffer = buffer;
+    this.#view = new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
     this.#little = littleEndian;
   }
 
@@ -60,32 +62,20 @@ export class DBusReader {
       case "y":
         return this.#buffer.readUInt8(this.#take(1));
       case "n":
-        return this.#little
-          ? this.#buffer.readInt16LE(this.#take(2))
-          : this.#buffer.readInt16BE(this.#take(2));
+        return this.#view.getInt16(this.#take(2), this.#little);
       case "q":
-        return this.#little
-          ? this.#buffer.readUInt16LE(this.#take(2))
-          : this.#buffer.readUInt16BE(this.#take(2));
+        return this.#view.getUint16(this.#take(2), this.#little);
       case "i":
-        return this.#little
-          ? this.#buffer.readInt32LE(this.#take(4))
-          : this.#buffer.readInt32BE(this.#take(4));
+        return this.#view.getInt32(this.#take(4), this.#little);
       case "u":
       case "h":
         return this.#uint32();
       case "x":
-        return this.#little
-          ? this.#buffer.readBigInt64LE(this.#take(8))
-          : this.#buffer.readBigInt64BE(this.#take(8));
+        return this.#view.getBigInt64(this.#take(8), this.#little);
       case "t":
-        return this.#little
-          ? this.#buffer.readBigUInt64LE(this.#take(8))
-          : this.#buffer.readBigUInt64BE(this.#take(8));
+        return this.#view.getBigUint64(this.#take(8), this.#little);
       case "d":
-        return this.#little
-          ? this.#buffer.readDoubleLE(this.#take(8))
-          : this.#buffer.readDoubleBE(this.#take(8));
+        return this.#view.getFloat64(this.#take(8), this.#little);
     }
   }
 
@@ -120,8 +110,7 @@ export class DBusReader {
   }
 
   #uint32(): number {
-    const at = this.#take(4);
-    return this.#little ? this.#buffer.readUInt32LE(at) : this.#buffer.readUInt32BE(at);
+    return this.#view.getUint32(this.#take(4), this.#little);
   }
 
   /** The position before these bytes. */
