@@ -6,10 +6,9 @@ import { listDir } from "../../../../lib/host/entries.ts";
 import { makeDirs } from "../../../../lib/host/make-dirs.ts";
 import { mountReferences } from "../../../../lib/host/mount-table.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
-import { type DiskMountOptions, diskMount } from "../tools/disk-mount.ts";
-import { formatAndMount } from "../tools/format-and-mount.ts";
+import { type DiskMountOptions, diskMount, mountDisk } from "../tools/disk-mount.ts";
 import { rejectWhileMounted } from "../tools/mount-references.ts";
-import { contextOption, mountedLabelAt } from "../tools/selinux-labels.ts";
+import { mountedLabelAt } from "../tools/selinux-labels.ts";
 import type {
   BlockVolumeMapper,
   DeviceMounter,
@@ -79,13 +78,14 @@ export function fcPlugin(options: FcOptions): VolumePlugin {
       if (await mounts.isMountPoint(dir)) return;
       const disk = devices.get(uniqueDiskName(spec)) ?? (await attach(spec));
       await makeDirs(dir, 0o750);
-      const mountOptions: string[] = [
-        ...(spec.persistent?.spec.mountOptions ?? []),
-        ...(spec.readOnly ? ["ro"] : []),
-        ...contextOption(label),
-      ];
       try {
-        await formatAndMount(options, disk, dir, fcSourceOf(spec)?.fsType, mountOptions, signal);
+        await mountDisk(
+          options,
+          { device: disk, dir, fsType: fcSourceOf(spec)?.fsType },
+          spec,
+          label,
+          signal,
+        );
       } catch (error) {
         await rmdir(dir).catch(() => {});
         throw error;
@@ -133,8 +133,6 @@ export function fcPlugin(options: FcOptions): VolumePlugin {
     name: fcPluginName,
     handles: (spec) => fcSourceOf(spec) !== undefined,
     uniqueName: (_pod, spec) => uniqueDiskName(spec),
-    relabels: (spec, _path, label) => !spec.readOnly && label === "",
-    mountsWithLabel: async () => true,
     ...diskMount(options),
     device,
     block,

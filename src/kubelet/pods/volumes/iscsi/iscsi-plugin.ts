@@ -4,10 +4,9 @@ import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
 import { KeyedLocks } from "../../../../lib/base/keyed-locks.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
-import { type DiskMountOptions, diskMount } from "../tools/disk-mount.ts";
-import { formatAndMount } from "../tools/format-and-mount.ts";
+import { type DiskMountOptions, diskMount, mountDisk } from "../tools/disk-mount.ts";
 import { rejectWhileMounted } from "../tools/mount-references.ts";
-import { contextOption, mountedLabelAt } from "../tools/selinux-labels.ts";
+import { mountedLabelAt } from "../tools/selinux-labels.ts";
 import type {
   BlockVolumeMapper,
   DeviceMounter,
@@ -89,13 +88,13 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
     async mountDevice(pod, spec, dir, _fsGroup, signal, label = "") {
       if (await mounts.isMountPoint(dir)) return;
       const disk = devices.get(dir) ?? (await attach(pod, spec, signal));
-      const fsType = iscsiSourceOf(spec)?.fsType;
-      const mountOptions: string[] = [
-        ...(spec.persistent?.spec.mountOptions ?? []),
-        ...(spec.readOnly ? ["ro"] : []),
-        ...contextOption(label),
-      ];
-      await formatAndMount(options, disk, dir, fsType, mountOptions, signal);
+      await mountDisk(
+        options,
+        { device: disk, dir, fsType: iscsiSourceOf(spec)?.fsType },
+        spec,
+        label,
+        signal,
+      );
     },
     async unmountDevice(dir, signal) {
       if (!(await exists(dir))) return;
@@ -134,8 +133,6 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
     name: iscsiPluginName,
     handles: (spec) => iscsiSourceOf(spec) !== undefined,
     uniqueName: (_pod, spec) => uniqueDiskName(spec),
-    relabels: (spec, _path, label) => !spec.readOnly && label === "",
-    mountsWithLabel: async () => true,
     ...diskMount(options),
     device,
     block,

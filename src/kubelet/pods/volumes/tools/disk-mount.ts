@@ -3,7 +3,9 @@ import { errnoOf, messageOf } from "../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import { makeDirs } from "../../../../lib/host/make-dirs.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
-import type { SetUpRequest, VolumePlugin } from "../volume-plugin.ts";
+import type { SetUpRequest, VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
+import { type FormatOptions, formatAndMount } from "./format-and-mount.ts";
+import { contextOption } from "./selinux-labels.ts";
 
 export interface DiskMountOptions {
   readonly mounts: Pick<Mounts, "bind" | "unmount" | "isMountPoint">;
@@ -18,13 +20,31 @@ export interface DiskMountOptions {
   readonly logger: Logger;
 }
 
+/** Mounts a disk for the node, with the options of its volume; formats it first if it is empty. */
+export function mountDisk(
+  deps: FormatOptions,
+  disk: { readonly device: string; readonly dir: string; readonly fsType: string | undefined },
+  { persistent, readOnly }: VolumeSpec,
+  label: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const options: string[] = [
+    ...(persistent?.spec.mountOptions ?? []),
+    ...(readOnly ? ["ro"] : []),
+    ...contextOption(label),
+  ];
+  return formatAndMount(deps, disk.device, disk.dir, disk.fsType, options, signal);
+}
+
 /** The pods' mounts of a disk that is mounted once for the node: bind mounts of it. */
 export function diskMount({
   mounts,
   ownership,
   logger,
-}: DiskMountOptions): Pick<VolumePlugin, "setUp" | "tearDown"> {
+}: DiskMountOptions): Pick<VolumePlugin, "setUp" | "tearDown" | "relabels" | "mountsWithLabel"> {
   return {
+    relabels: (spec, _path, label) => !spec.readOnly && label === "",
+    mountsWithLabel: async () => true,
     async setUp(request) {
       const { spec, dir, deviceDir, fsGroup } = request;
       if (await mounts.isMountPoint(dir)) return;
