@@ -2,6 +2,7 @@ import { type FileHandle, lstat, open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, sleep } from "../../../../lib/base/clock.ts";
 import { errnoOf, KubeletError } from "../../../../lib/base/errors.ts";
+import { KeyedLocks } from "../../../../lib/base/keyed-locks.ts";
 import { replaceDurably } from "../../../../lib/host/durable-file.ts";
 import { libc } from "../../../../lib/host/libc.ts";
 import type { ProjectFiles } from "./project-files.ts";
@@ -14,7 +15,7 @@ const fileMode = 0o644;
 export class ProjectReservations {
   readonly #paths: { readonly projects: string; readonly projid: string };
   readonly #clock: Clock;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #locks = new KeyedLocks();
 
   constructor(etcDir: string, clock: Clock) {
     this.#paths = { projects: join(etcDir, "projects"), projid: join(etcDir, "projid") };
@@ -27,17 +28,10 @@ export class ProjectReservations {
   }
 
   /** One change after the other. `change` gets the current files, and writes new ones if they differ. */
-  update<T>(
+  async update<T>(
     change: (files: ProjectFiles, write: (files: ProjectFiles) => Promise<void>) => Promise<T>,
   ): Promise<T> {
-    const next = this.#last.then(() => this.#locked(change));
-    this.#last = next.catch(() => {});
-    return next;
-  }
-
-  async #locked<T>(
-    change: (files: ProjectFiles, write: (files: ProjectFiles) => Promise<void>) => Promise<T>,
-  ): Promise<T> {
+    using _ = await this.#locks.acquire([""]);
     for (const path of Object.values(this.#paths)) await requireRegular(path);
     const lock = await this.#lock();
     try {
