@@ -1,6 +1,6 @@
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import type { CpuSet } from "../../../lib/model/cpu-set.ts";
-import { resourceManagerMetrics } from "../../../lib/model/resource-manager-metrics.ts";
+import { resourceManagerMetrics } from "../../state/resource-manager-metrics.ts";
 import { type CpuAssignments, exclusiveOf } from "./cpu-assignments.ts";
 import { availableCpus, type StaticPolicy } from "./static-policy.ts";
 

@@ -1,8 +1,5 @@
 import type { Metrics } from "../../../lib/base/metrics.ts";
-import {
-  type AllocationSource,
-  resourceManagerMetrics,
-} from "../../../lib/model/resource-manager-metrics.ts";
+import { type AllocationSource, resourceManagerMetrics } from "../../state/resource-manager-metrics.ts";
 
 export function memoryMetrics(metrics: Metrics, podLevel = false) {
   const manager = resourceManagerMetrics(metrics, "memory", podLevel);

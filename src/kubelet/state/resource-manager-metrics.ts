@@ -1,4 +1,4 @@
-import type { Metrics } from "../base/metrics.ts";
+import type { Metrics } from "../../lib/base/metrics.ts";
 
 /** Where exclusive resources come from: the node, or what the pod has for its containers together. */
 export type AllocationSource = "node" | "pod";
