@@ -326,6 +326,32 @@ test("many idle connections keep no client out", async (t) => {
   for (const socket of sockets) socket.destroy();
 });
 
+test("streams of clients with access are not closed for others, and keep no client out", async (t) => {
+  const own = await startServer({
+    access: { authorize: async () => ({ name: "jane", groups: [] }) },
+    limits: { connections: 2 },
+    routes: [
+      route("/endless", ({ response }) => new Promise(() => void response.write("begun"))),
+      route("/short", async ({ response }) => void response.end("x")),
+    ],
+  });
+  t.after(() => own.stop());
+  const followers: ClientHttp2Stream[] = [];
+  for (let i = 0; i < 5; i++) {
+    const session = connectHttp2(`https://127.0.0.1:${own.port}`, { rejectUnauthorized: false });
+    t.after(() => session.destroy());
+    const follower = session.request({ ":path": "/endless" }).on("error", () => {});
+    session.on("error", () => {});
+    await once(follower, "data");
+    followers.push(follower);
+  }
+  for (let i = 0; i < 3; i++) assert.equal((await send(own.port, "/short")).status, 200);
+  assert.deepEqual(
+    followers.filter(({ closed }) => closed),
+    [],
+  );
+});
+
 describe("clients without credentials", () => {
   const access: AccessFilter = { authorize: () => Promise.reject(new HttpError(401, "Unauthorized")) };
   const routes = [
