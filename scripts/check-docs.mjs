@@ -9,7 +9,7 @@ const documents = [...project.paths]
   // The parity table also has the names of kubelet v1.36 that no source has; scripts/check-parity.mjs checks it.
   .filter((file) => file.endsWith(".md") && file !== "docs/PARITY.md")
   .sort((a, b) => a.localeCompare(b));
-/** These have names of files that do not exist as examples. */
+/** These files contain names of files that do not exist, as examples. */
 const examples = /\.test\.|^scripts\/lib\/document-rule\.mjs$|^src\/lib\/gen\//;
 const sources = [...project.paths].filter(
   (file) => /^(?:src|test|scripts)\/.*\.(?:tsx?|mjs)$/.test(file) && !examples.test(file),

@@ -197,7 +197,7 @@ function alternatives(path) {
 
 /**
  * Names that are written like those of code: calls, private names, and whatever has a capital letter inside or in front.
- * Reasons, kinds, fields and gates are strings or fields in the sources, and so are known.
+ * Reasons, kinds, fields and gates are known because they are strings or fields in the sources.
  */
 function checkName(name, isCall, project) {
   if (!isCall && !/#|[a-z]\w*[A-Z]|^[A-Z]\w+[a-z]/.test(name)) return undefined;

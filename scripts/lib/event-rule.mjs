@@ -6,7 +6,7 @@
 
 /** Exceptions: callbacks that do not post. `name` is that of the option, or of the subscription. */
 export const exceptions = [
-  // To metrics, traces and logs, which trigger no handler.
+  // Calls to metrics, traces and logs, which trigger no handler.
   { file: "agent/agent-core.ts", name: "onLag", why: "a metric" },
   { file: "agent/start-limiter.ts", name: "onAdmitted", why: "a metric" },
   { file: "agent/start-limiter.ts", name: "onChange", why: "a metric" },

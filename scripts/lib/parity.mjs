@@ -107,8 +107,8 @@ function nameInCode({ kind, name }) {
 const pathInCode = (name) => name.replace(/^.* /, "").replace(/\{.*|\?.*/, "");
 
 /**
- * Whether a test mentions an item: a field by all names of its path or by its flag, a flag also by its field or as an option, and any
- * by the option of the component that is tested, if the claim names one.
+ * Whether a test mentions an item. A field is mentioned by all names of its path or by its flag, a flag also by its field or as an option.
+ * If the claim names an option of the tested component, that counts for any item.
  */
 function isMentioned(item, option, code, flagFields) {
   const has = (name) => code.includes(name);

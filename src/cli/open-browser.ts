@@ -41,7 +41,7 @@ function becomeInvokingUser(): void {
   process.env.DBUS_SESSION_BUS_ADDRESS ??= `unix:path=${runtime}/bus`;
 }
 
-/** Removed when the user logs out, if there is one. */
+/** Exists only while the user is logged in. */
 function runtimeDir(): string {
   const { XDG_RUNTIME_DIR: dir } = process.env;
   const found = dir ? statSync(dir, { throwIfNoEntry: false }) : undefined;

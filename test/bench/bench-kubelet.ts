@@ -31,7 +31,7 @@ export function kubeletProgram(name: string, path: string): KubeletProgram {
 }
 
 export interface RunningKubeletOptions {
-  /** Those that the kubelet does not know are omitted. */
+  /** Flags that the kubelet does not know are omitted. */
   readonly flags: readonly string[];
   /** The port of its API. */
   readonly port: number;

@@ -67,7 +67,7 @@ function run(program: string, args: readonly string[]): Run {
   return { ms, cpuMs, mib: Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(peak, "utf8"))?.[1]) / 1024 };
 }
 
-/** The CPU time of all children that have exited, and of theirs, in steps of 10 ms. */
+/** The CPU time of all exited children and their children, in steps of 10 ms. */
 function childrenCpuMs(): number {
   const stat = readFileSync("/proc/self/stat", "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

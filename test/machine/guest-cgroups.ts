@@ -16,7 +16,10 @@ export const limitFiles = [
   "pids.max",
 ] as const;
 
-/** All cgroups at and below a path, relative to the mount, with the values that the guest's kernel has. One command, however many there are. */
+/**
+ * All cgroups at and below a path, relative to the mount, with the values that the guest's kernel has. Takes one command, regardless of the
+ * number of cgroups.
+ */
 export async function readCgroups(
   machine: Machine,
   path: string,

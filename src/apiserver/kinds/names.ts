@@ -10,7 +10,7 @@ export const nameIsPathSegment: NameRule = (name, prefix) => {
   return ["/", "%"].filter((bad) => name.includes(bad)).map((bad) => `may not contain '${bad}'`);
 };
 
-/** A trailing dash is valid in a prefix. As upstream, the character before it is not checked. */
+/** A trailing dash is valid in a prefix. As upstream, does not check the character before it. */
 function masked(name: string): string {
   return name.length > 1 && name.endsWith("-") ? `${name.slice(0, -2)}a` : name;
 }

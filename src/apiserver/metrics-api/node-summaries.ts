@@ -10,7 +10,7 @@ export interface MetricsApiOptions extends KubeletConnectionOptions {
   readonly logger: Logger;
 }
 
-/** Queries the kubelets of these nodes concurrently. Those that do not respond are omitted. */
+/** Queries the kubelets of these nodes concurrently. Nodes that do not respond are omitted. */
 export async function nodeSummaries(
   nodes: readonly string[],
   context: RequestContext,

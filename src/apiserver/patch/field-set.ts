@@ -21,7 +21,7 @@ export class FieldSet {
     return set;
   }
 
-  /** In linear time, other than the union of one set after another. */
+  /** Takes linear time, unlike repeated unions of two sets. */
   static unionOf(sets: Iterable<FieldSet>): FieldSet {
     const out = new FieldSet();
     for (const set of sets) out.#addAll(set);

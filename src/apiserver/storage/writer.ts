@@ -10,7 +10,7 @@ import type { Revisions } from "./revisions.ts";
 /** The result of a write. */
 export type Change =
   | { readonly kind: "put"; readonly object: ApiObject }
-  /** `last` is the last state for watchers and the caller, if it is not the current one. */
+  /** `last` is the last state for watchers and the caller, if it differs from the current state. */
   | { readonly kind: "delete"; readonly last?: ApiObject }
   | { readonly kind: "none" };
 

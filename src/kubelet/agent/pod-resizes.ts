@@ -97,7 +97,7 @@ function cgroupAccess(
   };
 }
 
-/** A runtime that isolates pods in a VM sizes it by these. */
+/** A runtime that isolates pods in VMs sizes the VM by these resources. */
 function sandboxResources(
   { cpuShares = 0n, cpuQuota = 0n, cpuPeriod = 0n, memory = 0n }: CgroupResources,
   overhead: SandboxResources["overhead"],

@@ -49,7 +49,7 @@ test("while the API responds in time there is always a valid certificate, throug
     lifetimeMs: fc.integer({ min: 30 * minute, max: 4 * hour }),
     backdateMs: fc.integer({ min: 0, max: 5 * minute }),
     delayMs: fc.integer({ min: 0, max: 30_000 }),
-    // At most 4 attempts in a row fail: with the delays between them less than 1.5 minutes are lost.
+    // At most 4 attempts in a row fail. They and the delays between them take less than 1.5 minutes.
     failureRounds: fc.array(fc.array(failures, { maxLength: 4 }), { minLength: 1, maxLength: 5 }),
     numbers,
     steps,

@@ -5,8 +5,8 @@ import type { CriClient } from "../../lib/clients/cri/cri.ts";
 const withinMs = 10_000;
 
 /**
- * Passes `podCIDR` of the configuration to the runtime, which configures the network of a node without a cluster with it: once, when the
- * runtime is up. The pod CIDRs of a Node object replace it.
+ * Passes the configured `podCIDR` to the runtime, once, when the runtime is up. On a node without a cluster, the runtime configures its
+ * network with it. The pod CIDRs of a Node object replace it.
  */
 export class ConfiguredPodCidr {
   readonly #o: { podCIDR: string; runtime: Pick<CriClient, "updateRuntimeConfig">; logger: Logger };

@@ -80,7 +80,7 @@ export class NodeStatusManager implements Component {
   #rebootRecorded = false;
   #podCidrs = "";
   #problems = "";
-  /** The fields that the API server did not store when they were last written: an older one does not have them. */
+  /** The fields that the API server did not store when they were last written, because it is older and does not have them. */
   #dropped: ReturnType<typeof changedFields> = {};
   #droppedNames = "";
   readonly #wake = new WakeUp();
@@ -220,7 +220,7 @@ export class NodeStatusManager implements Component {
       this.#accept(created, plan.events);
     } catch (error) {
       const status = httpStatusOf(error);
-      // A node that may not create its object may find an existing one.
+      // A node that is not allowed to create its object may find an existing one.
       if (status !== 409 && (status !== 403 || getOnExistsOnly)) throw error;
       await this.#adopt(plan, signal);
     }

@@ -32,7 +32,7 @@ interface SocketState {
 
 /**
  * Registers the plugins whose sockets are in the directory, again when a socket is recreated, and deregisters those
- * whose socket is gone. One that hangs blocks no other. When the agent stops, plugins remain registered: their pods keep
+ * whose socket is gone. A plugin that hangs does not block the others. When the agent stops, plugins remain registered: their pods keep
  * running.
  */
 export class PluginManager implements Component {

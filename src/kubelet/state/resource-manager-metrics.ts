@@ -10,7 +10,7 @@ export interface ResourceManagerMetrics {
   assigned(type: "node_exclusive" | "pod_exclusive" | "pod_shared"): void;
 }
 
-/** Those that the reference kubelet has only with the gate PodLevelResourceManagers. */
+/** The metrics that the reference kubelet has only with the gate PodLevelResourceManagers. */
 export function resourceManagerMetrics(
   metrics: Metrics,
   resource: "cpu" | "memory",

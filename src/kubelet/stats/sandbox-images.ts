@@ -16,7 +16,7 @@ export class SandboxImages {
     this.#runtime = runtime;
   }
 
-  /** Forgets all other sandboxes. Those that the runtime does not report have no image. */
+  /** Forgets all other sandboxes. Sandboxes that the runtime does not report have no image. */
   async of(ids: readonly SandboxId[]): Promise<ReadonlyMap<SandboxId, string>> {
     const found = new Map<SandboxId, string>();
     let isDown = false;

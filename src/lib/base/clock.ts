@@ -49,7 +49,7 @@ export function msFromNow(clock: Pick<Clock, "monotonic">, ms: number): Monotoni
 
 /**
  * The same moment in monotonic time, for an external or stored timestamp: as far back as the wall clock shows now, but
- * never in the future. Keep the result: calculated again, it moves with the wall clock.
+ * never in the future. Keep the result: another calculation returns another time if the wall clock was set.
  */
 export function monotonicOf(clock: Pick<Clock, "wall" | "monotonic">, time: WallTime): MonotonicTime {
   return plusMs(clock.monotonic(), -Math.max(0, msBetween(time, clock.wall())));

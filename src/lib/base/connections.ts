@@ -12,7 +12,7 @@ const keepAliveAfterMs = 120_000;
 export class Connections {
   readonly #limit: number;
   readonly #reserved: number;
-  /** Those that may not use the reserved part. */
+  /** The connections that may not use the reserved part. */
   readonly #others = new Set<Socket>();
   /** The longest-idle is first. */
   readonly #idle = new Set<Socket>();
@@ -126,7 +126,7 @@ export class Connections {
   }
 }
 
-/** For a plain HTTP/1.1 server that does not manage its connections otherwise. `closesBusy`: its clients wait for nothing but their reading. */
+/** For a plain HTTP/1.1 server that does not manage its connections otherwise. `closesBusy`: a busy connection only waits until its client reads. */
 export function limitConnections(server: Server, limit: number, { closesBusy = false } = {}): void {
   const connections = new Connections(limit, { closesBusy });
   server.on("connection", (socket: Socket) => {

@@ -8,7 +8,7 @@ export interface Part {
   read(): Promise<string>;
 }
 
-/** Loaded for the first time, not touched, touched with the same content, loaded again. */
+/** The outcomes of a check: loaded for the first time, file not touched, file touched but with the same content, loaded again. */
 export type ReloadResult = "loaded" | "untouched" | "same" | "changed";
 
 /**

@@ -141,7 +141,7 @@ async function readFiles(flags: KubeletFlags): Promise<ConfigFiles> {
   const tolerated: Problem[] = [];
   let unreadable = false;
   const read = async (path: string, isMain: boolean) => {
-    // The file of --config may be a pipe, which a shell opens for a process. One in the directory would block the start.
+    // The file of --config may be a pipe, which a shell opens for a process. A pipe in the directory would block the start.
     const { file, found } = await readConfigFile(path, isMain ? readFile : readRegularFile);
     for (const problem of found) {
       const where = problem.tolerated?.in;

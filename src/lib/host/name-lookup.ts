@@ -6,7 +6,7 @@ import { errnoOf, messageOf } from "../base/errors.ts";
 export interface NameLookupOptions {
   readonly hostsFile?: string;
   readonly resolvConf?: string;
-  /** Those of resolv.conf by default. */
+  /** By default the servers of resolv.conf. */
   readonly servers?: readonly string[];
 }
 

@@ -64,7 +64,7 @@ function ipOctets(netstat: string): { receivedBytes: number; sentBytes: number }
   return { receivedBytes: value("InOctets"), sentBytes: value("OutOctets") };
 }
 
-/** The total number of files and sockets that several processes have open. Those that exit in the meantime are ignored. */
+/** The total number of files and sockets that several processes have open. Processes that exit in the meantime are ignored. */
 export async function readOpenFiles(pids: readonly number[]): Promise<{ files: number; sockets: number }> {
   const total = { files: 0, sockets: 0 };
   for (const pid of pids) {

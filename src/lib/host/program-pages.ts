@@ -44,8 +44,8 @@ export function unmodifiedFileMappings(smaps: string): Range[] {
 }
 
 /**
- * Unmaps the pages of the program that are in memory. Those that it needs again are mapped again from the page cache when it uses them;
- * those that only startup has used remain unmapped.
+ * Unmaps the pages of the program that are in memory. Pages that it needs again are mapped again from the page cache. Pages that only
+ * startup has used remain unmapped.
  */
 export async function releaseProgramPages(): Promise<void> {
   // Loaded before: that maps and unmaps files.

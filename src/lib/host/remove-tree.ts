@@ -9,7 +9,7 @@ import { isReplaced, OpenDir } from "./open-dir.ts";
 const concurrency = 32;
 /** A directory that changes while it is read may not list all of its names. */
 const maxTries = 3;
-/** How many directories are open at once, each twice. Those that are nested deeper are first moved up. */
+/** How many directories are open at once, each twice. Directories that are nested deeper are first moved up. */
 const maxDepth = 64;
 
 /**

@@ -73,7 +73,7 @@ export function serviceManager(env: NodeJS.ProcessEnv, pid: number, logger: Logg
   };
 }
 
-/** As the reference kubelet, the agent does not start with settings of the watchdog that cannot be meant. */
+/** Like the reference kubelet, the agent does not start with implausible watchdog settings. */
 function watchdogMs({ WATCHDOG_USEC, WATCHDOG_PID }: NodeJS.ProcessEnv, pid: number): number | undefined {
   if (!WATCHDOG_USEC) return undefined;
   if (!/^[+-]?\d+$/.test(WATCHDOG_USEC) || Number(WATCHDOG_USEC) <= 0)

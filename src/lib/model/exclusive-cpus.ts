@@ -38,7 +38,7 @@ function wholeCpus(resources: Container["resources"]): number {
   return milliCpus % 1000n === 0n ? Number(milliCpus / 1000n) : 0;
 }
 
-/** Those of the pod or, without pod-level resources, the most that the containers have at a time. */
+/** The CPUs of the pod or, without pod-level resources, the most that its containers have at a time. */
 export function podExclusiveCpus(pod: Pod, options: ExclusiveCpuOptions): number {
   if (options.podLevelManagers === "pod" && hasPodLevelResources(pod))
     return podQos(pod, options) === "Guaranteed" ? wholeCpus(pod.spec.resources) : 0;

@@ -10,7 +10,7 @@ export type RestartDecision = "restart" | "restart-all" | "no";
 export interface RestartGates {
   /** ContainerRestartRules: restartPolicy and restartPolicyRules of single containers apply. */
   containerRules: boolean;
-  /** RestartAllContainersOnContainerExits: so does their action RestartAllContainers. */
+  /** RestartAllContainersOnContainerExits: the action RestartAllContainers of these rules has an effect. */
   restartAll: boolean;
 }
 

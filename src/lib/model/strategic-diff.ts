@@ -5,7 +5,7 @@ export type Fields = Record<string, unknown>;
 export interface DiffRules {
   /** Lists that are merged, by field, with their merge key. Other lists are replaced as a whole. */
   readonly mergeKeys?: Readonly<Record<string, string>>;
-  /** Those of them whose order matters. */
+  /** The lists whose order matters. */
   readonly ordered?: readonly string[];
   /** True: an empty text is a value, as in labels. Otherwise it is the same as no such field. */
   readonly keepEmptyText?: boolean;

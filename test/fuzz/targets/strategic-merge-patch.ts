@@ -45,7 +45,7 @@ export default {
     assert.equal(JSON.stringify([live, patch]), before, "the inputs were modified");
     if (!patched) return;
     assertSize(patched, 2000 + 4 * input.length, "the patched object");
-    // A plain patch changes nothing when it is applied again. One with directives may.
+    // A plain patch changes nothing when it is applied again. A patch with directives may.
     if (before.includes("$")) return;
     const again = accepted(() => strategicMergePatch(patched, patch, schema));
     // As in the reference, a new list is added as it is, and only items that are merged need the key that identifies them.

@@ -19,7 +19,7 @@ export interface Authority {
   readonly notAfter: Date;
 }
 
-/** The cluster CA: read, or created once. A new one invalidates all certificates of the old one. */
+/** The cluster CA: read, or created once. A new CA invalidates all certificates of the old one. */
 export function clusterAuthority(dir: string, now: number): Authority {
   const paths = { certificate: join(dir, "ca.crt"), key: join(dir, "ca.key") };
   const certificate = readText(paths.certificate);

@@ -28,8 +28,7 @@ const zeroIsAbsent = new Set([
 const quantities = new Set(["sizeLimit", "divisor"]);
 
 /**
- * Equal values get equal notations: empty fields are omitted, and quantities are normalized. So two specs that differ,
- * differ in meaning.
+ * Equal values get equal notations: empty fields are omitted, and quantities are normalized. So if two specs differ, their meanings differ.
  */
 export function canonicalize(pod: PodDraft): void {
   cleanInside(pod.spec, "spec");

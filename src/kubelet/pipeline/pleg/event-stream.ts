@@ -91,7 +91,7 @@ export class EventStream implements Component {
   }
 
   async #receive(signal: AbortSignal, onOpen: () => void): Promise<void> {
-    // A runtime without events fails immediately; one that has them sends nothing until there is one.
+    // A runtime without events fails immediately. A runtime with events sends nothing until an event occurs.
     const cancel = this.#o.clock.after(500, () => {
       this.#connected = true;
       this.#o.metrics?.opened();

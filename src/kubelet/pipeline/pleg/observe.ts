@@ -91,7 +91,7 @@ export function withStarted(pod: ObservedPod | undefined, started: ObservedPod):
   };
 }
 
-/** True if the known details of this sandbox are still valid. One without an address may still get it. */
+/** True if the known details of this sandbox are still valid. A sandbox without an address may still get one. */
 export function isSandboxUnchanged(known: ObservedSandbox | undefined, listed: PodSandbox): boolean {
   if (known?.state !== sandboxState(listed.state)) return false;
   return known.state !== "ready" || known.hostNetwork || known.ips.length > 0;

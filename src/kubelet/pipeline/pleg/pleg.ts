@@ -74,7 +74,7 @@ export class Pleg implements Component {
   #appliedFrom = new Map<PodUid, number>();
   /** The parts of each pod that were started after its last listing, with the sequence number of their observation. */
   #started = new Map<PodUid, { sequence: number; pod: ObservedPod }[]>();
-  /** The newest listing when containers of a pod were changed in place: known details are valid only in a later one. */
+  /** The newest listing when containers of a pod were changed in place. Details are valid only if a later listing has them. */
   #changedAt = new Map<PodUid, number>();
   /** Pods that are refreshed again soon, with the function that cancels it. */
   #refreshTimers = new Map<PodUid, () => void>();
@@ -175,7 +175,7 @@ export class Pleg implements Component {
       this.#refreshes.set(uid, { running });
       return running;
     }
-    // A running refresh may have listed before the caller's change: all callers that wait share the next one.
+    // A running refresh may have listed before the caller's change, so all waiting callers share the next refresh.
     entry.next ??= entry.running
       .catch(() => {})
       .then(() => {

@@ -19,7 +19,7 @@ export interface PodFilesOptions {
   podLogsDir: string;
   /** One link per container, with upstream's names, for log collectors. */
   containerLogsDir: string;
-  /** Those of the host by default. */
+  /** The host's by default. */
   mountPoints?: () => string[];
 }
 
@@ -120,7 +120,7 @@ export class PodFiles {
     return mountPoints().filter((path) => path === real || path.startsWith(`${real}/`));
   }
 
-  /** Removes the links that point to the logs of pods that are gone, or of this one. */
+  /** Removes the links to the logs of this pod and of pods that are gone. */
   async removeDeadLinks(pod?: PodId): Promise<void> {
     const { containerLogsDir, podLogsDir } = this.#o;
     // The name of a pod that only has a directory is unknown.

@@ -216,7 +216,7 @@ export class PodRuntime {
     this.#o.events.warning(pod, "FailedPodSandBoxStatus", message);
   }
 
-  /** Containers that run although the cgroup of their pod is gone have none of its limits: they start again in a new one. */
+  /** Containers that run although the cgroup of their pod is gone have no limits of the pod. They start again in a new cgroup. */
   async #stopOutsideCgroup(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<void> {
     const { observe, cgroups, logger } = this.#o;
     const { uid } = pod.metadata;

@@ -20,7 +20,7 @@ export interface PodResizing {
   needsPodResize(pod: Pod): boolean;
   /** A resize was interrupted or has failed. */
   isResizing(uid: PodUid): boolean;
-  /** Resolves when it is recorded that cgroups of the pod may have resources that differ from the recorded ones. */
+  /** Records that cgroups of the pod may differ from the recorded resources. Resolves when the record is stored. */
   resizeStarts(pod: Pod): Promise<void>;
   /** All of them have the resources of the pod. */
   resized(pod: Pod, containers: readonly Container[]): Promise<void>;
@@ -99,7 +99,7 @@ export class PodResizer {
     const write = (part: CgroupResources | undefined) =>
       part && desired && this.#writePod(pod, observed.sandboxes[0]?.id, part, { ...desired, ...part });
     await write(steps?.before);
-    // Those that shrink first: together they never have more than before or after.
+    // Containers that shrink come first: together the containers never have more than before or after.
     const growth = ({ observed: { resources }, linux }: (typeof running)[number]) =>
       Number(linux.memoryLimitInBytes ?? 0n) - (resources?.memoryLimit ?? 0);
     for (const { observed: found, linux } of [...running].sort((a, b) => growth(a) - growth(b)))

@@ -9,7 +9,8 @@ export interface PodCgroupSteps {
 }
 
 /**
- * How the cgroup of a pod gets its new limits: what grows comes before its containers, what shrinks after them. The kernel (cgroup v1)
+ * How the cgroup of a pod gets its new limits: limits that grow are set before its containers are resized, limits that shrink after that.
+ * The kernel (cgroup v1)
  * rejects a container's CPU quota that exceeds the quota of its pod, and a pod's quota below the quota of a container. A limit that the pod
  * no
  * longer has is kept, as upstream.

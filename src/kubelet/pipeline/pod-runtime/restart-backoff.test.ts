@@ -18,7 +18,7 @@ const exited = (attempt: number, startedAt: WallTime, finishedAt: WallTime) =>
     finishedAt,
   });
 
-/** One that started and exited this many milliseconds ago. */
+/** A container that started and exited this many milliseconds ago. */
 const endedBefore = (clock: FakeClock, attempt: number, startedMs: number, finishedMs: number) =>
   exited(attempt, plusMs(clock.wall(), -startedMs), plusMs(clock.wall(), -finishedMs));
 

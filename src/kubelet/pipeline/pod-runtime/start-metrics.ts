@@ -7,7 +7,7 @@ export interface StartMetrics {
   containerStarting(containerType: ContainerType): void;
   /** `reason` is the one that users see. */
   containerFailed(containerType: ContainerType, reason: string): void;
-  /** A container with this many image volumes was created, or could not be because of them. */
+  /** A container with this many image volumes was created, or could not be created because of them. */
   imageVolumes?(count: number, mountFailed: boolean): void;
   /** A sandbox is about to be created. */
   podStarting(pod: Pod): void;

@@ -87,8 +87,9 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
     });
   };
   /**
-   * As in the reference, the managers of exclusive resources decide before the resources of the node do: theirs is the reason of a pod that
-   * fits for neither, and they count it. What they allocate to a pod that is rejected is released when its worker has terminated it.
+   * As in the reference, the managers of exclusive resources decide before the resources of the node are checked. If a pod fits neither, the
+   * managers provide the reason and count the rejection. What they allocate to a pod that is rejected is released when its worker has
+   * terminated it.
    */
   const allocate = (pod: Pod, admission: Admission, report: SyncReport, signal: AbortSignal) => {
     const isTooLarge = admission.kind === "rejected" && /^OutOf(cpu|memory)$/.test(admission.failure.reason);
@@ -150,7 +151,7 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
     },
     stop: async (uid, pod, options) => {
       await runtime.stop(uid, pod, options);
-      // Before the final status: once its phase is terminal, its ResourceClaims may be allocated to others.
+      // Runs before the status is final: once the phase is terminal, the ResourceClaims of the pod may be allocated to other pods.
       const { report, signal } = options;
       await o.resourceClaims?.unprepare(uid, (text) => report.blockedOn(text, { kind: "claims" }), signal);
     },

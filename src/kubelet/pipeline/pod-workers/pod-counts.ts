@@ -5,7 +5,7 @@ import type { WorkerPhase } from "../../state/pod-sync-status.ts";
 export interface CountedPods {
   /** The pods of all sources. */
   desired(): readonly Pod[];
-  /** Those of them that are considered when another pod is admitted. */
+  /** The pods that are considered when another pod is admitted. */
   active(): readonly Pod[];
   mirrors(): readonly Pod[];
   workers(): Iterable<CountedWorker>;

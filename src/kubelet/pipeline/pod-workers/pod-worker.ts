@@ -258,7 +258,7 @@ export class PodWorker implements PodSyncStatus {
         this.#failures = 0;
         this.#lastError = "";
       } catch (error) {
-        // Whatever aborts a sync also requests the next one.
+        // Each call that aborts a sync also requests the next sync.
         if (!abort.signal.aborted) this.#retry(error);
       } finally {
         this.#syncAbort = undefined;

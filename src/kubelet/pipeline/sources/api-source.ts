@@ -104,8 +104,8 @@ function unknownFields(status: unknown): object {
 }
 
 /**
- * The API server has defaulted and validated the pod. Types are checked again, because a value of another type would fail anywhere in
- * the agent, and so are names that become paths: no response of a server may lead to files outside of the pod's own directories.
+ * The API server has defaulted and validated the pod. Types are checked again, because a value of another type would fail anywhere in the
+ * agent. Names that become paths are checked too: no response of a server may lead to files outside of the pod's own directories.
  */
 function asPod(raw: RawObject): Pod {
   if (raw.kind !== undefined && raw.kind !== "Pod")

@@ -306,7 +306,7 @@ test("a manifest is not used while it is being written", async (t) => {
   for (const [round, name] of ["new", "old"].entries()) {
     const before = s.emits.at(-1);
     const fd = openSync(s.file(name), "w");
-    // Each prefix is a whole and valid pod, and the wrong one.
+    // Each prefix of the file is a complete and valid pod, but not the intended one.
     for (const part of [manifest(name), second, "  hostPID: true\n"]) {
       writeSync(fd, part);
       fsyncSync(fd);

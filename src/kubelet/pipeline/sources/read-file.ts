@@ -3,7 +3,7 @@ import { type FileHandle, lstat, open, stat } from "node:fs/promises";
 import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
 import { maxManifestBytes } from "./source.ts";
 
-/** `stamp` identifies a state of a file: while it is the same, so is the content. */
+/** `stamp` identifies a state of a file: as long as it does not change, neither does the content. */
 export type FileRead =
   | { kind: "content"; stamp: string; bytes: Buffer }
   | { kind: "unchanged" }

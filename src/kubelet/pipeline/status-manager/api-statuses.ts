@@ -13,7 +13,7 @@ export interface ApiStatusesOptions
   readonly status: (uid: PodUid) => PodStatus | undefined;
   /** The pod as last received from the watch; for a static pod its mirror. */
   readonly apiPod: (pod: Pod) => Pod | undefined;
-  /** False while the status of a static pod does not have the times of this mirror yet: a write would change them. */
+  /** False while the status of a static pod does not have the times of this mirror yet, because a write would change the times. */
   readonly mayWriteMirror: (pod: Pod, mirror: Pod) => boolean;
   /** The runtime has a sandbox or container of the pod. */
   readonly isInRuntime: (uid: PodUid) => boolean;

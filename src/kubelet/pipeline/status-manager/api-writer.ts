@@ -294,7 +294,7 @@ export class ApiStatusWriter implements Component {
     return JSON.stringify(step.patch.status);
   }
 
-  /** Wakes the entry when its status has waited long enough; false if it has. */
+  /** Wakes the entry when its status has waited long enough. Returns false if it already has. */
   #delay({ pod, waitingSince }: Entry): boolean {
     const { clock } = this.#o;
     const { uid } = pod.metadata;

@@ -71,7 +71,7 @@ function initStage(pod: Pod, container: Container, info: PhaseInfo): "pending" |
     ? undefined
     : (status?.state?.terminated ?? status?.lastState?.terminated);
   if (!end) return "pending";
-  // One that succeeded and waits is to run again, in a new sandbox.
+  // A container that succeeded and waits will run again, in a new sandbox.
   if (end.exitCode === 0) return status?.state?.waiting ? "pending" : "done";
   return restartable(pod, container, "init", end, info) ? "done" : "failed";
 }

@@ -17,7 +17,7 @@ import type { StatusInput } from "./status-input.ts";
 
 type ResourceList = Record<string, string>;
 
-/** Below these the kernel rounds up: then the requested amount is reported, not the actual one. */
+/** The kernel rounds smaller amounts up. For these, the requested amount is reported instead of the actual one. */
 const minMilliRequest = 2n;
 const minMilliLimit = 10n;
 

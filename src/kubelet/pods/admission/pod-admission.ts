@@ -19,7 +19,7 @@ export interface PodAdmissionOptions extends CriticalPodsOptions {
   apiAllocatable?: () => Readonly<Record<string, string>>;
   /** Resources of device plugins, which change while the agent runs. */
   devices?: {
-    /** Those that the fit counts; the devices of the others are allocated after it. */
+    /** The resources that the fit counts. The devices of other resources are allocated after it. */
     fitAmounts(): Readonly<Record<string, string>>;
     /** One line for explanations: how many devices there are, and which pods use them. */
     describe(resource: string): string | undefined;

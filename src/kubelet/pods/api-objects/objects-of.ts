@@ -9,7 +9,7 @@ export interface ObjectRef {
 }
 
 export interface PodObjectRef extends ObjectRef {
-  /** A change reaches the running pod through a volume. Others are only read when a container starts. */
+  /** A change reaches the running pod through a volume. Other objects are read only when a container starts. */
   readonly live: boolean;
 }
 
@@ -18,7 +18,7 @@ export function refKey({ kind, namespace, name }: ObjectRef): string {
   return `${kind} ${namespace}/${name}`;
 }
 
-/** Every ConfigMap and Secret that the pod spec refers to, each once. Those of the PersistentVolumes of its PVCs are not included. */
+/** Every ConfigMap and Secret that the pod spec refers to, each once. Secrets of the PersistentVolumes of its PVCs are not included. */
 export function objectsOf(pod: Pod): PodObjectRef[] {
   const { namespace } = pod.metadata;
   const found = new Map<string, PodObjectRef>();

@@ -185,7 +185,7 @@ export class ImageGc implements Component {
     throw new KubeletError("ImageGC", message);
   }
 
-  /** Removes one at a time until enough is freed. One that cannot be removed does not block the others. */
+  /** Removes one at a time until enough is freed. An image that cannot be removed does not block the others. */
   async #remove(
     candidates: readonly ImageRecord[],
     reason: "age" | "space",

@@ -50,7 +50,7 @@ export class IdRanges {
     return [...this.#slots.keys()];
   }
 
-  /** Assigns a slot to the pod. One that was just released is the last to be reused. */
+  /** Assigns a slot to the pod. A slot that was just released is the last to be reused. */
   allocate(uid: PodUid): number {
     const known = this.of(uid);
     if (known !== undefined) return known;

@@ -18,8 +18,8 @@ export interface PodCgroups {
   /** The cgroup parent that is passed to the runtime. */
   parentFor(pod: Pod): string;
   /**
-   * Creates the pod's cgroup with its limits, if it does not exist. One that a previous agent has created is completed: that agent may
-   * have been killed before it had set all limits.
+   * Creates the pod's cgroup with its limits, if it does not exist. A cgroup that a previous agent created is completed: that agent may have
+   * been killed before it had set all limits.
    */
   ensure(pod: Pod): Promise<void>;
   exists(pod: Pod): Promise<boolean>;

@@ -5,8 +5,8 @@ import type { CpuTopology } from "./cpu-topology.ts";
 import { combinations } from "./distribute-cpus.ts";
 
 /**
- * The sets of NUMA nodes that have enough CPUs. Those of the smallest size that could ever have that many are preferred or, by
- * socket, those in as few sockets.
+ * The sets of NUMA nodes that have enough CPUs. Hints of the smallest size that could ever have that many CPUs are preferred or, by socket,
+ * hints with as few sockets.
  */
 export function cpuHints(
   topology: CpuTopology,

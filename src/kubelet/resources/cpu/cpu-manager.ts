@@ -312,7 +312,7 @@ export class CpuManager implements HintProvider {
     return this.#o.policy ? availableCpus(this.#o.policy, this.#assignments) : noCpus;
   }
 
-  /** Those of init containers before this one, as far as no later container has them. */
+  /** The CPUs of earlier init containers that no later container has. */
   #reusable(pod: Pod, container: Container): CpuSet {
     let reusable = noCpus;
     for (const other of containersOf(pod)) {

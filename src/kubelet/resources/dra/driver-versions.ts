@@ -7,7 +7,7 @@ export type DraService = typeof DRAPlugin;
 /** By the name that drivers register, newest first. */
 const services: Readonly<Record<string, DraService>> = {
   "v1.DRAPlugin": DRAPlugin,
-  // Its messages differ in nothing but their package and the missing shareID.
+  // Its messages differ only in their package and in the missing shareID.
   "v1beta1.DRAPlugin": BetaPlugin as unknown as DraService,
 };
 

@@ -89,7 +89,7 @@ export function quantityText(amount: Amount, capacity: number): string {
     : formatQuantity(BigInt(unitsOf(amount, capacity)) * 1_000_000_000n, "binary");
 }
 
-/** Those that are met, regardless of their grace period; with `minReclaim`, those that are not resolved until so much more is available. */
+/** The thresholds that are met, regardless of their grace period. With `minReclaim`, thresholds count as met until that much more is available. */
 export function thresholdsMet(
   thresholds: readonly Threshold[],
   observations: Observations,

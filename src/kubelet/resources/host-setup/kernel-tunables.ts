@@ -25,7 +25,7 @@ export type TunableBehavior = "modify" | "fail" | "warn";
 /** In a user namespace, the settings of the machine cannot be changed: an error unless the gate KubeletInUserNamespace is on. */
 export type UserNamespaceSupport = "not in one" | "off" | "on";
 
-/** All settings are checked before the first failure is reported. One that this kernel does not have is skipped. */
+/** All settings are checked before the first failure is reported. A setting that this kernel does not have is skipped. */
 export async function ensureKernelTunables(
   behavior: TunableBehavior,
   o: { sysctls: Sysctls; logger: Logger; userNamespace: UserNamespaceSupport },

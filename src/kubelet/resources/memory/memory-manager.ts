@@ -341,7 +341,7 @@ export class MemoryManager implements HintProvider {
     }
   }
 
-  /** An init container of a running pod, whose memory was released: later containers of the pod have theirs. */
+  /** An init container of a running pod. Its memory was released; later containers of the pod have their own. */
   #hasCompleted(pod: Pod, { name }: Container): boolean {
     const names = this.#assignments.get(pod.metadata.uid);
     if (!names || !isInitContainer(pod, name)) return false;

@@ -104,7 +104,7 @@ function largestMinimum(lists: readonly (readonly TopologyHint[])[]): number {
 
 type IsBetter = (a: NumaMask, b: NumaMask) => boolean;
 
-/** Decides which of two different results is better. Those that are not preferred should have `wanted` nodes, preferably fewer than more. */
+/** Decides which of two different results is better. Hints that are not preferred should have `wanted` nodes, or else rather fewer than more. */
 function ordering(o: MergeOptions, wanted: number): { preferred: IsBetter; other: IsBetter } {
   const isBetterMask: IsBetter =
     o.preferClosest && o.policy !== "single-numa-node" ? closest(o.numaNodes) : isNarrower;

@@ -126,7 +126,7 @@ export class TopologyManager {
     const failed: { container?: Container } = {};
     // Containers of a pod that is no longer in any source may still be running.
     if (isSynced()) this.keepOnly((other) => isKnown(other) || runs(other));
-    // One that terminates during the decision counts: its resources are free for the next one.
+    // A pod that terminates during the decision counts: its resources are free for the next pod.
     const releasing = this.#releasing(uid, hintProviders);
     const unlockEarly: Unlock = (some) => {
       if (some.length < hintProviders.length) this.#undecided.add(uid);

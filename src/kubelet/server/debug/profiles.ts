@@ -11,8 +11,8 @@ const maxSeconds = 300;
 const samplingInterval = 4096;
 
 /**
- * V8 profiles of this process: for DevTools, not for pprof. Those that are always enabled consist of names of functions and files; a heap
- * snapshot contains every string in memory, and with them Secrets, tokens and keys.
+ * V8 profiles of this process: for DevTools, not for pprof. The profiles that are always enabled contain only names of functions and files.
+ * A heap snapshot contains every string in memory, including Secrets, tokens and keys.
  */
 export function profileRoutes(o: {
   readonly enableProfilingHandler: boolean;

@@ -6,8 +6,7 @@ import type { Exchange } from "../route.ts";
 export interface ServerTracing {
   readonly tracer: Tracer;
   /**
-   * Callers are authenticated: their trace context is trusted. Otherwise each request starts its own, with a link to
-   * theirs.
+   * Callers are authenticated: their trace context is trusted. Otherwise each request starts its own trace, with a link to the caller's.
    */
   readonly trustsCallers: boolean;
 }

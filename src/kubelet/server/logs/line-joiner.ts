@@ -2,7 +2,7 @@ import type { LogEntry, LogStream } from "./log-entry.ts";
 import { formatLogTime, type LogTime, TimeFilter } from "./log-time.ts";
 
 export interface LineOptions {
-  /** Only this one; default both. */
+  /** Joins lines of this stream only; by default of both. */
   readonly stream?: LogStream;
   /** Lines that started earlier are omitted. */
   readonly since?: LogTime;

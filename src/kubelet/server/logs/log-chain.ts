@@ -26,7 +26,7 @@ export class LogChain {
   /** The next file, if there is one; `advance` switches to it. */
   async next(): Promise<{ log: OpenLog; name: string } | undefined> {
     for (;;) {
-      // Read first: a log that is rotated after this is among the rotated ones, or still this one.
+      // Read first: a log that is rotated after this read is found among the rotated ones, or is still this file.
       const current = await inodeOf(this.#path);
       if (current !== undefined && this.#log.kind === "plain" && this.#log.ino === current) return undefined;
       const names = (await rotatedLogs(this.#path)).filter((name) => name > this.#name);

@@ -37,7 +37,7 @@ export function seeded(seed: number): (below: number) => number {
   };
 }
 
-/** One of a sequence of changes that can be derived again from the seed. */
+/** A change in a sequence that can be derived again from the seed. */
 export type Change = { readonly name: string; readonly version: number | undefined };
 
 export function changeOf(random: (below: number) => number, version: number): Change {

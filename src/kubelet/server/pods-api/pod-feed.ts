@@ -5,7 +5,7 @@ import { PodWatch, type WatchStream } from "./pod-watch.ts";
 export interface PodFeedOptions {
   /** The desired pods of this node, with their current status. */
   pods(): readonly Pod[];
-  /** One of them, or one that is still being stopped; undefined while it has no status. */
+  /** A desired pod, or a pod that is still being stopped; undefined while it has no status. */
   pod(uid: PodUid): Pod | undefined;
   onDropped(): void;
 }

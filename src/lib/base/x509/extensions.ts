@@ -34,7 +34,7 @@ export function readExtensions(list: DerReader): ReadonlyMap<Oid, Extension> {
   return found;
 }
 
-/** Those that are read, and those whose meaning does not restrict who a certificate identifies. */
+/** The extensions that are read, and extensions that do not restrict whom a certificate identifies. */
 const known: ReadonlySet<Oid> = new Set([
   OID.subjectKeyId,
   OID.authorityKeyId,

@@ -101,7 +101,7 @@ export function forbiddenName(constraints: NameConstraints, names: AlternativeNa
   return undefined;
 }
 
-/** `undefined` of a match: the name cannot be compared with a constraint, and so is not allowed where there is one. */
+/** A match of `undefined` means that the name cannot be compared with a constraint. It is not allowed if there is a constraint. */
 function allowed<C>(
   name: string,
   permitted: readonly C[],

@@ -179,7 +179,7 @@ export class Reflector<T> implements Component {
     const requestedMs = error instanceof KubeApiError ? (error.retryAfterMs ?? 0) : 0;
     const waitMs = Math.max(Math.min(delayMs, maxBackoffMs), Math.min(requestedMs, maxRetryAfterMs));
     const reconnected = new WakeUp();
-    // Other clients poll an unreachable server more often. One that responded with an error gets the full back-off.
+    // Other clients poll an unreachable server more often. A server that responded with an error gets the full back-off.
     const stopListening =
       error instanceof KubeApiError
         ? undefined

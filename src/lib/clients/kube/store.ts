@@ -62,8 +62,8 @@ export class Store<T> implements ObjectReader<T> {
   }
 
   /**
-   * Replaces all objects in one step: a handler of the changes finds every one of them done. Those in `unreadable` exist
-   * too, in a version that cannot be decoded: of them the last readable version is kept.
+   * Replaces all objects in one step: a handler of the changes finds every one of them done. Objects in `unreadable` exist too, but their
+   * current version cannot be decoded: the last readable version is kept.
    */
   replace(entries: Iterable<Stored<T>>, unreadable: Iterable<ObjectVersion>): Change<T>[] {
     const former = this.#entries;

@@ -76,7 +76,7 @@ export function openWatchedPlugin(endpoint: string, clock: Clock): WatchedPlugin
   };
 }
 
-/** The default of gRPC, which the reference kubelet has for plugins. A longer response is decoded at the expense of all pods. */
+/** The default of gRPC, which the reference kubelet has for plugins. Decoding a longer response would delay all pods. */
 const maxResponseBytes = 4 * 1024 * 1024;
 
 function openClient(endpoint: string): Client {

@@ -98,7 +98,7 @@ export class SystemdClient {
     await this.#call("SetUnitProperties", "sba(sv)", [name, true, properties], options);
   }
 
-  /** Stops a unit and all units in it. One that is not loaded is not an error. */
+  /** Stops a unit and all units in it. A unit that is not loaded is not an error. */
   async stopUnit(name: string, options?: UnitOptions): Promise<void> {
     let result = "done";
     try {
@@ -110,7 +110,7 @@ export class SystemdClient {
     if (result !== "done") throw new KubeletError("SystemdJob", `systemd did not stop ${name}: ${result}`);
   }
 
-  /** Lets systemd unload a unit that failed. One that is not loaded is not an error. */
+  /** Lets systemd unload a unit that failed. A unit that is not loaded is not an error. */
   async resetFailedUnit(name: string, options?: UnitOptions): Promise<void> {
     try {
       await this.#call("ResetFailedUnit", "s", [name], options);

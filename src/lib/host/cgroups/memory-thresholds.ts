@@ -38,7 +38,7 @@ export async function notifyOnMemoryThresholds(
     isClosed = true;
     const one = Buffer.alloc(8);
     one.writeBigUInt64LE(1n);
-    // Ends the read, which ends with the descriptor.
+    // Wakes the pending read, which then closes the descriptor.
     writeSync(eventFd, one);
   };
 }

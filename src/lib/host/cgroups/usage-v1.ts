@@ -96,7 +96,7 @@ export class V1UsageReader implements CgroupUsageReader {
     const count = (key: string) => stat?.get(key) ?? 0;
     return {
       usageNs,
-      // Scaled by the kernel so that both together are the usage; cpuacct.usage_user and _sys are samples.
+      // The kernel scales both so that their sum is the usage; cpuacct.usage_user and _sys are samples.
       userNs: (modes?.get("user") ?? 0) * tickNs,
       systemNs: (modes?.get("system") ?? 0) * tickNs,
       periods: count("nr_periods"),

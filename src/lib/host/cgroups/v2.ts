@@ -131,7 +131,7 @@ export class CgroupV2 implements CgroupFilesystem {
     return this.#available;
   }
 
-  /** Lets the children of this cgroup use the controllers. One that cannot be delegated does not affect the others. */
+  /** Lets the children of this cgroup use the controllers. A controller that cannot be delegated does not affect the others. */
   async #delegate(dir: string): Promise<void> {
     const file = join(dir, "cgroup.subtree_control");
     const missing = await this.#notDelegated(dir);

@@ -23,7 +23,7 @@ export interface CredentialProvidersOptions {
   run?: (run: PluginRun) => Promise<string>;
 }
 
-/** The node's credential provider plugins. One that fails is logged and does not affect the others. */
+/** The node's credential provider plugins. A plugin that fails is logged and does not affect the others. */
 export class CredentialProviders {
   readonly #logger: Logger;
   readonly #providers: readonly CredentialProvider[];

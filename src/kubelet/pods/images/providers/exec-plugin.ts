@@ -45,7 +45,7 @@ export function execPlugin(run: PluginRun): Promise<string> {
       if (output.length > maxOutput) abort(`wrote more than ${maxOutput} bytes`);
     });
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      // The secret first: a part of it would not be recognized. One that has not arrived completely is at the end.
+      // The secret first: a part of it would not be recognized. A token that has not arrived completely is at the end.
       stderr = hidden(stderr + text, run.secret).slice(-Math.max(maxStderr, run.secret?.length ?? 0));
     });
     child.on("error", (error) => settle(() => reject(error)));

@@ -36,7 +36,7 @@ export class RecordFiles<T> {
     this.#o = options;
   }
 
-  /** All records. Those of an older version are written again, temporary files of a previous run are removed. */
+  /** All records. Records of an older version are written again; temporary files of a previous run are removed. */
   async read(): Promise<ReadRecords<T>> {
     const { dir, decode, subjectOf, logger } = this.#o;
     await mkdir(dir, { recursive: true, mode: 0o700 });

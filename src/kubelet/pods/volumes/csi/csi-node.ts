@@ -200,7 +200,7 @@ export class CsiNode implements CsiNodeInfo, Component {
     }
   }
 
-  /** Returns or creates the object. One of a previous node with the same name is deleted, and the next attempt creates a new one. */
+  /** Returns or creates the object. A CSINode of a previous node with the same name is deleted, and the next attempt creates a new one. */
   async #ensure(node: NodeMeta, signal: AbortSignal): Promise<CsiNodeObject> {
     const object = await this.#find(signal);
     if (!object) {

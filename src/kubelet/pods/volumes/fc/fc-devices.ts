@@ -92,7 +92,7 @@ async function findDisk(dirs: DeviceDirs, disk: FcDisk): Promise<Found | undefin
 
 /**
  * Whether the kernel reaches the disk, or all paths of the multipath device, through a port of a Fibre Channel target. All SCSI disks of the
- * machine have names, also those with its own filesystems and with volumes of other pods.
+ * machine have names, including disks with its own filesystems and with volumes of other pods.
  */
 async function isRemote(dirs: DeviceDirs, device: string): Promise<boolean> {
   const name = basename(device);

@@ -4,7 +4,7 @@ import type { VolumePlugin } from "../volume-plugin.ts";
 
 const name = "kubernetes.io/git-repo";
 
-/** Clones of git repositories, which v1.36 no longer makes: the gate GitRepoVolumeDriver is locked to off. Those of an older kubelet are removed. */
+/** Clones of git repositories, which v1.36 no longer makes: the gate GitRepoVolumeDriver is locked to off. Clones of an older kubelet are removed. */
 export function gitRepoPlugin(): VolumePlugin {
   return {
     name,

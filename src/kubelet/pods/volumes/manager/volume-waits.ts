@@ -9,7 +9,7 @@ export interface UnmountedMessageOptions {
   readonly defaultCause?: string;
   /** Includes empty lists, as in upstream's events. */
   readonly allLists?: boolean;
-  /** Those that are still mounted with another SELinux label. */
+  /** The volumes that are still mounted with another SELinux label. */
   readonly waitingForUnmount?: readonly VolumeRecord[];
 }
 
