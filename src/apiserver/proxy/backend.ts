@@ -1,5 +1,5 @@
 import { type ClientRequest, request as httpRequest, type OutgoingHttpHeaders } from "node:http";
-import { connect, isIP, type Socket } from "node:net";
+import { connect, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as tlsConnect } from "node:tls";
 import type { Clock } from "../../lib/base/clock.ts";
 import { DialTimeout } from "./dial-message.ts";
@@ -13,8 +13,10 @@ export interface Credentials {
   readonly ca?: string;
 }
 
-export type Backend = HostPort &
-  ({ readonly scheme: "http" } | { readonly scheme: "https"; readonly credentials: Credentials });
+export type Backend = HostPort & {
+  /** The addresses that were checked: a name server could respond with others when the connection is opened. Default: those of the host. */
+  readonly addresses?: readonly string[];
+} & ({ readonly scheme: "http" } | { readonly scheme: "https"; readonly credentials: Credentials });
 
 export interface BackendRequest {
   readonly method: string;
@@ -37,13 +39,23 @@ export function openRequest(backend: Backend, request: BackendRequest, clock: Cl
 function dial(backend: Backend, clock: Clock): Socket {
   const { host, port } = backend;
   // Half open: one side may finish sending and still wait for data.
-  const common = { host, port, allowHalfOpen: true } as const;
+  const { addresses } = backend;
+  const common = { host, port, allowHalfOpen: true, ...(addresses && { lookup: lookupOf(addresses) }) };
   const secure = backend.scheme === "https";
   const socket = secure ? tlsConnect({ ...common, ...tlsOptions(backend) }) : connect(common);
   socket.setNoDelay(true).setKeepAlive(true, keepAliveMs);
   const cancel = clock.after(dialTimeoutMs, () => socket.destroy(new DialTimeout(backend)));
   socket.once(secure ? "secureConnect" : "connect", cancel).once("close", cancel);
   return socket;
+}
+
+/** The addresses, whatever the name is. */
+function lookupOf(addresses: readonly string[]): LookupFunction {
+  const found = addresses.map((address) => ({ address, family: isIP(address) }));
+  return (_name, { all }, callback) => {
+    if (all) callback(null, found);
+    else callback(null, found[0]?.address ?? "", found[0]?.family);
+  };
 }
 
 function tlsOptions({ host, credentials }: Extract<Backend, { scheme: "https" }>) {

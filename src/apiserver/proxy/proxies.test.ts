@@ -186,6 +186,30 @@ describe("the proxy to a node", () => {
     ]);
   });
 
+  test("it connects to the addresses that were checked, not to those that a name has later", async (t) => {
+    const { kubelet, objects } = await setUp(t);
+    const node = aNode(kubelet.port);
+    const checked: string[] = [];
+    const api = await anApi(t, {
+      objects: {
+        ...objects,
+        nodes: {
+          ...node,
+          status: { ...(node.status as object), addresses: [{ type: "Hostname", address: "node.invalid" }] },
+        },
+      },
+      lookUp: async (host) => {
+        checked.push(host);
+        return ["127.0.0.1"];
+      },
+      mayProxyTo: (address) => checked.push(address) > 0,
+    });
+    kubelet.upgrade = (request, socket) => void socket.write(`${switching}${request.url};`);
+    const client = new RawClient(t, api.port, upgradeText("/nodeProxy/n/exec/x"));
+    await client.until(/\/exec\/x;/);
+    assert.deepEqual(checked, ["node.invalid", "127.0.0.1"]);
+  });
+
   test("by default, it does not connect to this machine", async (t) => {
     const { objects } = await setUp(t);
     const api = await anApi(t, { objects, mayProxyTo: undefined });

@@ -25,11 +25,11 @@ export function nodeProxy(options: KubeletConnectionOptions): ConnectSubresource
   return proxyTo(options, async ({ name: pathName }, context) => {
     const { scheme, name, port } = parseProxyName("node", pathName);
     const kubelet = await kubeletOf(context, name, options);
-    for (const address of await addressesOf(kubelet.host))
-      if (!mayProxyTo(address)) throw badRequest("address not allowed");
-    if (port === "" || port === String(kubelet.port)) return kubelet;
+    const addresses = await addressesOf(kubelet.host, options);
+    if (!addresses.every((address) => mayProxyTo(address))) throw badRequest("address not allowed");
+    if (port === "" || port === String(kubelet.port)) return { ...kubelet, addresses };
     // Another server on the node: the API's credentials are not sent to it.
-    return { scheme, host: kubelet.host, port: portNumber(port, scheme), credentials: {} };
+    return { scheme, host: kubelet.host, addresses, port: portNumber(port, scheme), credentials: {} };
   });
 }
 
@@ -43,13 +43,20 @@ export function podProxy(options: KubeletConnectionOptions): ConnectSubresource 
   });
 }
 
-async function addressesOf(host: string): Promise<string[]> {
+async function addressesOf(
+  host: string,
+  { lookUp = systemAddresses }: KubeletConnectionOptions,
+): Promise<readonly string[]> {
   if (isIP(host) !== 0) return [host];
   try {
-    return (await lookup(host, { all: true })).map(({ address }) => address);
+    return await lookUp(host);
   } catch (error) {
     throw badRequest(messageOf(error));
   }
+}
+
+async function systemAddresses(host: string): Promise<string[]> {
+  return (await lookup(host, { all: true })).map(({ address }) => address);
 }
 
 function proxyTo(options: KubeletConnectionOptions, find: FindBackend): ConnectSubresource {
