@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import type { Explanations } from "../../src/kubelet/explain/pod-explanations.ts";
 import { podManifest, sleeper } from "../e2e/manifests.ts";
 import { GuestNode } from "./guest-node.ts";
 import { describeOnMachine } from "./on-machine.ts";
 
+const project = fileURLToPath(new URL("../..", import.meta.url));
 const ganesha = `
 NFS_CORE_PARAM { Protocols = 4; Bind_addr = 127.0.0.1; Enable_NLM = false; Enable_RQUOTA = false; }
 NFSv4 { Graceless = true; Lease_Lifetime = 10; Grace_Period = 10; }
@@ -12,6 +14,8 @@ EXPORT { Export_Id = 1; Path = /srv/nfs; Pseudo = /data; Access_Type = RW; Squas
   Protocols = 4; Transports = TCP; FSAL { Name = VFS; } }
 `;
 const target = "iqn.2026-01.com.example:disk";
+const secretTarget = "iqn.2026-01.com.example:secret-disk";
+const password = "guest-chap-password";
 
 const servers = `
 mkdir -p /srv/nfs /srv/iscsi
@@ -22,8 +26,16 @@ cat >/etc/tgt/conf.d/disk.conf <<'END'
 <target ${target}>
   backing-store /srv/iscsi/disk.img
 </target>
+<target ${secretTarget}>
+  backing-store /srv/iscsi/secret-disk.img
+  incominguser guest ${password}
+</target>
 END
-truncate -s 32M /srv/iscsi/disk.img
+truncate -s 32M /srv/iscsi/disk.img /srv/iscsi/secret-disk.img
+# All users can read the arguments of programs.
+mv /usr/sbin/iscsiadm /usr/sbin/iscsiadm.real
+printf '#!/bin/sh\necho "$@" >>/srv/iscsi/arguments\nexec /usr/sbin/iscsiadm.real "$@"\n' >/usr/sbin/iscsiadm
+chmod 755 /usr/sbin/iscsiadm
 # Otherwise mount itself tries again for two minutes before it reports an error.
 printf '[ NFSMount_Global_Options ]\nRetry=0\n' >/etc/nfsmount.conf
 modprobe nfsv4
@@ -154,6 +166,26 @@ describeOnMachine("volumes of real NFS and iSCSI servers", () => {
     await node.waitFor(async () => assert.deepEqual(await sessions(), []));
     // Once in the staging directory and once in the pod.
     assert.equal(await mounts("ext4"), "1", "a mount of the disk is left");
+  });
+
+  test("the password for a target with CHAP is in the records of iscsiadm, and in no arguments", async () => {
+    await node.machine.mountHost(project, "/project");
+    const program = "/project/node_modules/.bin/node /project/test/machine/iscsi-login-program.ts";
+    const login = (given: string) =>
+      node.machine.run(`CHAP_PASSWORD='${given}' ${program} ${secretTarget} 127.0.0.1:3260 guest`);
+    for (const wrong of ["", "another-password"]) {
+      const { stdout, stderr } = await login(wrong);
+      assert.match(`${stdout}${stderr}`, /authorization failure/, wrong);
+    }
+    assert.equal((await login(password)).code, 0);
+    assert.match((await node.machine.run("iscsiadm -m session")).stdout, /:secret-disk/);
+    const started = await node.machine.sh("cat /srv/iscsi/arguments");
+    assert.match(started, /node\.session\.auth\.authmethod --value=CHAP/);
+    assert.ok(!started.includes(password), started);
+    await node.machine.sh(
+      `iscsiadm -m node -T ${secretTarget} --logout && iscsiadm -m node -T ${secretTarget} -o delete`,
+    );
+    assert.equal(await node.machine.sh("find /etc/iscsi /var/lib/iscsi -name '.kubelet*' || true"), "");
   });
 
   test("a target that the portal does not have is reported with the error of iscsiadm", async () => {

@@ -16,6 +16,8 @@ export interface AttachDeps {
   readonly commands: Commands;
   readonly devices: ScsiDevices;
   readonly clock: Clock;
+  /** Where iscsiadm keeps its records; by default, where versions of open-iscsi do. */
+  readonly recordDirs?: readonly string[];
 }
 
 /** Logs in to the target on all of its portals and waits for the disk. Returns its device, or the multipath device of all paths. */
@@ -25,8 +27,8 @@ export async function attachDisk(
   chap: Chap,
   signal: AbortSignal,
 ): Promise<string> {
-  const { commands, devices, clock } = deps;
-  const iscsiadm = new Iscsiadm(commands, signal);
+  const { commands, devices, clock, recordDirs } = deps;
+  const iscsiadm = new Iscsiadm(commands, signal, recordDirs);
   const transport = await iscsiadm.transportOf(disk.InitIface);
   if (disk.InitiatorName) await iscsiadm.cloneIface(disk);
   const paths = new Map<string, string>();

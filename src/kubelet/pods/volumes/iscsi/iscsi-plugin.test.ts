@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { FakeClock, settle } from "../../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../../lib/base/logger.ts";
@@ -65,6 +65,7 @@ describe("an iscsi volume", () => {
       commands,
       devices,
       clock,
+      recordDirs: [join(root, "none"), join(root, "records")],
       mounts: {
         mount: async (source, dir, fsType, options = []) => {
           mounted.add(dir);
@@ -83,7 +84,11 @@ describe("an iscsi volume", () => {
           ),
       },
       secrets: {
-        get: async () => ({ "node.session.auth.username": "me", "node.session.auth.password": "pw" }),
+        get: async () => ({
+          "node.session.auth.username": "me",
+          "node.session.auth.password": "pw",
+          "discovery.sendtargets.auth.password": "discover",
+        }),
       },
       ownership: { apply: async (_path, { fsGroup }) => void log.push(`group ${fsGroup}`) },
       logger: silentLogger,
@@ -194,7 +199,41 @@ describe("an iscsi volume", () => {
     assert.equal(commands.lines.length, 2);
   });
 
-  it("uses the CHAP values of its secret", async () => {
+  it("writes the CHAP values of its secret to the records of iscsiadm, not to its arguments", async () => {
+    const { plugin, commands } = setUp();
+    const records = join(root, "records");
+    const paths = {
+      node: join(records, "nodes", iqn, "192.0.2.1,3260,1", "default"),
+      otherIface: join(records, "nodes", iqn, "192.0.2.1,3260,1", "eth0"),
+      otherPort: join(records, "nodes", iqn, "192.0.2.1,32601,1", "default"),
+      discovery: join(records, "send_targets", "192.0.2.1,3260", "st_config"),
+    };
+    const text = "# BEGIN RECORD 2.1.8\nnode.name = x\nnode.session.auth.username = old\n# END RECORD\n";
+    for (const path of Object.values(paths)) {
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, text, { mode: 0o644 });
+    }
+    const chap = { chapAuthSession: true, chapAuthDiscovery: true, secretRef: { name: "s" } };
+    await plugin.device!.waitForAttach(pod, volume(chap), never);
+    assert.equal(
+      await readFile(paths.node, "utf8"),
+      "# BEGIN RECORD 2.1.8\nnode.name = x\nnode.session.auth.username = me\nnode.session.auth.password = pw\n# END RECORD\n",
+    );
+    assert.match(
+      await readFile(paths.discovery, "utf8"),
+      /^discovery\.sendtargets\.auth\.password = discover$/m,
+    );
+    for (const path of [paths.otherIface, paths.otherPort]) assert.equal(await readFile(path, "utf8"), text);
+    assert.equal((await stat(paths.node)).mode & 0o777, 0o600);
+    assert.deepEqual(await readdir(records), ["nodes", "send_targets"]);
+    const set = commands.lines.filter((line) => line.includes(".auth.")).map((line) => line.split(" -n ")[1]);
+    assert.deepEqual(set, [
+      "discovery.sendtargets.auth.authmethod --value=CHAP",
+      "node.session.auth.authmethod --value=CHAP",
+    ]);
+  });
+
+  it("uses the CHAP values of its secret if iscsiadm keeps its records elsewhere", async () => {
     const { plugin, commands } = setUp();
     await plugin.device!.waitForAttach(
       pod,

@@ -161,7 +161,8 @@ async function chapOf(
   } = iscsiSourceOf(spec) ?? {};
   const name = secretRef?.name;
   if (!(discovery || session) || !name) return { discovery, session, values: {} };
-  const namespace = secretRef.namespace || pod.metadata.namespace;
+  // Only a PersistentVolume names a namespace.
+  const namespace = (spec.persistent && secretRef.namespace) || pod.metadata.namespace;
   try {
     return { discovery, session, values: await secrets.get({ namespace, name }, signal) };
   } catch (error) {

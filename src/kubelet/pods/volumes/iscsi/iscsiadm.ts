@@ -3,6 +3,7 @@ import type { ProgramOption } from "../../../../lib/host/start-program.ts";
 import { type CommandResult, type Commands, exitText } from "../../../../lib/host/system-commands.ts";
 import { chapValue } from "./check-disk.ts";
 import type { IscsiDisk } from "./iscsi-disk.ts";
+import { discoveryRecords, nodeRecords, type RecordFile, recordDirs, setInRecord } from "./record-files.ts";
 
 const timeoutMs = 120_000;
 /** Exit codes of iscsiadm. */
@@ -17,14 +18,19 @@ export interface Chap {
 
 const keys = ["username", "password", "username_in", "password_in"];
 
-/** The operations of iscsiadm. Secrets are on its command line, because it supports no other way, but in no log. */
+/**
+ * The operations of iscsiadm. Secrets are written to its records, because all users can read the arguments of a process; they are arguments only if
+ * the record is not where versions of open-iscsi keep it. They are in no log.
+ */
 export class Iscsiadm {
   readonly #commands: Commands;
   readonly #signal: AbortSignal;
+  readonly #recordDirs: readonly string[];
 
-  constructor(commands: Commands, signal: AbortSignal) {
+  constructor(commands: Commands, signal: AbortSignal, dirs = recordDirs) {
     this.#commands = commands;
     this.#signal = signal;
+    this.#recordDirs = dirs;
   }
 
   #run(...options: ProgramOption[]): Promise<CommandResult> {
@@ -87,7 +93,11 @@ export class Iscsiadm {
     ];
     const node: ProgramOption[] = [...target, ["-I", Iface]];
     await this.#run(...discovery, ["-o", "new"]);
-    if (chap.discovery) await this.#setChap(discovery, "discovery.sendtargets.auth", chap, "discoverydb");
+    const dirs = this.#recordDirs;
+    if (chap.discovery)
+      await this.#setChap(discovery, "discovery.sendtargets.auth", chap, "discoverydb", () =>
+        discoveryRecords(dirs, portal),
+      );
     const found = await this.#run(...discovery, "--discover");
     if (found.code !== 0) {
       await this.#run(...discovery, ["-o", "delete"]);
@@ -97,7 +107,10 @@ export class Iscsiadm {
     }
     // Otherwise the kernel would scan all LUNs of the target, including those of other nodes.
     await this.#update(node, "node.session.scan", "manual");
-    if (chap.session) await this.#setChap(node, "node.session.auth", chap, "node session");
+    if (chap.session)
+      await this.#setChap(node, "node.session.auth", chap, "node session", () =>
+        nodeRecords(dirs, { target: Iqn, portal, iface: Iface }),
+      );
     const done = await this.#run(...node, "--login");
     if (done.code !== 0) {
       await this.#run(...node, ["-o", "delete"]);
@@ -130,17 +143,27 @@ export class Iscsiadm {
     throw failure(`failed to finish detachISCSIDisk, err: ${exitText(result)}: ${result.output}`);
   }
 
-  async #setChap(what: readonly ProgramOption[], prefix: string, chap: Chap, name: string): Promise<void> {
+  async #setChap(
+    what: readonly ProgramOption[],
+    prefix: string,
+    chap: Chap,
+    name: string,
+    records: () => Promise<readonly RecordFile[]>,
+  ): Promise<void> {
     const set = async (key: string, value: string) => {
       const done = await this.#update(what, key, value);
       if (done.code !== 0)
         throw failure(`iscsi: failed to update ${name} key "${key}" error: ${done.output}`);
     };
     await set(`${prefix}.authmethod`, "CHAP");
+    const values = new Map<string, string>();
     for (const key of keys.map((name) => `${prefix}.${name}`)) {
       const value = chap.values[key];
-      if (value) await set(key, chapValue(key, value));
+      if (value) values.set(key, chapValue(key, value));
     }
+    const files = await records();
+    for (const file of files) await setInRecord(file, values);
+    if (files.length === 0) for (const [key, value] of values) await set(key, value);
   }
 }
 
