@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
-import { describe, it } from "node:test";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it, test } from "node:test";
 import { abortable, orAbort, whenAborted } from "./abort.ts";
 
 const listeners = (signal: AbortSignal) => getEventListeners(signal, "abort").length;
@@ -82,6 +84,17 @@ describe("abortable", () => {
     await assert.rejects(abortable(signal, start), /failed/);
     assert.equal(listeners(signal), 0);
   });
+});
+
+test("no other file listens to aborts, and only commands and the page use timers of the platform", () => {
+  const src = join(import.meta.dirname, "../..");
+  const isExempt = (file: string) => /\.test\.ts$|^lib\/base\/abort\.ts$|^cli\/|^console\/page\//.test(file);
+  const files = globSync("**/*.ts", { cwd: src }).filter((file) => !isExempt(file));
+  assert.ok(files.length > 1000);
+  const found = files.filter((file) =>
+    /EventListener\("abort"|\.onabort\b|AbortSignal\.timeout/.test(readFileSync(join(src, file), "utf8")),
+  );
+  assert.deepEqual(found, []);
 });
 
 describe("orAbort", () => {
