@@ -45,7 +45,7 @@ test("every package is verified against a checksum of the lock file", () => {
 
 test("packages run no scripts when they are installed, and none needs to", () => {
   assert.match(readFileSync(`${root}.npmrc`, "utf8"), /^ignore-scripts=true$/m);
-  // A further one has to work without its script: see docs/adr/0010-npm-install.md.
+  // Another package with an install script has to work without it: see docs/adr/0010-npm-install.md.
   const withScript = Object.keys(packages).filter((name) => packages[name].hasInstallScript);
   assert.deepEqual(
     withScript.map((name) => name.replace("node_modules/", "")),

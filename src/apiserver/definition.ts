@@ -76,7 +76,7 @@ export interface ObjectRef {
   readonly name: string;
 }
 
-/** The API's own objects, for its definitions and controllers: without HTTP, with the same rules as over it. */
+/** The API's own objects, for its definitions and controllers. They are accessed without HTTP, by the same rules as over HTTP. */
 export interface Objects {
   get(ref: ObjectRef): Promise<ApiObject | undefined>;
   list(resource: string, namespace?: string): Promise<readonly ApiObject[]>;

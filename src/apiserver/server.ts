@@ -67,7 +67,7 @@ export interface ConnectionLimits {
   readonly connections: number;
   /** How long a connection is kept for a next request. */
   readonly idleMs: number;
-  /** Maximum responses that clients without credentials, or that were rejected, have not read. */
+  /** The maximum number of unread responses of clients that sent no credentials or were rejected. */
   readonly unreadResponses: number;
 }
 

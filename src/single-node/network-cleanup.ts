@@ -52,7 +52,7 @@ async function removeRules(files: NodeFiles): Promise<void> {
   const restore = findProgram("iptables-restore");
   if (!restore || removal.shared.length === 0) return;
   const input = restoreScript(removal.shared);
-  // It fails if another node has started to use the chains, which then removes them.
+  // It fails if another node has started to use the chains; that node removes them later.
   await run({ program: restore, options: [["-w", "5"], "--noflush"] }, { input }).catch(() => {});
 }
 

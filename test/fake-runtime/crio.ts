@@ -27,9 +27,8 @@ const stateNames: Readonly<Record<ContainerState, string>> = {
 
 /**
  * The methods in which CRI-O 1.36 with crun, conmon and without infra containers differs from containerd: codes and messages are its
- * server's. A name that is in use is the same request again, a program that does not exist fails CreateContainer, and a sandbox that two
- * callers
- * remove at once is an error for the second.
+ * server's. A request with a name that is in use is treated as a repeated request, CreateContainer fails if the program does not exist, and
+ * if two callers remove a sandbox at once, the second gets an error.
  */
 export function crioHandlers(
   state: RuntimeState,

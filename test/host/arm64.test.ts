@@ -12,8 +12,7 @@ const { noArm64Emulation, provideArm64Node } = await import(scripts);
 /**
  * Unit tests that make system calls or read what the kernel reports. The emulator translates system calls, so arm64's numbers, flags and
  * layouts are used. Not these: program-pages (unmaps pages that the emulator needs), hang-guard (its calls would block the emulator), quotas
- * and memory
- * thresholds (quotactl_fd is not translated; cgroup v1 only), entries (only takes long).
+ * and memory thresholds (quotactl_fd is not translated; cgroup v1 only), entries (only takes long).
  */
 const files = [
   "lib/base/linux",

@@ -6,7 +6,7 @@ import type { Summary } from "../../lib/model/stats-summary.ts";
 import { type Backend, openRequest } from "../proxy/backend.ts";
 
 const path = "/stats/summary?only_cpu_and_memory=true";
-/** A kubelet may take a second for a second sample; ten is a timeout. */
+/** A kubelet may wait one second for another sample, so a request times out only after ten. */
 const timeoutMs = 10_000;
 const maxBytes = 64 * 1024 * 1024;
 

@@ -43,7 +43,7 @@ function responseOf(outgoing: ClientRequest): Promise<IncomingMessage> {
   });
 }
 
-/** Streams the body of a response. A body that is aborted is aborted for the client, too. */
+/** Streams the body of a response. If the body is aborted, the client's response is aborted, too. */
 export async function sendResponse(
   backendResponse: IncomingMessage,
   { response, signal }: Exchange,

@@ -7,9 +7,9 @@ export interface DiffRules {
   readonly mergeKeys?: Readonly<Record<string, string>>;
   /** The lists whose order matters. */
   readonly ordered?: readonly string[];
-  /** True: an empty text is a value, as in labels. Otherwise it is the same as no such field. */
+  /** True: an empty text is a value, as in labels. Otherwise it equals a missing field. */
   readonly keepEmptyText?: boolean;
-  /** Fields whose empty object is a value. Otherwise it is the same as no such field. */
+  /** Fields whose empty object is a value. Otherwise it equals a missing field. */
   readonly keepEmptyObject?: readonly string[];
 }
 
@@ -56,7 +56,7 @@ function listDiff(
   };
 }
 
-/** In the API, null, an empty list and an empty object are mostly the same as no such field. */
+/** In the API, null, an empty list and an empty object mostly equal a missing field. */
 function isAbsent(value: unknown, rules: DiffRules, field: string | undefined): boolean {
   if (value === null || value === undefined || (value === "" && !rules.keepEmptyText)) return true;
   if (typeof value !== "object") return false;

@@ -8,7 +8,7 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
   useLayoutEffect(() => {
     const dialog = element.current!;
     dialog.showModal();
-    // Closing it, and not only removing it, returns the focus.
+    // The dialog is closed before it is removed, because only closing returns the focus.
     return () => dialog.close();
   }, []);
   return (

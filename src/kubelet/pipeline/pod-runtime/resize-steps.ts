@@ -12,8 +12,7 @@ export interface PodCgroupSteps {
  * How the cgroup of a pod gets its new limits: limits that grow are set before its containers are resized, limits that shrink after that.
  * The kernel (cgroup v1)
  * rejects a container's CPU quota that exceeds the quota of its pod, and a pod's quota below the quota of a container. A limit that the pod
- * no
- * longer has is kept, as upstream.
+ * no longer has is kept, as upstream.
  */
 export function podCgroupSteps(current: CgroupLimits, desired: CgroupResources): PodCgroupSteps {
   const before: Writable<CgroupResources> = {};

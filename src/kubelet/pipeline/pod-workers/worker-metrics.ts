@@ -3,7 +3,7 @@ import { msBetween, type WallTime, wallTime } from "../../../lib/base/time.ts";
 import { annotationSeen, isStatic, type Pod, type PodUid } from "../../../lib/model/pod.ts";
 import { rejectionLabel } from "./rejection-reasons.ts";
 
-/** As upstream's SyncPodType: the first sync, one after a change to the spec, any other; or to terminate, or clean up, the pod. */
+/** As upstream's SyncPodType: the first sync, a sync after a change to the spec, any other sync, the termination, or the cleanup of the pod. */
 export type SyncKind = "create" | "update" | "sync" | "kill" | "terminated";
 
 export interface WorkerMetrics {

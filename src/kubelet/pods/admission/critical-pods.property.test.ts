@@ -137,7 +137,7 @@ class Node {
     }
   }
 
-  /** All pods that were not admitted yet are decided again, as their workers do when another has terminated. */
+  /** Decides again about all pods that were not admitted yet, as their workers do when another pod has terminated. */
   decide(): void {
     for (const pod of this.pods.values()) {
       if (pod.state !== "pending") continue;

@@ -11,7 +11,7 @@ export interface MirrorWatchOptions {
   readonly onMirror: (uid: PodUid, isFirst: boolean) => void;
 }
 
-/** The status of static pods that mirrors have from before this agent, and until when it is used. */
+/** The statuses of static pods from before this agent, which their mirrors have, and until when they are used. */
 export class MirrorWatch {
   readonly #o: MirrorWatchOptions;
   /** Static pods whose mirror was observed: from then on this agent writes its status. */

@@ -46,8 +46,8 @@ export function encodeCheckpoint(
 }
 
 /**
- * Throws if the file is corrupt, or was written under another policy. With `podLevel`, sets of pods are read, and files without them
- * too; otherwise a file with sets of pods is corrupt, as for the reference kubelet.
+ * Throws if the file is corrupt, or was written under another policy. With `podLevel`, the file may have sets of pods;
+ * otherwise such a file is corrupt, as for the reference kubelet.
  */
 export function decodeCheckpoint(policyName: CpuPolicyName, text: string, podLevel = false): CpuAssignments {
   const { content: found, checksum } = parsed(text);

@@ -70,8 +70,7 @@ export class AllocatedDevices {
 
   /**
    * The devices that the container can take over from earlier init containers: no other earlier container has them. Init containers run one
-   * at a time, so
-   * their devices are free again.
+   * at a time, so their devices are free again.
    */
   reusable(pod: Pod, container: Container, resource: string): Set<string> {
     const { uid } = pod.metadata;

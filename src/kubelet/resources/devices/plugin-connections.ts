@@ -16,7 +16,7 @@ const maxResources = 500;
 const maxPlugins = 1000;
 /** At the kubelet's socket. All plugins register at once when the agent is restarted. */
 const registrations = { perSecond: 10, burst: 500 };
-/** More than valid names have. */
+/** Longer than any valid name. */
 const maxName = 512;
 const maxLoggedIds = 10;
 

@@ -6,7 +6,7 @@ import type { KubeTransport } from "../../../lib/clients/kube/transport-interfac
 /** The API client for reviews. */
 export type Reviewer = Pick<KubeTransport, "request">;
 
-/** The same client of the cluster; reviews of tokens ("authn") or access ("authz") are counted. */
+/** Wraps the API client, and counts its reviews of tokens ("authn") or access ("authz"). */
 export function countedReviews(
   kind: "authn" | "authz",
   reviewer: Reviewer,

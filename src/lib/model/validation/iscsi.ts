@@ -20,7 +20,7 @@ const maxLun = 255;
 const maxInterfaceName = 64;
 
 /**
- * Checks the fields of the iSCSI source of a pod's volume or of a PersistentVolume, whose messages differ. `at` is the path of the
+ * Checks the fields of the iSCSI source of a pod's volume or of a PersistentVolume. The messages of the two differ. `at` is the path of the
  * volume or of the spec. Required fields are checked by the caller.
  */
 export function checkIscsi(

@@ -122,7 +122,7 @@ const shortModes = {
   ReadWriteOncePod: "RWOP",
 };
 
-/** The one of the most nodes. */
+/** The access mode that allows the most nodes. */
 function accessModeOf({ persistent }: VolumeSpec): string {
   if (!persistent) return "inline";
   const modes: readonly string[] = persistent.spec.accessModes ?? [];
