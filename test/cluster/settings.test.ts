@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { NodeObject } from "../../src/kubelet/node/node-types.ts";
 import type { KubeletConfiguration } from "../../src/lib/config/kubelet-configuration.ts";
+import type { Summary } from "../../src/lib/model/stats-summary.ts";
+import { freePort } from "../e2e/free-port.ts";
 import { waitFor } from "../e2e/wait-for.ts";
-import { nodeName, TestCluster } from "./cluster-node.ts";
+import { container, nodeName, TestCluster } from "./cluster-node.ts";
 import type { ApiObject } from "./fake-api.ts";
 
 const attachDetach = "volumes.kubernetes.io/controller-managed-attach-detach";
@@ -76,3 +78,30 @@ test("events are sent at the configured rate after a burst", async (t) => {
   const [, second = 0, third = 0, fourth = 0] = await sentWith({ eventRecordQPS: 1, eventBurst: 2 });
   assert.ok(third >= 900 && fourth - second >= 1900, `${second}, ${third}, ${fourth}`);
 });
+
+// parity: field volumeStatsAggPeriod
+for (const [volumeStatsAggPeriod, measured] of [
+  [1000, true],
+  [0, false],
+  [-1, false],
+] as const)
+  test(`with volumeStatsAggPeriod ${volumeStatsAggPeriod} volumes are ${measured ? "" : "not "}measured`, async (t) => {
+    const cluster = await TestCluster.start(t);
+    const readOnlyPort = await freePort();
+    await cluster.startAgent({
+      config: { ...cluster.config(), address: "127.0.0.1", readOnlyPort, volumeStatsAggPeriod },
+      server: { version: "v1.36.4" },
+    });
+    const volumeMounts = [{ name: "scratch", mountPath: "/scratch" }];
+    const volumes = [{ name: "scratch", emptyDir: {} }];
+    cluster.addPod("web", { volumes, containers: [container({ volumeMounts })] });
+    await cluster.runs("web");
+    const summary = async () =>
+      (await (await fetch(`http://127.0.0.1:${readOnlyPort}/stats/summary`)).json()) as Summary;
+    const measuredVolumes = async () => {
+      const { pods } = await summary();
+      return pods.flatMap(({ volume = [] }) => volume.map(({ name }) => name));
+    };
+    if (measured) await waitFor(async () => assert.deepEqual(await measuredVolumes(), ["scratch"]));
+    else for (let i = 0; i < 5; i++) assert.deepEqual(await measuredVolumes(), []);
+  });

@@ -62,6 +62,14 @@ describeOnContainerd("the agent", (version) => {
     assert.doesNotMatch(agent.log(), /kubelet-api/);
   });
 
+  // parity: field maxOpenFiles, flag max-open-files
+  test("the limit of open files is that of the configuration", async () => {
+    agent.start(["--max-open-files=4321"]);
+    await healthy();
+    const limits = readFileSync(`/proc/${agent.pid}/limits`, "utf8");
+    assert.match(limits, /^Max open files +4321 +4321 /m);
+  });
+
   for (const [signal, exitCode] of [
     ["SIGTERM", 0],
     ["SIGINT", 0],
