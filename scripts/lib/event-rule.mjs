@@ -4,7 +4,7 @@
  * them posts an event and does nothing else.
  */
 
-/** Exceptions: callbacks that do not post. `name` is that of the option, or of the subscription. */
+/** Exceptions: callbacks that do not post. `name` is the name of the option, or of the subscription. */
 export const exceptions = [
   // Calls to metrics, traces and logs, which trigger no handler.
   { file: "agent/agent-core.ts", name: "onLag", why: "a metric" },

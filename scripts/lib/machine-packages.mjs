@@ -1,7 +1,7 @@
 /** The Debian release that the guests of test/machine are built from. It has the newest containerd 1.6. */
 export const machineSuite = "bookworm";
 
-/** The Debian release whose kernel runs guests with cgroup v2; that of `machineSuite` runs those with v1. */
+/** The Debian release whose kernel runs guests with cgroup v2; the kernel of `machineSuite` runs guests with v1. */
 export const kernelSuite = "forky";
 
 /**

@@ -10,7 +10,7 @@ import type { ManifestProblem } from "./protocol.ts";
 
 const pod = (name: string) => `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {}\n`;
 
-/** Stores manifests; the result of a check is that of `results` by name, or "created". */
+/** Stores manifests. A check has the result in `results` by name, or "created". */
 function fakeManifests(results: Record<string, ManifestPutResult> = {}) {
   const stored: string[] = [];
   const resultOf = (name: string): ManifestPutResult =>

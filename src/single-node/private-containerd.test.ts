@@ -46,7 +46,7 @@ async function fakeContainerd(t: TestContext, script: (dir: string) => string) {
 const image = (...names: string[]) => pauseImage({ names, arch: "x64" });
 
 test("images are imported one at a time, even after a failed import", async (t) => {
-  // It fails while another one imports, and for the image "bad".
+  // An import fails while another one is running, and for the image "bad".
   const { containerd } = await fakeContainerd(
     t,
     (dir) =>

@@ -171,7 +171,7 @@ export class PrivateContainerd {
     writeFileSync(files.containerd.config, containerdConfig(major, settings));
   }
 
-  /** An overlay cannot be the upper directory of another one, as in a container without a volume. */
+  /** An overlay cannot be the upper directory of another overlay, as it would be in a container without a volume. */
   async #snapshotter(): Promise<"overlayfs" | "native"> {
     const { type } = await statfs(this.#options.files.containerd.root);
     return type === linux.OVERLAYFS_SUPER_MAGIC ? "native" : "overlayfs";

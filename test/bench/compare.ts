@@ -1,4 +1,4 @@
-// All figures of the kubelet, next to those of the runtime without a kubelet and of other kubelets, in alternating rounds.
+// Measures the kubelet, the runtime without a kubelet, and other kubelets, in alternating rounds.
 import { accessSync, constants, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { launcherFile } from "../e2e/built.ts";

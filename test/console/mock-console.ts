@@ -42,7 +42,7 @@ export class MockConsole {
   #id = 0;
   #port = 0;
 
-  /** `clock` is that of the node. */
+  /** `clock` is the node's clock. */
   constructor(podCount: number, clock: () => number = Date.now) {
     this.#clock = clock;
     const now = clock();

@@ -280,7 +280,7 @@ function newestEvent(pod: PodSummary): EventText {
   return { type: "Normal", reason: "Started", message: "Started container app", count: 1 };
 }
 
-/** Those of one pod, the oldest first. */
+/** The events of one pod, the oldest first. */
 function eventsOf(pod: PodSummary, now: number): PodEvent[] {
   const start = pod.startedAt ?? now;
   const one = (reason: string, message: string, ms: number): PodEvent => ({

@@ -48,7 +48,7 @@ describeOnContainerd("exclusive CPUs", (version) => {
 
   after(() => agent?.destroy());
 
-  /** From the cgroup of the container: `qosCgroup` is that of the pod's QoS class. */
+  /** From the cgroup of the container: `qosCgroup` is the cgroup of the pod's QoS class. */
   function cgroupOf(row: PodRow, qosCgroup: "" | "/besteffort", file: string): string | undefined {
     return cgroupFile(`${node.cgroupRoot}/kubepods${qosCgroup}/pod${row.uid}/${containerIdOf(row)}`, file);
   }

@@ -121,7 +121,7 @@ export class PodLifecycleHarness {
     if (!stopped) this.rules.violations.push("a stopped agent does not exit");
   }
 
-  /** The status of API pods is kept in the API; that of static pods is lost with the agent. */
+  /** The API keeps the status of its pods; the status of static pods is lost with the agent. */
   #agentExited(): void {
     this.rules.fault();
     for (const desired of this.desired.values()) {

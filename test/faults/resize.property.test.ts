@@ -38,7 +38,7 @@ const resizePolicy = [{ resourceName: "memory", restartPolicy: "RestartContainer
 
 class Killed extends Error {}
 
-/** One pod with its cgroups. As with cgroup v1, no quota may be above that of the pod. */
+/** One pod with its cgroups. As with cgroup v1, no quota may be above the quota of the pod. */
 class SimulatedPod {
   readonly cgroup: Limits;
   readonly containers = new Map<string, { id: string; limits: Limits; attempt: number; runs: boolean }>();

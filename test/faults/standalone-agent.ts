@@ -71,7 +71,7 @@ export class StandaloneAgent {
     return join(this.dir, "root");
   }
 
-  /** The launcher is a command line that ends with that of Node.js. */
+  /** The launcher is a command line that ends with the command line of Node.js. */
   start(
     flags: readonly string[] = [],
     program = kubeletProgram,

@@ -17,7 +17,7 @@ const skip =
 const secret = "a-value-that-only-root-may-read";
 const user = ["--reuid=65534", "--regid=65534", "--clear-groups"];
 
-/** A user without rights reads all files of a node, of which several contain the value of a Secret. */
+/** A user without permissions tries to read all files of a node. Several of them contain the value of a Secret. */
 describe("files of `kubelet up`", { skip }, () => {
   let node: UpNode;
   let kubectl: Kubectl;

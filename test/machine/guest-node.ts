@@ -13,7 +13,7 @@ export type { GuestCgroupDriver } from "./guest-runtime.ts";
 export interface GuestNodeOptions extends MachineOptions {
   /** The cgroup driver of containerd and the agent. */
   readonly driver: GuestCgroupDriver;
-  /** Fields of the KubeletConfiguration that differ from those of `kubeletConfig`. */
+  /** Fields of the KubeletConfiguration that differ from `kubeletConfig`. */
   readonly config?: Record<string, unknown>;
   readonly flags?: readonly string[];
   /** With an API server, which runs on the host. Otherwise the node has static pods only. */
@@ -124,7 +124,7 @@ export class GuestNode {
     return (JSON.parse(await this.get("/pods")) as { pods: PodRow[] }).pods;
   }
 
-  /** The static pod of a manifest, whose name ends with that of the node. */
+  /** The static pod of a manifest. Its name ends with the name of the node. */
   async pod(name: string): Promise<PodRow | undefined> {
     return (await this.pods()).find((row) => row.name === `${name}-${guestNodeName}`);
   }

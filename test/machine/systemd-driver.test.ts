@@ -24,7 +24,7 @@ describeOnMachine("the systemd driver: kubelet and containerd with SystemdCgroup
   let dirsBefore: string[];
   let unitsBefore: string[];
 
-  /** Slices and scopes that systemd has loaded, and the files of transient ones, besides those of the QoS cgroups. */
+  /** Slices and scopes that systemd has loaded, and the files of transient ones, except for the QoS cgroups. */
   const units = async () => {
     const listed = await node.machine.sh(
       `systemctl list-units --all --plain --no-legend --type=slice,scope | awk '{print $1}'

@@ -42,7 +42,7 @@ export function snapshot(): Snapshot {
   };
 }
 
-/** New resources that pass the filter: on an isolated host all of them, on a shared machine those of `ofNode(files)`. */
+/** New resources that pass the filter: on an isolated host all new resources, on a shared machine `ofNode(files)`. */
 export function leaks(
   before: Snapshot,
   after: Snapshot,

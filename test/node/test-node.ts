@@ -46,7 +46,7 @@ let started = 0;
 export async function startTestNode(options: {
   containerd: ContainerdVersion;
   name?: string;
-  /** Where its files are, except sockets; by default where those of local nodes are. */
+  /** Where its files are, except sockets; by default in the directory of local nodes. */
   baseDir?: string;
   signal?: AbortSignal;
 }): Promise<TestNode> {

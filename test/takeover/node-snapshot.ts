@@ -92,7 +92,7 @@ export async function snapshotNode({ node, runtime, admin, round }: SnapshotOpti
   };
 }
 
-/** The Ready transition times of API pods; those of static pods change with each kubelet. */
+/** The Ready transition times of API pods. The times of static pods change with each kubelet. */
 export function readySince(pods: readonly Pod[]): Record<string, string> {
   return Object.fromEntries(
     pods

@@ -16,7 +16,7 @@ import { VolumeNode, type VolumePod } from "./volume-node.ts";
 
 const seed = Number(process.env.KILL_SEED ?? 20261115);
 const podsPerRound = 4;
-/** On an idle machine, all pods of a round have started and those of the previous round are gone within this time. */
+/** On an idle machine, all pods of a round have started and all pods of the previous round are gone within this time. */
 const roundMs = 1500;
 
 const token = { serviceAccountToken: { path: "token", expirationSeconds: 600 } };

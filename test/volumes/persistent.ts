@@ -77,7 +77,7 @@ const withDisks: VolumePod = {
   },
 };
 
-/** Volumes behind PVCs: local, hostPath, generic ephemeral and block volumes. Those on disks only if the machine has loop devices. */
+/** Volumes behind PVCs: local, hostPath, generic ephemeral and block volumes. Volumes on disks are tested only if the machine has loop devices. */
 export const persistent = (disks: () => Disks | undefined): VolumeSuite => ({
   title: "PersistentVolumes",
 

@@ -14,7 +14,7 @@ export interface Credentials {
 }
 
 export type Backend = HostPort & {
-  /** The addresses that were checked: a name server could respond with others when the connection is opened. Default: those of the host. */
+  /** The addresses that were checked: a name server could respond with others when the connection is opened. Default: the host's. */
   readonly addresses?: readonly string[];
 } & ({ readonly scheme: "http" } | { readonly scheme: "https"; readonly credentials: Credentials });
 

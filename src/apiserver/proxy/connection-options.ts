@@ -17,7 +17,7 @@ export interface KubeletConnectionOptions {
   readonly clock?: Clock;
   /** Allowed targets of the node and pod proxies. Default: any but this machine itself. */
   mayProxyTo?(address: string): boolean;
-  /** The addresses of a host name; default: those of the system's resolver. */
+  /** The addresses of a host name; by default from the system's resolver. */
   lookUp?(host: string): Promise<readonly string[]>;
 }
 

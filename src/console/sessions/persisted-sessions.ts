@@ -44,7 +44,7 @@ export class PersistedSessions {
     });
   }
 
-  /** Those that have not expired. */
+  /** The sessions that have not expired. */
   valid(): readonly PersistedSession[] {
     const now = epochMs(this.#clock.wall());
     return this.#persisted.filter(({ expiresAt }) => now < expiresAt);

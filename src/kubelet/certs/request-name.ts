@@ -3,7 +3,7 @@ import type { DistinguishedName, Usage } from "../../lib/base/x509/x509.ts";
 
 /**
  * The name of a request that remains the same as long as key, subject and usages do: an agent that is restarted finds
- * its request. The name equals that of the reference kubelet.
+ * its request. The name equals the reference kubelet's.
  */
 export function requestName(
   publicKey: KeyObject,

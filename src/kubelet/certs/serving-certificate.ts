@@ -38,7 +38,7 @@ export interface ServingCertificateOptions {
   readonly metrics: Metrics;
 }
 
-/** Signed by the cluster on request (serverTLSBootstrap), that of tlsCertFile, or self-signed. */
+/** Signed by the cluster on request (serverTLSBootstrap), from tlsCertFile, or self-signed. */
 export function servingCertificate(o: ServingCertificateOptions): ServingCertificate {
   const { tlsCertFile, tlsPrivateKeyFile, serverTLSBootstrap } = o.config;
   const rotates = serverTLSBootstrap && o.gates.enabled("RotateKubeletServerCertificate");

@@ -40,7 +40,7 @@ export interface Machine {
   layout: CgroupLayout;
   /** CPUs are read only if they can be reserved or exclusive. */
   topology: MachineTopology;
-  /** The resources of the machine, without those of device plugins. */
+  /** The resources of the machine, without the resources of device plugins. */
   capacity: Readonly<Record<string, string>>;
   /** The reserved part of the capacity, in nano units by resource. */
   reserved: ReadonlyMap<string, bigint>;

@@ -56,7 +56,7 @@ export function kubeLeaseApi({ transport, nodeName, timeoutMs }: ApiOptions): Le
   };
 }
 
-/** The API leaves out what is empty. */
+/** The API omits empty fields. */
 function complete(node: Partial<NodeObject> & Pick<NodeObject, "metadata">): NodeObject {
   return { apiVersion: "v1", kind: "Node", spec: {}, status: {}, ...node };
 }

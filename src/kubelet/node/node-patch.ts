@@ -10,7 +10,7 @@ export const strategicMergePatch = "application/strategic-merge-patch+json";
 
 type Json = Record<string, unknown>;
 
-/** The order of conditions is that of the reference kubelet. An empty text is a value only in labels and annotations. */
+/** Conditions are in the reference kubelet's order. An empty text is a value only in labels and annotations. */
 const statusRules = (): DiffRules => ({
   mergeKeys: mergeKeys(core.struct("NodeStatus")!),
   ordered: ["conditions"],

@@ -13,7 +13,7 @@ export interface StorageParts {
   readonly time: string;
   readonly space: FsSpace;
   readonly containers: readonly Pick<ContainerStats, "rootfs" | "logs">[];
-  /** Those that are ephemeral. */
+  /** The volumes that are ephemeral. */
   readonly volumes: readonly VolumeStats[];
   /** Files of the pod itself: its log directory, its hosts file. */
   readonly files: readonly (FileUsage | undefined)[];

@@ -73,7 +73,7 @@ export class Connections {
     this.#others.delete(socket);
   }
 
-  /** Those of others first. */
+  /** Connections that may not use the reserved part come first. */
   #longestIdle(mayBePreferred: boolean): Socket | undefined {
     for (const socket of this.#idle) if (this.#others.has(socket)) return socket;
     const [longest] = this.#idle;

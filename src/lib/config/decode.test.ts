@@ -7,7 +7,7 @@ import type { Fields, Kind } from "./schema.ts";
 
 const header = { apiVersion, kind };
 
-/** A value of the kind that is not its default, and one of another type. */
+/** A value of the field's type that is not its default, and a value of another type. */
 function samples(type: Kind): { good: unknown; decoded: unknown; bad: unknown } {
   switch (type.kind) {
     case "bool":

@@ -163,7 +163,7 @@ export interface ConsoleVersions {
   readonly node: string;
 }
 
-/** Paths are those of the kubelet API, without their permissions: the caller has checked them. */
+/** Takes paths of the kubelet API, but checks no permissions: the caller has checked them. */
 export interface ConsoleStreams {
   logs(exchange: ConsoleExchange, of: ConsoleContainer, query: URLSearchParams): Promise<void>;
   exec(exchange: ConsoleUpgrade, of: ConsoleContainer, query: URLSearchParams): Promise<void>;

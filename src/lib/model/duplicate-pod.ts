@@ -1,7 +1,7 @@
 import type { Pod, PodSourceName } from "./pod.ts";
 import type { PodEvents } from "./pod-events.ts";
 
-/** Records that a pod does not run because another one has its name or UID. */
+/** Records that a pod does not run because another pod has its name or UID. */
 export function reportDuplicate(
   events: Pick<PodEvents, "warning"> | undefined,
   pod: Pod,

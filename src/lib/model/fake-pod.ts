@@ -8,7 +8,7 @@ export interface FakePodParts {
 
 export type FakeContainer = Partial<Container>;
 
-/** A complete pod for tests, of which a test sets only the relevant fields. */
+/** A complete pod for tests. A test sets only the relevant fields. */
 export function fakePod({ metadata, spec, status }: FakePodParts = {}): Pod {
   return {
     apiVersion: "v1",

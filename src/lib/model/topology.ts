@@ -21,7 +21,7 @@ export interface NumaNode {
 }
 
 export interface MachineTopology {
-  /** Those online, by ID. */
+  /** The CPUs that are online, by ID. */
   readonly cpus: readonly LogicalCpu[];
   /** By ID. */
   readonly numaNodes: readonly NumaNode[];

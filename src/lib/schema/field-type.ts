@@ -78,7 +78,7 @@ export interface StructType {
   readonly atomic: boolean;
   /** The protobuf fields, by ascending number. */
   readonly members: ReadonlyMap<number, Member>;
-  /** The JSON fields, by name; with those of embedded structs. */
+  /** The JSON fields, by name, including fields of embedded structs. */
   readonly fields: ReadonlyMap<string, Field>;
 }
 

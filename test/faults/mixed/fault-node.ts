@@ -109,7 +109,7 @@ export class FaultNode {
     await this.apiNode.node.stopRuntime(); // waits for its exit
   }
 
-  /** Sets the clock of the agent, relative to that of the machine. */
+  /** Sets the clock of the agent, relative to the machine's. */
   setClock(offsetMs: number): void {
     writeFileSync(join(this.#dir, "offset-ms"), String(offsetMs));
   }

@@ -48,7 +48,7 @@ export class ServiceAllocation {
     oldObject?: Readonly<Unstructured>,
   ): Promise<void> {
     const services = await context.objects.list("services");
-    // No await below: an allocation must be reserved before another one starts.
+    // No await below: an allocation must be reserved before the next one starts.
     const inUse = this.#inUse(draft, services, context.now);
     // The service keeps what it has, even if the ranges have changed.
     const ownValues = new Set(oldObject === undefined ? [] : valuesOf(specOf(oldObject)));

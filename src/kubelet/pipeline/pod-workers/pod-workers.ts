@@ -181,7 +181,7 @@ export class PodWorkers implements Component {
     for (const previous of this.#o.previousVersions(pod)) this.terminateOrphan(previous);
   }
 
-  /** A static pod starts when those of the same name have terminated. */
+  /** A static pod starts when pods of the same name have terminated. */
   #startBlocker(worker: PodWorker): string | undefined {
     if (!worker.pod || !isStatic(worker.pod)) return undefined;
     for (const other of this.#workers.values()) {

@@ -5,7 +5,7 @@ import type { PodUid } from "../../../lib/model/pod.ts";
 export interface CpuAssignments {
   readonly shared: CpuSet;
   readonly pods: ReadonlyMap<PodUid, ReadonlyMap<string, CpuSet>>;
-  /** The CPUs of pods with pod-level resources, of which their containers have parts. Undefined without PodLevelResourceManagers. */
+  /** The CPUs of pods with pod-level resources. Their containers have parts of these. Undefined without PodLevelResourceManagers. */
   readonly podSets?: ReadonlyMap<PodUid, CpuSet>;
 }
 

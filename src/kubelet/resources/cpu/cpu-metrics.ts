@@ -10,7 +10,7 @@ export interface CpuMetrics {
   failed(): void;
   allocated(cpus: CpuSet): void;
   podFailed(): void;
-  /** A pod has got CPUs for its containers together, of which each has some for itself or shares the rest. */
+  /** A pod got CPUs for its containers together. Each container has some of them for itself or shares the rest. */
   podAllocated(cpus: CpuSet, containers: readonly ("pod_exclusive" | "pod_shared")[]): void;
 }
 

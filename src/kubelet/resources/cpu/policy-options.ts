@@ -46,7 +46,7 @@ const booleans: Readonly<Record<string, boolean>> = Object.fromEntries([
 
 const gateOf = { Alpha: "CPUManagerPolicyAlphaOptions", Beta: "CPUManagerPolicyBetaOptions" } as const;
 
-/** Throws for an option that is unknown, not enabled, or in conflict with another one. */
+/** Throws for an option that is unknown, not enabled, or in conflict with another option. */
 export function staticPolicyOptions(
   configured: Readonly<Record<string, string>>,
   gates: { enabled(name: string): boolean },

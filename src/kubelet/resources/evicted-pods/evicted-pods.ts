@@ -19,8 +19,8 @@ export interface EvictedPodsOptions {
 }
 
 /**
- * The pods that the kubelet terminates on its own: evicted or preempted. They are on disk before the first container is stopped, so
- * that an agent that restarts in between neither runs such a pod again nor evicts another one in its place. A pod remains in the
+ * The pods that the kubelet terminates on its own: evicted or preempted. They are on disk before the first container is stopped, so that an
+ * agent that restarts in between does not run such a pod again, and does not evict another pod in its place. A pod remains in the
  * record until it is gone.
  */
 export class EvictedPods {

@@ -97,8 +97,8 @@ function fileBlock({ nodes, resource, bytes }: MemoryBlock): FileBlock {
 }
 
 /**
- * Throws if the file is not a checkpoint, or its checksum is wrong. With `podLevel`, memory of pods is read, and files without it
- * too; otherwise a file with memory of pods is corrupt, as for the reference kubelet.
+ * Throws if the file is not a checkpoint, or its checksum is wrong. With `podLevel`, the file may have the memory of pods; otherwise such a
+ * file is corrupt, as for the reference kubelet.
  */
 export function decodeCheckpoint(text: string, podLevel = false): MemoryState {
   const file = parsed(text);

@@ -40,7 +40,7 @@ export function levelOf(name: string): StabilityLevel {
   return levels[name] ?? "ALPHA";
 }
 
-/** Help texts start with the stability level, as those of Kubernetes components do. */
+/** Help texts start with the stability level, as in Kubernetes components. */
 export function withLevels(families: readonly Family[]): Family[] {
   return families.map((family) => ({ ...family, help: `[${levelOf(family.name)}] ${family.help}` }));
 }

@@ -13,7 +13,7 @@ export type AllocatedClaim = MessageInitShape<typeof DynamicResourceSchema>;
 /** Exclusive resources of containers, and what is allocatable. Absent: there is no such manager. */
 export interface PodResourcesSources {
   readonly pods: {
-    /** Those that have not terminated. */
+    /** The pods that have not terminated. */
     active(): readonly Pod[];
     byName(namespace: string, name: string): Pod | undefined;
   };

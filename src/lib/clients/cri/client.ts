@@ -134,7 +134,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
     }
   };
 
-  /** Calls that end the same object run one at a time: CRI-O rejects the second of two that remove it at once. */
+  /** Calls that end the same object run one at a time: if two calls remove it at once, CRI-O rejects the second. */
   const endOne = async <I extends DescMessage>(
     id: SandboxId | ContainerId,
     method: DescMethodUnary<I, DescMessage>,

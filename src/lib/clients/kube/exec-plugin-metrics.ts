@@ -13,7 +13,7 @@ export interface PluginMetrics {
   called(outcome: PluginOutcome, code: number): void;
   /** A plugin returned credentials: with a certificate, or without one. */
   received(plugin: object, expiresAt: WallTime | undefined): void;
-  /** A certificate was replaced with another one; how old it was. */
+  /** A certificate of this age was replaced. */
   rotated(ageSeconds: number): void;
 }
 

@@ -55,7 +55,7 @@ export interface PersistentVolume {
   };
 }
 
-/** Claims and volumes by name: a node may get those of its pods, but neither list nor watch them. */
+/** Claims and volumes by name: a node may get the ones that its pods use, but may not list or watch any. */
 export interface VolumeApi {
   claim(namespace: string, name: string, signal: AbortSignal): Promise<Claim>;
   volume(name: string, signal: AbortSignal): Promise<PersistentVolume>;
