@@ -186,6 +186,16 @@ const podTable: [
     { cpu: "500m", memory: "32Mi" },
   ],
   [
+    "a limit that the cgroup of a pod does not have when it starts to run is that of the spec",
+    apiRuns(two({ limits: { cpu: "300m", memory: "1Gi" } }, {})),
+    {
+      podCgroup: () => ({ cpuShares: 2n, cpuQuotaUs: -1n, cpuPeriodUs: 100_000n }),
+      previous: { phase: "Pending" },
+    },
+    { limits: { cpu: "300m", memory: "1Gi" } },
+    undefined,
+  ],
+  [
     "the memory request is the previous one while containers are resized",
     apiRuns(simple),
     {
@@ -225,6 +235,18 @@ test("resources of a pod: those of its cgroup are reported together with the fir
   const pod = { ...simple, metadata: { ...simple.metadata, annotations: {} }, status: { phase: "Pending" } };
   const status = statusOf(pod, bothRun, { podCgroup: () => cgroup });
   assert.deepEqual([status.phase, status.resources?.limits?.memory], ["Running", "128Mi"]);
+});
+
+test("resources of a pod: one that has ended keeps the last ones", () => {
+  const pod = { ...simple, metadata: { ...simple.metadata, annotations: {} } };
+  const resources = { limits: { memory: "1Gi" } };
+  const ended = (name: string) => anObservedContainer(name, { state: "exited", exitCode: 0 });
+  const never = { ...pod, spec: { ...pod.spec, restartPolicy: "Never" as const } };
+  for (const phase of ["Running", "Succeeded"]) {
+    const previous = { phase, resources };
+    const status = statusOf(never, anObservedPod([ended("a"), ended("b")]), { previous });
+    assert.deepEqual([status.phase, status.resources], ["Succeeded", resources], phase);
+  }
 });
 
 test("resources of a pod: a static pod has those of the spec", () => {

@@ -76,8 +76,8 @@ function bytes(amount: number | bigint | undefined): string | undefined {
 }
 
 /**
- * The pod-level resources: while the pod is Running, the values of its cgroup, otherwise the spec's. The reference kubelet reports these a
- * little later, with a request of its own, and never for static pods.
+ * The pod-level resources: the spec's; while the pod is Running, the values of its cgroup; and after that, the last ones. The reference
+ * kubelet reports values of the cgroup a little later, with a request of its own, and never for static pods.
  */
 export function podResources(
   input: Pick<StatusInput, "pod" | "podCgroup" | "previous" | "gates" | "resizes">,
@@ -87,34 +87,46 @@ export function podResources(
   if (!gates.podLevelStatus) return {};
   const options = { podLevel: gates.podLevelResources };
   const requests = formatAmounts(pod, "requests", podRequests(pod, options));
-  const cgroup = phase === "Running" && !isStatic(pod) ? input.podCgroup?.() : undefined;
-  const resources = cgroup
-    ? actualResources(input, cgroup, requests)
-    : withoutEmpty({
-        ...pod.spec.resources,
-        requests,
-        limits: formatAmounts(pod, "limits", podLimits(pod, options)),
-      });
-  return { ...(Object.keys(requests).length > 0 ? { allocatedResources: requests } : {}), resources };
+  const limits = formatAmounts(pod, "limits", podLimits(pod, options));
+  const allocated = withoutEmpty({ ...pod.spec.resources, requests, limits });
+  return {
+    ...(Object.keys(requests).length > 0 ? { allocatedResources: requests } : {}),
+    resources: isStatic(pod) ? allocated : currentResources(input, phase, allocated),
+  };
 }
 
-function actualResources(
-  { pod, previous, resizes }: Pick<StatusInput, "pod" | "previous" | "resizes">,
-  cgroup: CgroupLimits,
-  requested: ResourceList,
+function currentResources(
+  input: Pick<StatusInput, "pod" | "podCgroup" | "previous" | "resizes">,
+  phase: PodPhase,
+  allocated: ResourceRequirements,
 ): ResourceRequirements {
-  const reported = previous?.phase === "Running" ? previous.resources : undefined;
+  const { podCgroup, previous } = input;
+  const hasRun = previous?.phase !== undefined && previous.phase !== "Pending";
+  const last = hasRun ? previous.resources : undefined;
+  if (phase !== "Running") return last ?? allocated;
+  const cgroup = podCgroup?.();
+  return cgroup ? actualResources(input, cgroup, allocated, last ?? allocated) : allocated;
+}
+
+/** Amounts that the cgroup does not have are the last ones: for example the limit of one container if another one has none. */
+function actualResources(
+  { pod, resizes }: Pick<StatusInput, "pod" | "resizes">,
+  cgroup: CgroupLimits,
+  allocated: ResourceRequirements,
+  last: ResourceRequirements,
+): ResourceRequirements {
   const requests: ResourceList = { ...pod.spec.resources?.requests };
   const limits: ResourceList = { ...pod.spec.resources?.limits };
   const { cpuShares = 0n, cpuQuotaUs = -1n, cpuPeriodUs = 0n, memoryLimit } = cgroup;
-  setActual(requests, "cpu", milliCpu(sharesToMilliCpu(cpuShares)), reported?.requests, minMilliRequest);
-  if (requests.memory === undefined && requested.memory !== undefined) requests.memory = requested.memory;
+  setActual(requests, "cpu", milliCpu(sharesToMilliCpu(cpuShares)), last.requests, minMilliRequest);
+  const memoryRequest = allocated.requests?.memory;
+  if (requests.memory === undefined && memoryRequest !== undefined) requests.memory = memoryRequest;
   // No cgroup has the memory request: while containers are resized, it is the previous one.
   if (resizes?.some(({ type }) => type === "PodResizeInProgress"))
-    setActual(requests, "memory", undefined, reported?.requests);
+    setActual(requests, "memory", undefined, last.requests);
   const milliLimit = quotaToMilliCpu(cpuQuotaUs, cpuPeriodUs);
-  setActual(limits, "cpu", milliCpu(milliLimit), reported?.limits, minMilliLimit);
-  setActual(limits, "memory", bytes(memoryLimit), reported?.limits);
+  setActual(limits, "cpu", milliCpu(milliLimit), last.limits, minMilliLimit);
+  setActual(limits, "memory", bytes(memoryLimit), last.limits);
   return withoutEmpty({ ...pod.spec.resources, requests, limits });
 }
 
