@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errnoOf, KubeletError } from "../base/errors.ts";
@@ -6,6 +5,7 @@ import { linux } from "../base/linux.ts";
 import { libc } from "./libc.ts";
 import { kernelOptions } from "./mount-options.ts";
 import { type MountPoint, readMountAt, readMounts } from "./mount-table.ts";
+import { isSELinuxEnabled } from "./selinux.ts";
 
 export interface TmpfsOptions {
   /** Bytes; default: the kernel's (half of the memory). */
@@ -35,11 +35,6 @@ export interface BindOptions {
   readonly recursive?: boolean;
   /** Other options, as mount(8) writes them. */
   readonly options?: readonly string[];
-}
-
-/** The directory is the mount point of selinuxfs, which exists only on a kernel with SELinux. */
-function isSELinuxEnabled(): boolean {
-  return existsSync("/sys/fs/selinux/enforce");
 }
 
 /** How many stacked mounts are unmounted at most. */

@@ -1,6 +1,7 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { availableParallelism, hostname, networkInterfaces, totalmem } from "node:os";
 import { type ContainerLabels, readContainerLabels } from "./container-labels.ts";
+import { isSELinuxEnabled } from "./selinux.ts";
 
 /** Facts that are read from the machine once, at startup. */
 export interface MachineInfo {
@@ -15,7 +16,7 @@ export interface MachineInfo {
 
 export async function readMachineInfo(): Promise<MachineInfo> {
   const meminfo = await readFile("/proc/meminfo", "utf8");
-  const selinux = (await list("/sys/fs/selinux")).includes("enforce");
+  const selinux = isSELinuxEnabled();
   const kib = (key: string) =>
     BigInt(new RegExp(`^${key}:\\s+(\\d+) kB`, "m").exec(meminfo)?.[1] ?? 0) * 1024n;
   return {
@@ -49,10 +50,6 @@ export function pageSizeOf(auxv: Buffer): bigint {
 
 async function read(path: string): Promise<string> {
   return readFile(path, "utf8").catch(() => "");
-}
-
-async function list(dir: string): Promise<string[]> {
-  return readdir(dir).catch(() => []);
 }
 
 /** The name of this node in the cluster: as configured, or the host name, in lower case. */
