@@ -37,6 +37,6 @@ test("features are unknown before the first response, and kept while the runtime
 test("an old runtime that reports no features has none", () => {
   const state: RuntimeState = { kind: "up", runtime, status: create(StatusResponseSchema) };
   const features = new RuntimeFeatures(() => state);
-  assert.equal(features.supplementalGroupsPolicy(), false);
+  assert.equal(features.supplementalGroupsPolicy(), undefined);
   assert.deepEqual(features.handlers(), []);
 });

@@ -31,10 +31,9 @@ export class RuntimeFeatures {
     );
   }
 
-  /** Undefined until the first response of the runtime. */
+  /** Undefined until the first response of the runtime, and if it reports no features. */
   supplementalGroupsPolicy(): boolean | undefined {
-    const status = this.#status();
-    return status && (status.features?.supplementalGroupsPolicy ?? false);
+    return this.#status()?.features?.supplementalGroupsPolicy;
   }
 
   /** True if the runtime supports a user namespace in a pod with the network of the host. */
