@@ -18,7 +18,7 @@ import { AgentServer } from "../server/https/server.ts";
 import { metricsRoutes } from "../server/metrics/routes.ts";
 import { nodeLogs } from "../server/node-logs/node-logs.ts";
 import type { Route } from "../server/route.ts";
-import { readDisks } from "../stats/disks.ts";
+import { readDisks, tmpfsPaths } from "../stats/disks.ts";
 import type { Stats } from "../stats/stats.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { ConsoleServing } from "./console.ts";
@@ -173,6 +173,8 @@ async function statistics(core: AgentCore, parts: ServerParts): Promise<Route[]>
     memoryBytes: Number(node.info.memoryCapacity),
     swapBytes: Number(node.info.swapCapacity),
   };
+  // As the Go kubelet, those that are mounted when the kubelet starts.
+  const tmpfs = tmpfsPaths(options.rootDir);
   return metricsRoutes({
     logger,
     metrics,
@@ -180,7 +182,7 @@ async function statistics(core: AgentCore, parts: ServerParts): Promise<Route[]>
     sliMetrics: parts.slis.metrics,
     stats: parts.stats,
     ...(options.gates.enabled("PodAndContainerStatsFromCRI") && { runtime: cri }),
-    disks: () => readDisks(),
+    disks: () => readDisks(tmpfs),
     machine: { ...node.identity, ...machine, cpus: node.cpus, physicalCores, sockets },
     agent: {
       nodeName: node.name,

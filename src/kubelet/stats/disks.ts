@@ -3,8 +3,9 @@ import { type BlockDevice, readBlockDevices } from "../../lib/host/block-devices
 import { type FilesystemSpace, filesystemSpace } from "../../lib/host/disk-usage.ts";
 import { type MountPoint, readMounts } from "../../lib/host/mount-table.ts";
 
-/** A disk of the machine with a filesystem on it. */
+/** A disk of the machine with a filesystem on it, or a tmpfs. */
 export interface Disk {
+  /** "/dev/sda", or the path of a tmpfs. */
   readonly device: string;
   /** "8:0" */
   readonly number: string;
@@ -18,8 +19,34 @@ export interface Disks {
   deviceName(device: string): string;
 }
 
-/** The mounted disks of the machine, each once. */
-export async function readDisks(mounts: readonly MountPoint[] = readMounts()): Promise<Disks> {
+const noCounts: BlockDevice = {
+  path: "",
+  reads: 0,
+  readsMerged: 0,
+  sectorsRead: 0,
+  readMs: 0,
+  writes: 0,
+  writesMerged: 0,
+  sectorsWritten: 0,
+  writeMs: 0,
+  inFlight: 0,
+  ioMs: 0,
+  weightedIoMs: 0,
+};
+
+/** The paths of the machine's tmpfs, without those that the kubelet mounts for pods. */
+export function tmpfsPaths(rootDir: string, mounts: readonly MountPoint[] = readMounts()): string[] {
+  const found = mounts.filter(
+    ({ fsType, path }) => fsType === "tmpfs" && !path.startsWith(`${rootDir}/pods/`),
+  );
+  return [...new Set(found.map(({ path }) => path))];
+}
+
+/** The mounted disks of the machine, each once, and these tmpfs. */
+export async function readDisks(
+  tmpfs: readonly string[],
+  mounts: readonly MountPoint[] = readMounts(),
+): Promise<Disks> {
   const devices = await readBlockDevices();
   const first = new Map<string, MountPoint>();
   for (const mount of mounts)
@@ -31,8 +58,14 @@ export async function readDisks(mounts: readonly MountPoint[] = readMounts()): P
       return space && { device: source, number: device, space, ...(counts && { counts }) };
     }),
   );
+  const inMemory = await Promise.all(
+    tmpfs.map(async (path): Promise<Disk | undefined> => {
+      const space = await filesystemSpace(path).catch(() => undefined);
+      return space && { device: path, number: (await deviceOf(path)) ?? "", space, counts: noCounts };
+    }),
+  );
   return {
-    disks: disks.filter((disk) => disk !== undefined),
+    disks: [...disks, ...inMemory].filter((disk) => disk !== undefined),
     deviceName: (device) => devices.get(device)?.path ?? device,
   };
 }

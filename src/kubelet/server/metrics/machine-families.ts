@@ -13,11 +13,11 @@ export interface MachineInfo {
   readonly swapBytes: number;
 }
 
-/** The version of the agent, which collects the metrics of cgroups. */
-export function versionFamily({ kernelVersion, osImage }: MachineInfo, version: string): Family {
+/** The versions of kernel and operating system. The reference kubelet contains cAdvisor without its version. */
+export function versionFamily({ kernelVersion, osImage }: MachineInfo): Family {
   return {
     name: "cadvisor_version_info",
-    help: "Kernel version, OS version and the version of the agent that collects the cgroup metrics",
+    help: "Kernel version and OS version; the other labels are empty",
     type: "gauge",
     samples: [
       {
@@ -25,7 +25,7 @@ export function versionFamily({ kernelVersion, osImage }: MachineInfo, version: 
           kernelVersion,
           osVersion: osImage,
           dockerVersion: "",
-          cadvisorVersion: version,
+          cadvisorVersion: "",
           cadvisorRevision: "",
         },
         value: 1,

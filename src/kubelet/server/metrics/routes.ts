@@ -85,7 +85,7 @@ export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
         const disks = await o.disks();
         return [...filesystemFamilies(rows ?? [], disks, o.now()), deviceBytesFamily(rows ?? [], disks)];
       })),
-      versionFamily(o.machine, o.agent.build.gitVersion),
+      versionFamily(o.machine),
     ];
   };
   return [

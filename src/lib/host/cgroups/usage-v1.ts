@@ -105,7 +105,7 @@ export class V1UsageReader implements CgroupUsageReader {
       burstPeriods: count("nr_bursts"),
       burstNs: count("burst_time"),
       shares: shares ?? 0,
-      periodUs: periodUs ?? 100_000,
+      periodUs: periodUs ?? 0,
       ...(quota !== undefined && quota > 0 && { quotaUs: quota }),
     };
   }

@@ -89,7 +89,8 @@ async function cpuOf(files: InterfaceFiles, all: boolean): Promise<CpuCounters |
   ]);
   if (!stat) return undefined;
   const ns = (key: string) => (stat.get(key) ?? 0) * 1000;
-  const [quota, period] = (max ?? "max 100000").trim().split(" ");
+  // The root has no such file.
+  const [quota, period] = (max ?? "max 0").trim().split(" ");
   const quotaUs = limitOf(quota);
   return {
     usageNs: ns("usage_usec"),
@@ -101,7 +102,7 @@ async function cpuOf(files: InterfaceFiles, all: boolean): Promise<CpuCounters |
     burstPeriods: stat.get("nr_bursts") ?? 0,
     burstNs: ns("burst_usec"),
     shares: weight === undefined ? 0 : Number(weightToShares(BigInt(weight))),
-    periodUs: limitOf(period) ?? 100_000,
+    periodUs: limitOf(period) ?? 0,
     ...(quotaUs !== undefined && { quotaUs }),
   };
 }

@@ -207,6 +207,7 @@ describe("cgroup usage", () => {
     assert.equal(memory?.workingSet, 300_000 - 1024);
     assert.equal(memory?.swap, 40 * 1024);
     assert.equal(cpu?.usageNs, 9e9);
+    assert.equal(cpu?.periodUs, 0);
   });
 
   it("the limits of the root are the sizes of memory and swap", async () => {
