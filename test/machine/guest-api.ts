@@ -84,10 +84,14 @@ export class GuestApi {
     return this.#admin.request<T>({ method: "GET", path, timeoutMs: 5000 });
   }
 
+  create<T>(path: string, body: object): Promise<T> {
+    return this.#admin.request<T>({ method: "POST", path, body });
+  }
+
   /** A pod of busybox containers on the node, unless specified otherwise. */
   addPod(name: string, spec: PodSpecInit): Promise<Pod> {
     const body = JSON.parse(podManifest(name, { nodeName: this.#node, ...spec })) as object;
-    return this.#admin.request<Pod>({ method: "POST", path: podsPath, body });
+    return this.create<Pod>(podsPath, body);
   }
 
   async resize(name: string, container: string, resources: ResourceRequirements): Promise<void> {

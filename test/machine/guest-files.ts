@@ -38,7 +38,8 @@ function hardening(): string {
 
 /** /etc/systemd/system/kubelet.service. */
 export function kubeletUnit(
-  paths: { project: string; config: string; root: string },
+  program: string,
+  paths: { config: string; root: string },
   flags: readonly string[],
 ): string {
   return `[Unit]
@@ -47,7 +48,7 @@ After=containerd.service
 
 [Service]
 Type=notify
-ExecStart=${paths.project}/bin/kubelet --config=${paths.config} --root-dir=${paths.root} -v=4 ${flags.join(" ")}
+ExecStart=${program} --config=${paths.config} --root-dir=${paths.root} -v=4 ${flags.join(" ")}
 # Pods are not part of the unit, and a test decides when the agent runs.
 KillMode=process
 Restart=no

@@ -1,3 +1,4 @@
+import { basename, dirname } from "node:path";
 import type { PodRow } from "../../src/kubelet/explain/pod-overview.ts";
 import { messageOf } from "../../src/lib/base/errors.ts";
 import type { OciImage } from "../../src/single-node/oci-image.ts";
@@ -18,10 +19,14 @@ export interface GuestNodeOptions extends MachineOptions {
   readonly flags?: readonly string[];
   /** With an API server, which runs on the host. Otherwise the node has static pods only. */
   readonly withApi?: boolean;
+  /** Another kubelet than the built one: an executable of the host. */
+  readonly kubelet?: string;
   /** Besides pause and busybox. */
   readonly images?: readonly OciImage[];
   /** Runs before containerd starts, for example to mount a small filesystem. */
   readonly prepare?: (machine: Machine) => Promise<void>;
+  /** Whether to start the kubelet; the default is true. */
+  readonly startKubelet?: boolean;
 }
 
 /** The host name of the guest. */
@@ -42,26 +47,29 @@ const checkEveryMs = 300;
 export class GuestNode {
   readonly machine: Machine;
   readonly driver: GuestCgroupDriver;
+  readonly #program: string;
   #api: GuestApi | undefined;
   #unit: string | undefined;
 
-  private constructor(machine: Machine, driver: GuestCgroupDriver) {
+  private constructor(machine: Machine, { driver, kubelet }: GuestNodeOptions) {
     this.machine = machine;
     this.driver = driver;
+    this.#program = kubelet ? `/kubelet/${basename(kubelet)}` : `${guestPaths.project}/bin/kubelet`;
   }
 
   /** Boots a guest, and starts containerd and the agent in it. */
   static async start(options: GuestNodeOptions): Promise<GuestNode> {
     const machine = await Machine.boot(options);
-    const node = new GuestNode(machine, options.driver);
+    const node = new GuestNode(machine, options);
     try {
       await options.prepare?.(machine);
       await machine.sh(`mkdir -p ${guestPaths.manifests}`);
       await machine.mountHost(repoDir, guestPaths.project);
+      if (options.kubelet) await machine.mountHost(dirname(options.kubelet), "/kubelet");
       await startRuntime(machine, options.driver, options.images);
       if (options.withApi) await node.#startApi();
       await node.configure(options.config, options.flags);
-      await node.startAgent();
+      if (options.startKubelet ?? true) await node.startAgent();
       return node;
     } catch (error) {
       const log = await node.log().catch(String);
@@ -89,7 +97,7 @@ export class GuestNode {
     };
     const all = this.#api ? [`--kubeconfig=${guestPaths.kubeconfig}`, ...flags] : flags;
     await this.machine.write(guestPaths.config, JSON.stringify(content));
-    const unit = kubeletUnit(guestPaths, all);
+    const unit = kubeletUnit(this.#program, guestPaths, all);
     if (unit === this.#unit) return;
     await this.machine.write("/etc/systemd/system/kubelet.service", unit);
     // systemd finds a new unit on its own, and reloading takes seconds.

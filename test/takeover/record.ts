@@ -1,6 +1,9 @@
 // Records the state of a node of the reference kubelet, whose path is in KUBELET_REFERENCE, for tests without it.
 import { writeFileSync } from "node:fs";
-import { recordedKinds } from "./compare/kinds.ts";
+import { detectLayout } from "../../src/lib/host/cgroups/mounted-cgroups.ts";
+import { recordable } from "./compare/accepted.ts";
+import { type RecordName, recordFile } from "./compare/compare-node.ts";
+import { type Kind, kinds, type Place } from "./compare/kinds.ts";
 import { observe } from "./compare/observe.ts";
 import type { NodeSnapshot } from "./node-snapshot.ts";
 import type { RecordedFile } from "./recorded-files.ts";
@@ -14,6 +17,13 @@ export interface Recorded {
   readonly files: readonly RecordedFile[];
 }
 
+async function recordNode(place: Place, name: RecordName, without: readonly Kind[]): Promise<void> {
+  const facts = await observe("reference", place);
+  const kept = kinds.filter((kind) => !without.includes(kind));
+  const recorded = Object.fromEntries(kept.map((kind) => [kind, recordable(facts[kind])]));
+  writeFileSync(recordFile(name), `${JSON.stringify(recorded, undefined, 1)}\n`);
+}
+
 if (import.meta.main) {
   const { manifests, rounds } = await runKubelets("reference");
   const { snapshot, files } = rounds[0]!;
@@ -25,8 +35,8 @@ if (import.meta.main) {
   const recorded: Recorded = { manifests, snapshot: { ...snapshot, pods }, files };
   const file = new URL("../fixtures/takeover/reference-1.36.json", import.meta.url);
   writeFileSync(file, `${JSON.stringify(recorded, undefined, 2)}\n`);
-  const facts = await observe("reference");
-  const observed = Object.fromEntries(recordedKinds.map((kind) => [kind, facts[kind]]));
-  const observedFile = new URL("../fixtures/takeover/observed-facts.json", import.meta.url);
-  writeFileSync(observedFile, `${JSON.stringify(observed, undefined, 1)}\n`);
+  const { version } = await detectLayout();
+  // Values of cgroups and requests to the runtime depend on the machine as a whole. All guests are the same machine.
+  await recordNode("host", `host-v${version}`, ["cgroup files", "CRI requests"]);
+  await recordNode("guest", "guest", []);
 }

@@ -193,6 +193,13 @@ test("of CRI requests, those that create sandboxes and containers count", () => 
       [
         { method: "RunPodSandbox", request: { config: sandboxConfig } },
         { method: "CreateContainer", request: { config: { metadata: { name: "c" } }, sandboxConfig } },
+        {
+          method: "CreateContainer",
+          request: {
+            config: { metadata: { name: "d" } },
+            sandboxConfig: { metadata: { uid: "0", name: "web" } },
+          },
+        },
         { method: "ListContainers", request: {} },
       ],
       anonymize,
@@ -201,8 +208,10 @@ test("of CRI requests, those that create sandboxes and containers count", () => 
       "RunPodSandbox web .config.metadata.name": '"web"',
       "RunPodSandbox web .config.metadata.uid": '"{web}"',
       "CreateContainer web c .config.metadata.name": '"c"',
-      "CreateContainer web c .sandboxConfig.metadata.name": '"web"',
-      "CreateContainer web c .sandboxConfig.metadata.uid": '"{web}"',
+      "CreateContainer web c .sandboxConfig": '"as created"',
+      "CreateContainer web d .config.metadata.name": '"d"',
+      "CreateContainer web d .sandboxConfig.metadata.name": '"web"',
+      "CreateContainer web d .sandboxConfig.metadata.uid": '"0"',
     },
   );
 });

@@ -51,7 +51,10 @@ export function anonymizer(pods: readonly IdentifiedPod[]): Anonymize {
       .reduce((all, [from, to]) => all.replaceAll(from, to), text)
       .replace(time, "{time}")
       .replace(/\b[0-9a-f]{64}\b/g, "{id}")
+      // The ID of the machine.
+      .replace(/\b[0-9a-f]{32}\b/g, "{machine}")
       .replace(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, "{uid}")
+      .replace(/\bt-\d+-\d+\b/g, "{node}")
       .replace(/\b(?:registry\.k8s\.io|docker\.io)\/[\w./-]*busybox:[\w.-]+/g, "{image}")
       // The file for termination messages.
       .replace(/(\/containers\/[^/\s"]+\/)[0-9a-f]{8}\b/g, "$1{random}")

@@ -46,8 +46,8 @@ export const kinds = [
   "CRI requests",
 ] as const;
 export type Kind = (typeof kinds)[number];
-/** The others depend on the machine as a whole: they are compared with a reference on the same machine only. */
-export const recordedKinds = kinds.filter((kind) => kind !== "cgroup files" && kind !== "CRI requests");
+/** Where a node is observed: on an isolated host of this machine, or in a guest with cgroup v2 and systemd. */
+export type Place = "host" | "guest";
 export type AllFacts = Readonly<Record<Kind, Facts>>;
 
 export function factsOf(observed: Observation, anonymize: Anonymize): AllFacts {
@@ -133,15 +133,16 @@ export function metricFacts(endpoint: string, text: string, anonymize: Anonymize
   for (const { name, type, samples } of parsePrometheus(text).values()) {
     const labels = new Set(samples.flatMap((sample) => Object.keys(sample.labels)));
     facts[`${endpoint} ${name}`] = `${type} {${[...labels].sort().join()}}`;
-    if (settings.test(name))
-      for (const sample of samples)
+    for (const sample of samples)
+      if (settings.test(name) || (name === "container_fs_limit_bytes" && sample.labels.id === "/"))
         facts[anonymize(`${endpoint} ${name}${JSON.stringify(sample.labels)}`)] = String(sample.value);
   }
   return facts;
 }
 
+/** Settings, capacities, and counts that are the same as long as pods stay as they are. */
 const settings =
-  /^(?:kubernetes_feature_enabled|kubelet_cgroup_version|machine_\w+|container_spec_(?:cpu|memory)_\w+)$/;
+  /^(?:kubernetes_feature_enabled|kubelet_(?:cgroup_version|node_name|(?:active|desired|mirror|running)_pods|managed_ephemeral_containers|admission_rejections_total|started_pods_total)|volume_manager_total_volumes|cadvisor_version_info|machine_\w+|container_spec_(?:cpu|memory)_\w+)$/;
 
 /** "name value", where the value is the last part or parts after the first two. */
 export function listFacts(lines: readonly string[], anonymize: Anonymize): Facts {
@@ -184,9 +185,10 @@ export function iptablesFacts(outputs: readonly string[]): Facts {
   return facts;
 }
 
-/** The requests that change pods, by method and pod; the last of equal ones counts. */
+/** The requests that change pods, by method and pod; the last of equal ones counts. Containers repeat the configuration of their sandbox. */
 export function criFacts(calls: readonly CriCall[], anonymize: Anonymize): Facts {
   const facts: Record<string, string> = {};
+  const sandboxes = new Map<string | undefined, string>();
   for (const { method, request } of calls) {
     if (!/^(?:RunPodSandbox|CreateContainer)$/.test(method)) continue;
     const found = anonymous(request, anonymize) as {
@@ -195,7 +197,13 @@ export function criFacts(calls: readonly CriCall[], anonymize: Anonymize): Facts
     };
     const pod = (found.sandboxConfig ?? found.config)?.metadata?.name;
     const container = found.sandboxConfig ? ` ${found.config?.metadata?.name}` : "";
-    Object.assign(facts, leaves(found as Json, `${method} ${pod}${container} `));
+    // The entries of maps have no order.
+    const sandbox = JSON.stringify(
+      Object.entries(leaves((found.sandboxConfig ?? found.config) as Json)).sort(),
+    );
+    const shown = sandboxes.get(pod) === sandbox ? { ...found, sandboxConfig: "as created" } : found;
+    if (!found.sandboxConfig) sandboxes.set(pod, sandbox);
+    Object.assign(facts, leaves(shown as Json, `${method} ${pod}${container} `));
   }
   return facts;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Pod } from "../../../src/lib/model/pod.ts";
 
-export const observedNode = "machine";
+export const observedNodeName = "machine";
 
 interface ObservedPods {
   readonly pods: readonly Pod[];
@@ -40,7 +40,7 @@ export function phases(pods?: readonly Pod[]): Record<string, string> {
         return [metadata.name, `${status?.phase} ${ready === "True"} ${reason}`];
       }),
     );
-  const names = [...observedPods("").pods.map(({ metadata }) => metadata.name), `static-${observedNode}`];
+  const names = [...observedPods("").pods.map(({ metadata }) => metadata.name), `static-${observedNodeName}`];
   return Object.fromEntries(
     names.map((name) => {
       if (ended[name]) return [name, `${ended[name]} false `];
