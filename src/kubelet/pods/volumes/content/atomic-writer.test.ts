@@ -9,6 +9,7 @@ import { hostMounts } from "../../../../lib/host/mounts.ts";
 import { diskFiles, type FileCalls, writeAtomically } from "./atomic-writer.ts";
 import { CrashingCalls } from "./fake-file-calls.ts";
 import { filesOf, modeOf, payloadOf, rootOf, tempDir } from "./fake-volume-dir.ts";
+import { memoryFiles } from "./memory-files.ts";
 
 const clock = systemClock;
 
@@ -213,3 +214,19 @@ function sorted(files: Record<string, string>): Record<string, string> {
 function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
+
+it("lets others run between the files of a volume in memory", async (t) => {
+  const dir = tempDir(t);
+  const names = Array.from({ length: 2000 }, (_, index) => `file-${index}`);
+  let turns = 0;
+  let isWriting = true;
+  const count = () => {
+    turns++;
+    if (isWriting) setImmediate(count);
+  };
+  setImmediate(count);
+  const files = payloadOf(Object.fromEntries(names.map((name) => [name, name])));
+  await writeAtomically(dir, files, { clock: systemClock, files: memoryFiles });
+  isWriting = false;
+  assert.ok(turns > 20, `${turns} turns of the event loop`);
+});

@@ -172,18 +172,24 @@ async function cleanUp(files: FileCalls, dir: string, generation: string, payloa
     entries.push({ name, isDirectory: entry.isDirectory(), target });
   }
   const { missing, remove } = planRoot(entries, generation, topNames(payload));
+  const owners = missing.length > 0 ? ownersOf(payload) : undefined;
   for (const name of missing) {
     const link = join(dir, name);
     await files.symlink(join(dataLink, name), link);
-    const user = ownerOf(name, payload);
+    const user = owners?.get(name);
     if (user !== undefined) await files.lchown(link, user, -1);
   }
   for (const name of remove) await files.removeTree(join(dir, name));
 }
 
-function ownerOf(name: string, payload: Payload): number | undefined {
-  for (const [path, { user }] of payload) if (path === name || path.startsWith(`${name}/`)) return user;
-  return undefined;
+/** The owner of the first file of each name in the root. */
+function ownersOf(payload: Payload): Map<string, number | undefined> {
+  const owners = new Map<string, number | undefined>();
+  for (const [path, { user }] of payload) {
+    const [name = path] = path.split("/", 1);
+    if (!owners.has(name)) owners.set(name, user);
+  }
+  return owners;
 }
 
 function undefinedIfAbsent(error: unknown): undefined {

@@ -1,11 +1,19 @@
 import * as fs from "node:fs";
+import { setImmediate } from "node:timers/promises";
 import { removeTree } from "../../../../lib/host/remove-tree.ts";
 import type { FileCalls } from "./atomic-writer.ts";
 
+/** A volume may have a hundred thousand files: others must not wait for all of them. */
+const callsAtOnce = 200;
+let calls = 0;
+
 const promisified =
   <A extends unknown[], R>(call: (...args: A) => R) =>
-  async (...args: A): Promise<R> =>
-    call(...args);
+  async (...args: A): Promise<R> => {
+    const result = call(...args);
+    if (++calls % callsAtOnce === 0) await setImmediate();
+    return result;
+  };
 
 /**
  * File calls for a tmpfs. They do not wait for a disk and take microseconds: with the thread pool, a volume takes three times the
