@@ -47,7 +47,8 @@ export function checkMetaUpdate(draft: Unstructured, oldObject: ApiObject, probl
   for (const field of fixedFields) problems.immutable(`metadata.${field}`, meta[field], old[field]);
 }
 
-const fixedFields = [
+/** The fields that only the server sets, once. */
+export const fixedFields = [
   "name",
   "namespace",
   "uid",

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Problem } from "../../lib/model/validation/problem.ts";
 import type { DraftMeta, ResourceDefinition, Unstructured } from "../definition.ts";
+import { fixedFields } from "../kinds/metadata.ts";
 import { type Json, jsonEqual } from "../patch/json-value.ts";
 import { wireTime } from "../patch/managed-fields.ts";
 import { compareText } from "../patch/text-order.ts";
@@ -34,15 +35,7 @@ export function keepMetadata(draft: Unstructured, oldObject: ApiObject): void {
   dropSelfLink(draft.metadata);
 }
 
-const serverFields = [
-  "name",
-  "namespace",
-  "uid",
-  "creationTimestamp",
-  "deletionTimestamp",
-  "deletionGracePeriodSeconds",
-  "generation",
-] as const;
+const serverFields = [...fixedFields, "generation"] as const;
 
 function dropSelfLink(meta: DraftMeta): void {
   delete (meta as { selfLink?: string }).selfLink;

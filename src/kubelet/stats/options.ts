@@ -8,23 +8,8 @@ import type { FilesystemSpace } from "../../lib/host/disk-usage.ts";
 import type { InterfaceCounters } from "../../lib/host/network-usage.ts";
 import type { TaskCounts } from "../../lib/host/process-limits.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
+import type { VolumeStat } from "../pods/volumes/manager/volume-stats.ts";
 import type { ObservedPod } from "../state/observed-pods.ts";
-
-/** A volume as measured by its plugin. */
-export interface MeasuredVolume {
-  readonly name: string;
-  /** The PVC of the volume, if it has one. */
-  readonly claim: { readonly namespace: string; readonly name: string } | undefined;
-  /** Milliseconds since the epoch. */
-  readonly time: WallTime;
-  readonly availableBytes?: number;
-  readonly capacityBytes?: number;
-  readonly usedBytes?: number;
-  readonly inodes?: number;
-  readonly inodesFree?: number;
-  readonly inodesUsed?: number;
-  readonly healthy?: boolean;
-}
 
 /** How the machine is inspected; by default the real one. */
 export interface StatsHost {
@@ -58,7 +43,7 @@ export interface StatsOptions {
     readonly runtime?: string;
     readonly misc?: string;
   }>;
-  readonly volumes?: { stats(uid: PodUid): Promise<readonly MeasuredVolume[]> };
+  readonly volumes?: { stats(uid: PodUid): Promise<readonly VolumeStat[]> };
   readonly rootDir: string;
   readonly podLogsDir: string;
   readonly machine: { readonly memoryBytes: number; readonly swapBytes: number };

@@ -3,6 +3,7 @@ import { messageOf } from "../../lib/base/errors.ts";
 import type { WallTime } from "../../lib/base/time.ts";
 import type * as api from "../../lib/gen/runtime/v1/api_pb.js";
 import type { FsStats, NetworkStats, PodStats, VolumeStats } from "../../lib/model/stats-summary.ts";
+import type { VolumeStat } from "../pods/volumes/manager/volume-stats.ts";
 import type { ObservedContainer, ObservedPod } from "../state/observed-pods.ts";
 import { type CgroupSampler, containerPids } from "./cgroup-sampler.ts";
 import { containerUsage, logsOf, present, rootfsOf } from "./container-stats.ts";
@@ -14,7 +15,7 @@ import { runtimeCpu, runtimeIo, runtimeMemory, runtimeNetwork } from "./from-run
 import { usageOfFile, usageOfFiles } from "./log-usage.ts";
 import { messageFilesOf, withMessageFiles } from "./message-files.ts";
 import { networkStats } from "./network.ts";
-import type { MeasuredVolume, StatsHost, StatsOptions } from "./options.ts";
+import type { StatsHost, StatsOptions } from "./options.ts";
 import { sumOfContainers } from "./pod-sums.ts";
 import { rfc3339 } from "./times.ts";
 
@@ -241,7 +242,7 @@ function sandboxOf(pod: ObservedPod, containers: readonly ObservedContainer[]) {
   return pod.sandboxes.find(({ id }) => ids.has(id)) ?? pod.sandboxes[0];
 }
 
-function volumeOf({ name, claim, time, healthy, ...usage }: MeasuredVolume): VolumeStats {
+function volumeOf({ name, claim, time, healthy, ...usage }: VolumeStat): VolumeStats {
   const {
     availableBytes = 0,
     capacityBytes = 0,

@@ -11,15 +11,14 @@ import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import type { EnsuredImage } from "../../../lib/model/pod-sync.ts";
 import type { DnsConfig } from "../../pods/network/resolv-conf.ts";
+import type { Volumes } from "../../pods/volumes/volumes.ts";
 import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts";
 import { buildContainerConfig } from "./config/container-config.ts";
 import type {
   ContainerContext,
   Cpusets,
-  DeviceInit,
   FileKey,
   FileKeyRef,
-  MountInit,
   NodeInfo,
   RuntimeSettings,
   UserNamespaceInit,
@@ -52,15 +51,7 @@ export interface CriRequestsOptions {
   /** The files that environment variables of a container refer to. */
   fileKeys: (pod: Pod, container: Container) => Promise<(ref: FileKeyRef) => FileKey | undefined>;
   /** Mounts and devices of a container; without it a pod with volumes does not start. */
-  volumes?: {
-    mountsFor(
-      pod: Pod,
-      container: Container,
-      env: ReadonlyMap<string, string>,
-      signal: AbortSignal,
-    ): Promise<MountInit[]>;
-    devicesFor(pod: Pod, container: Container): Promise<DeviceInit[]>;
-  };
+  volumes?: Pick<Volumes, "mountsFor" | "devicesFor">;
   /** The devices of a container from device plugins, prepared for its start; undefined if it has none. */
   devices?: {
     devicesFor(pod: Pod, container: Container, signal: AbortSignal): Promise<PluginDevices | undefined>;
