@@ -89,7 +89,7 @@ test("whatever pods do and whenever a shutdown is announced, canceled or missed:
           }
         }
 
-        // The last shutdown is not disturbed: it takes its time at most, and all pods terminate.
+        // Nothing disturbs the last shutdown: all pods terminate, within the configured time.
         node.isAvailable = true;
         node.disconnect();
         await clock.advance(61_000);
