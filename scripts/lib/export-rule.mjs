@@ -100,11 +100,7 @@ export function checkMembers(files) {
     if (!/^src\/.*\.ts$/.test(file) || !/^(?:export )?(?:abstract )?class /m.test(code)) return [];
     return [...code.matchAll(method)]
       .filter(
-        ([text, name]) =>
-          uses.get(name) === 1 &&
-          !/\boverride\b/.test(text) &&
-          !allowedMembers.has(name) &&
-          !pendingMembers.has(name),
+        ([text, name]) => uses.get(name) === 1 && !/\boverride\b/.test(text) && !allowedMembers.has(name),
       )
       .map(({ 1: name, index }) => ({
         file,
