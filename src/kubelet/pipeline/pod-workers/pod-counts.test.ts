@@ -16,6 +16,7 @@ const worker = (uid: string, phase: WorkerPhase, of?: Pod) => ({
   id: { uid: uid as PodUid },
   phase,
   pod: of,
+  rejected: false,
 });
 
 function counts(pods: Partial<CountedPods>) {
@@ -60,6 +61,7 @@ it("pods with a worker are counted by lifecycle, by whether they are desired and
     worker("5", "terminating", pod("5", "api")),
     worker("6", "terminating"),
     worker("7", "terminating"),
+    { ...worker("8", "terminated", pod("8", "api")), rejected: true },
   ];
   const values = counts({ desired: () => desired, workers: () => workers });
   assert.deepEqual(await values("working_pods"), {

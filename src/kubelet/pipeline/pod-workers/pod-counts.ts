@@ -15,6 +15,8 @@ interface CountedWorker {
   readonly id: { readonly uid: PodUid };
   readonly pod: Pod | undefined;
   readonly phase: WorkerPhase;
+  /** Upstream, a pod that is not admitted has no worker. */
+  readonly rejected: boolean;
 }
 
 const lifecycles: Record<WorkerPhase, string> = {
@@ -66,7 +68,7 @@ export function createPodCounts(metrics: Metrics, pods: CountedPods): void {
         for (const lifecycle of Object.values(lifecycles)) gauge.set({ lifecycle, ...kind }, 0);
       const desired = new Set(pods.desired().map((pod) => pod.metadata.uid));
       for (const worker of pods.workers())
-        gauge.inc({ lifecycle: lifecycles[worker.phase], ...kindOf(worker, desired) });
+        if (!worker.rejected) gauge.inc({ lifecycle: lifecycles[worker.phase], ...kindOf(worker, desired) });
     },
   });
 }
