@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import { startAgent } from "../kubelet/agent/agent.ts";
 import { checkManifestsHandler } from "../kubelet/agent/applied-manifests.ts";
 import { conflictingObjectSources } from "../kubelet/agent/local-objects.ts";
@@ -5,7 +6,7 @@ import { configuredTracing } from "../kubelet/agent/tracing.ts";
 import { watchdog } from "../kubelet/agent/watchdog.ts";
 import { clusterAccessAsNode } from "../kubelet/certs/cluster-credentials.ts";
 import { loadProviders } from "../kubelet/pods/images/providers/load-providers.ts";
-import { systemClock } from "../lib/base/clock.ts";
+import { type Clock, systemClock } from "../lib/base/clock.ts";
 import { messageOf } from "../lib/base/errors.ts";
 import { createLogger, type LogWriterOptions } from "../lib/base/log-writer.ts";
 import type { Logger } from "../lib/base/logger.ts";
@@ -16,14 +17,20 @@ import type { KubeletFlags } from "../lib/config/flags/kubelet-flags.ts";
 import { loadConfiguration } from "../lib/config/load.ts";
 import { nodeName as nodeNameOf } from "../lib/host/node-info.ts";
 import { setOpenFileLimit } from "../lib/host/open-file-limit.ts";
+import { releaseProgramPages } from "../lib/host/program-pages.ts";
 import { type ServiceManager, serviceManager } from "../lib/host/sd-notify.ts";
 import { logFaults } from "./faults.ts";
 import { lockedBy } from "./lock-contention.ts";
 import { logStreams } from "./log-streams.ts";
 import { servedConsole } from "./served-console.ts";
 import { untilSignal } from "./signals.ts";
-import { tidyMemory } from "./tidy-memory.ts";
 import { version } from "./version.ts";
+
+/** By then, pods that ran before a restart have been taken over. */
+const firstMs = 10_000;
+
+/** Pages in use are faulted in again within milliseconds of CPU time. */
+const everyMs = 10 * 60_000;
 
 /** The agent itself, with the flags of a kubelet. */
 export async function agentCommand(args: readonly string[]): Promise<number> {
@@ -198,4 +205,24 @@ async function configuredProviders(flags: KubeletFlags, gates: FeatureGates) {
     { configPath, binDir },
     { tokens: gates.enabled("KubeletServiceAccountTokenForCredentialProviders") },
   );
+}
+
+/**
+ * Releases what only startup and rare work need: pages of code, periodically. Also writes the compile cache: an agent that is killed
+ * does not, and one that stops after months no longer has the compiled code of its startup. Returns the function that ends it.
+ */
+function tidyMemory(clock: Clock, logger: Logger): () => void {
+  let stopped = false;
+  const tidy = async () => {
+    flushCompileCache();
+    await releaseProgramPages().catch((error: unknown) =>
+      logger.debug(2, "Failed to release memory pages", { err: messageOf(error) }),
+    );
+    if (!stopped) cancel = clock.after(everyMs, () => void tidy());
+  };
+  let cancel = clock.after(firstMs, () => void tidy());
+  return () => {
+    stopped = true;
+    cancel();
+  };
 }

@@ -1,11 +1,26 @@
 import { createHash } from "node:crypto";
 import { compareText } from "../patch/text-order.ts";
-import { apiVersionOf, type Catalog } from "../rest/catalog.ts";
+import { apiVersionOf, type Catalog, type Served, verbsOf } from "../rest/catalog.ts";
 import { mediaRanges } from "../rest/media-types.ts";
 import type { ResponseWriter } from "../rest/response-writer.ts";
-import { aggregated } from "./aggregated.ts";
-import { groupsOf, resourceList } from "./resource-lists.ts";
-import { versionInfo } from "./version-info.ts";
+import { groupsOf, resourceList, servedBy, subresourcesOf } from "./resource-lists.ts";
+
+/** The version of the Kubernetes API that is served. */
+const versionInfo = {
+  major: "1",
+  minor: "36",
+  emulationMajor: "1",
+  emulationMinor: "36",
+  minCompatibilityMajor: "1",
+  minCompatibilityMinor: "35",
+  gitVersion: "v1.36.4",
+  gitCommit: "",
+  gitTreeState: "clean",
+  buildDate: "1970-01-01T00:00:00Z",
+  goVersion: "",
+  compiler: "node",
+  platform: `linux/${process.arch === "x64" ? "amd64" : process.arch}`,
+} as const;
 
 /** Serves the OpenAPI documents below /openapi. */
 export interface OpenApi {
@@ -147,4 +162,39 @@ async function send(writer: ResponseWriter, { text, etag }: CachedDocument, type
   if (writer.request.headers["if-none-match"] !== etag) return writer.json(200, text, headers);
   writer.writeHead(304, { etag, vary: "Accept" });
   writer.response.end();
+}
+
+/** Aggregated discovery: everything below /api or /apis in one response. */
+function aggregated(catalog: Catalog, root: "api" | "apis"): object {
+  const items = [...groupsOf(catalog)]
+    .filter(([group]) => (group === "") === (root === "api"))
+    .map(([group, versions]) => ({
+      metadata: { ...(group && { name: group }), creationTimestamp: null },
+      versions: versions.map((version) => ({
+        version,
+        resources: servedBy(catalog, apiVersionOf(group, version)).map(resource),
+        freshness: "Current",
+      })),
+    }));
+  return { kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2", metadata: {}, items };
+}
+
+function resource(served: Served): object {
+  const { definition, group, version } = served;
+  const { name, singular, namespaced, kind, shortNames, categories } = definition;
+  const subresources = subresourcesOf(served).map((sub) => ({
+    subresource: sub.name,
+    responseKind: { group: sub.group, version: sub.version, kind: sub.kind },
+    verbs: sub.verbs,
+  }));
+  return {
+    resource: name,
+    responseKind: { group, version, kind },
+    scope: namespaced ? "Namespaced" : "Cluster",
+    singularResource: singular,
+    verbs: verbsOf(definition),
+    ...(shortNames && { shortNames }),
+    ...(categories && { categories }),
+    ...(subresources.length > 0 && { subresources }),
+  };
 }

@@ -1,3 +1,4 @@
+import { labelValue, qualifiedName } from "../../lib/base/name-rules.ts";
 import type { ConnectSubresource, ResourceDefinition, Unstructured } from "../definition.ts";
 import { checkCidr, cidrFamily } from "./addresses.ts";
 import { defineKind } from "./define.ts";
@@ -5,7 +6,14 @@ import type { FieldProblems } from "./field-problems.ts";
 import { nameIsSubdomain } from "./names.ts";
 import { checkAmount } from "./quantities.ts";
 import { same } from "./same.ts";
-import { checkTaints } from "./taints.ts";
+
+interface Taint {
+  readonly key?: string;
+  readonly value?: string;
+  readonly effect?: string;
+}
+
+const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 const featurePattern = /^[A-Z][A-Za-z0-9]*(\/[A-Za-z0-9]+)*$/;
 
@@ -103,5 +111,21 @@ function checkStatusChange(
     const key = `${type}\n${address}`;
     if (seen.has(key)) problems.duplicate(`status.addresses[${i}]`, { Type: type, Address: address });
     seen.add(key);
+  }
+}
+
+function checkTaints(taints: readonly Taint[] | undefined, path: string, problems: FieldProblems): void {
+  const seen = new Set<string>();
+  for (const [i, taint] of (taints ?? []).entries()) {
+    const at = `${path}[${i}]`;
+    const { key = "", value = "", effect = "" } = taint;
+    problems.check(`${at}.key`, key, qualifiedName(key));
+    const messages = labelValue(value);
+    if (messages.length > 0) problems.invalid(`${at}.value`, value, messages.join(";"));
+    if (effect === "") problems.required(`${at}.effect`);
+    else problems.oneOf(`${at}.effect`, effect, effects);
+    if (seen.has(`${effect}\n${key}`))
+      problems.duplicate(at, taint, "taints must be unique by key and effect pair");
+    seen.add(`${effect}\n${key}`);
   }
 }

@@ -1,7 +1,16 @@
+import { systemClock } from "../../lib/base/clock.ts";
+import { isAbort, messageOf } from "../../lib/base/errors.ts";
+import type { Logger } from "../../lib/base/logger.ts";
+import type { Summary } from "../../lib/model/stats-summary.ts";
 import type { RequestContext, ResourceDefinition } from "../definition.ts";
+import { type KubeletConnectionOptions, kubeletOf } from "../proxy/connection-options.ts";
 import type { ApiObject } from "../storage/object.ts";
-import { type MetricsApiOptions, nodeSummaries } from "./node-summaries.ts";
+import { kubeletSummary } from "./kubelet-summary.ts";
 import { nodeMetrics, podMetrics } from "./usage.ts";
+
+interface MetricsApiOptions extends KubeletConnectionOptions {
+  readonly logger: Logger;
+}
 
 const group = "metrics.k8s.io";
 const version = "v1beta1";
@@ -77,4 +86,26 @@ function pods(options: MetricsApiOptions): ResourceDefinition {
 function nodeOf(pod: ApiObject): string[] {
   const { nodeName } = (pod.spec ?? {}) as { readonly nodeName?: string };
   return nodeName ? [nodeName] : [];
+}
+
+/** Queries the kubelets of these nodes concurrently. Nodes that do not respond are omitted. */
+async function nodeSummaries(
+  nodes: readonly string[],
+  context: RequestContext,
+  options: MetricsApiOptions,
+): Promise<ReadonlyMap<string, Summary>> {
+  const { clock = systemClock, logger } = options;
+  const found = new Map<string, Summary>();
+  await Promise.all(
+    nodes.map(async (node) => {
+      try {
+        const kubelet = await kubeletOf(context, node, options);
+        found.set(node, await kubeletSummary(kubelet, clock, context.signal));
+      } catch (error) {
+        if (isAbort(error)) throw error;
+        logger.warn("Failed to get stats from kubelet", { node, err: messageOf(error) });
+      }
+    }),
+  );
+  return found;
 }

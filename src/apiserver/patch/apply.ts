@@ -1,4 +1,3 @@
-import { conflictError } from "./apply-conflict.ts";
 import { FieldSet } from "./field-set.ts";
 import { isObject, type JsonObject, jsonEqual, withoutNulls } from "./json-value.ts";
 import { allowedByLastApplied, withLastApplied } from "./last-applied.ts";
@@ -11,12 +10,23 @@ import {
   wireTime,
   withManagers,
 } from "./managed-fields.ts";
-import { afterChange, conflictsOf, ignoredSet, ignoring, ownable, skeletonFor } from "./ownership.ts";
+import {
+  afterChange,
+  type Conflict,
+  conflictsOf,
+  ignoredSet,
+  ignoring,
+  ownable,
+  skeletonFor,
+} from "./ownership.ts";
 import { PatchError } from "./patch-error.ts";
-import { pruned } from "./prune.ts";
+import { pathText } from "./path-element.ts";
+import type { Rule } from "./rule.ts";
+import { compareText } from "./text-order.ts";
 import { type TrackOptions, updatedManagers } from "./track-update.ts";
 import { compareObjects } from "./typed-compare.ts";
 import { mergeApplied } from "./typed-merge.ts";
+import { removePaths } from "./typed-remove.ts";
 import { fieldSetOf, listErrors } from "./typed-set.ts";
 
 export interface ApplyOptions extends TrackOptions {
@@ -105,4 +115,52 @@ function check(applied: JsonObject, { schema, manager }: ApplyOptions): void {
 function typeText({ apiVersion, kind }: JsonObject): string {
   const version = typeof apiVersion === "string" ? apiVersion : "";
   return `${version.includes("/") ? version : `/${version}`}, Kind=${typeof kind === "string" ? kind : ""}`;
+}
+
+/** The conflict error of an apply, with the message that kubectl users know. */
+function conflictError(conflicts: readonly Conflict[]): PatchError {
+  const causes = conflicts.map(({ manager, path }) => ({
+    reason: "FieldManagerConflict",
+    message: `conflict with ${managerText(manager)}`,
+    field: pathText(path),
+  }));
+  return new PatchError("Conflict", message(conflicts), causes);
+}
+
+function message(conflicts: readonly Conflict[]): string {
+  const [first] = conflicts;
+  if (first && conflicts.length === 1)
+    return `Apply failed with 1 conflict: conflict with ${managerText(first.manager)}: ${pathText(first.path)}`;
+  const byManager = Map.groupBy(conflicts, ({ manager }) => managerText(manager));
+  const lines = [...byManager.keys()]
+    .sort(compareText)
+    .flatMap((manager) => [
+      `conflicts with ${manager}:`,
+      ...byManager.get(manager)!.map(({ path }) => `- ${pathText(path)}`),
+    ]);
+  return `Apply failed with ${conflicts.length} conflicts: ${lines.join("\n")}`;
+}
+
+function managerText({ name, operation, apiVersion, subresource }: Manager): string {
+  const which =
+    JSON.stringify(name) + (subresource ? ` with subresource ${JSON.stringify(subresource)}` : "");
+  return operation === "Update" ? `${which} using ${apiVersion}` : which;
+}
+
+/**
+ * The merged object without the fields that an applier gave up: applied last time, not this time, and not owned by another
+ * manager. `managers` has the applier with its new fields.
+ */
+function pruned(merged: JsonObject, last: FieldSet, managers: Managers, rule: Rule): JsonObject {
+  if (last.empty) return merged;
+  const named = (set: FieldSet) => set.withNamedFields(rule);
+  const pathsOf = (object: JsonObject) => named(fieldSetOf(object, rule));
+  const all = pathsOf(merged);
+  const owned = FieldSet.unionOf([...managers.values()].map(({ fields }) => fields));
+
+  // Removing an item removes all its fields. Those owned by other managers are restored, and those that never were the
+  // applier's.
+  const bare = pathsOf(removePaths(merged, named(last), rule));
+  const withOwned = removePaths(merged, all.difference(bare.union(named(owned))), rule);
+  return removePaths(merged, all.difference(pathsOf(withOwned)).intersection(named(last)), rule);
 }

@@ -10,12 +10,14 @@ import {
   restoreField,
   StoredObject,
 } from "../storage/object.ts";
-import { toStored } from "./catalog.ts";
+import type { Store } from "../storage/store.ts";
+import { type Catalog, type Served, toStored } from "./catalog.ts";
 import { generatedName, nameAttempts } from "./generate-name.ts";
-import { checkNamespace } from "./namespace-lifecycle.ts";
-import { invalid } from "./problems.ts";
+import { forbidden, invalid, notFoundError } from "./problems.ts";
 import { applyNamespace, initMetadata, nameProblems, setGeneration } from "./system-metadata.ts";
 import { admit, contextOf, type WriteDependencies, type WriteRequest } from "./write-context.ts";
+
+const namespaces = { name: "namespaces", group: "" };
 
 export interface CreateOptions {
   /** The draft already has managedFields: the result of an apply. */
@@ -113,4 +115,36 @@ function noNameLeft({ served }: WriteRequest, name: string): StatusError {
     `${resource} ${JSON.stringify(name)} already exists, the server was not able to generate a unique name for the object`,
     { name, ...(group && { group }), kind: definition.name, retryAfterSeconds: 1 },
   );
+}
+
+/** Rejects the creation of objects in a namespace that does not exist or is terminating. */
+async function checkNamespace(
+  { store, catalog }: { readonly store: Store; readonly catalog: Catalog },
+  served: Served,
+  namespace: string,
+  name: string,
+): Promise<void> {
+  // Whether a namespace exists is not disclosed by access reviews.
+  if (namespace === "" || !catalog.has("namespaces") || served.definition.handleCreate) return;
+  let found: Record<string, unknown>;
+  try {
+    found = (await store.get({ resource: "namespaces", namespace: "", name: namespace })).value;
+  } catch (error) {
+    if (isStoreError(error, "NotFound")) throw notFoundError(namespaces, "namespaces", namespace);
+    throw error;
+  }
+  if ((found.status as { phase?: string } | undefined)?.phase !== "Terminating") return;
+  const { definition, group, resource } = served;
+  const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+  const forbiddenError = forbidden({ name: definition.name, group }, resource, name, why);
+  throw new StatusError(403, forbiddenError.reason, forbiddenError.message, {
+    ...forbiddenError.details,
+    causes: [
+      {
+        reason: "NamespaceTerminating",
+        message: `namespace ${namespace} is being terminated`,
+        field: "metadata.namespace",
+      },
+    ],
+  });
 }

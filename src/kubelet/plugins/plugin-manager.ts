@@ -1,3 +1,4 @@
+import { mkdir } from "node:fs/promises";
 import { Backoff } from "../../lib/base/backoff.ts";
 import { type Clock, systemClock } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
@@ -6,9 +7,20 @@ import { failureLog } from "../../lib/base/failure-log.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import type { Metrics } from "../../lib/base/metrics.ts";
 import { type OpenPlugin, openPlugin, SocketChanged } from "../../lib/clients/plugin-rpc/plugin-channel.ts";
+import { watchDirs } from "../../lib/host/watch-dirs.ts";
 import type { PluginHandlers } from "./plugin-handler.ts";
 import { type Registered, registerPlugin } from "./register-plugin.ts";
-import { watchSockets } from "./socket-watch.ts";
+import { scanSockets } from "./scan.ts";
+
+/** Inotify reports each change; this finds what it may have missed. */
+const rescanEveryMs = 10_000;
+
+interface SocketWatchOptions {
+  readonly dir: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly onSockets: (sockets: ReadonlyMap<string, string>) => void;
+}
 
 const backoffLimits = { initialMs: 500, maxMs: 122_000, resetMs: 600_000 };
 
@@ -180,4 +192,18 @@ export class PluginManager implements Component {
     }
     return true;
   }
+}
+
+/** Reports the sockets below a directory, at first and whenever something in it changes, until the signal is aborted. */
+function watchSockets(options: SocketWatchOptions, signal: AbortSignal): Promise<void> {
+  const { dir, clock, logger, onSockets } = options;
+  const scan = async () => {
+    await mkdir(dir, { recursive: true, mode: 0o755 });
+    const { sockets, dirs } = await scanSockets(dir);
+    onSockets(sockets);
+    return dirs;
+  };
+  const onError = (error: unknown) =>
+    logger.warn("Failed to read plugin directory", { path: dir, err: messageOf(error) });
+  return watchDirs({ clock, logger, rescanMs: () => rescanEveryMs, scan, onError }, signal);
 }

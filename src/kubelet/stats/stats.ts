@@ -21,7 +21,6 @@ import type { StatsHost, StatsOptions } from "./options.ts";
 import { PodStatsProvider, type RuntimeStats } from "./pod-stats.ts";
 import { PressureStats } from "./pressure-stats.ts";
 import { SandboxImages } from "./sandbox-images.ts";
-import { withoutIo } from "./without-io.ts";
 
 const realHost: StatsHost = {
   network: readNetworkUsage,
@@ -208,4 +207,19 @@ export class Stats {
       return [];
     }
   }
+}
+
+/** A summary of CPU, memory and swap only has no statistics of I/O. */
+function withoutIo({ node, pods }: Summary): Summary {
+  return {
+    node: {
+      ...drop(node),
+      ...(node.systemContainers && { systemContainers: node.systemContainers.map(drop) }),
+    },
+    pods: pods.map((pod) => ({ ...drop(pod), containers: pod.containers.map(drop) })),
+  };
+}
+
+function drop<T extends { readonly io?: unknown }>({ io: _, ...rest }: T): Omit<T, "io"> {
+  return rest;
 }

@@ -2,7 +2,11 @@ import type { PersistentVolume } from "../../../lib/gen/kubernetes/core.d.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { mirrorAnnotation } from "../admission/mirror-pod.ts";
 import { claimNames, configMapNames, resourceClaimNames, secretNames } from "../pod-references.ts";
-import { volumeSecrets } from "./volume-secrets.ts";
+
+interface SecretRef {
+  readonly name?: string;
+  readonly namespace?: string;
+}
 
 export type RelatedResource =
   | "pods"
@@ -108,4 +112,32 @@ export class NodeGraph {
     if (out.size > 0) this.#edges.set(from, out);
     else this.#edges.delete(from);
   }
+}
+
+/** The secrets of a bound volume that a node needs to mount it, not those that only a controller needs. */
+function volumeSecrets({ spec }: PersistentVolume): { namespace: string; name: string }[] {
+  if (!spec) return [];
+  const claimNamespace = spec.claimRef?.namespace ?? "";
+  const inClaimNamespace: (SecretRef | undefined)[] = [
+    spec.azureFile && { name: spec.azureFile.secretName, namespace: spec.azureFile.secretNamespace },
+    spec.cephfs?.secretRef,
+    spec.flexVolume?.secretRef,
+    spec.rbd?.secretRef,
+    spec.scaleIO?.secretRef,
+    spec.iscsi?.secretRef,
+  ];
+  const withNamespace: (SecretRef | undefined)[] = [
+    spec.cinder?.secretRef,
+    spec.storageos?.secretRef,
+    spec.csi?.nodePublishSecretRef,
+    spec.csi?.nodeStageSecretRef,
+    spec.csi?.nodeExpandSecretRef,
+  ];
+  return [
+    ...inClaimNamespace.map((ref) => ({
+      name: ref?.name ?? "",
+      namespace: ref?.namespace || claimNamespace,
+    })),
+    ...withNamespace.map((ref) => ({ name: ref?.name ?? "", namespace: ref?.namespace ?? "" })),
+  ].filter(({ name }) => name !== "");
 }

@@ -1,11 +1,12 @@
-import type { ResourceDefinition } from "../../definition.ts";
+import type { ResourceDefinition, Unstructured } from "../../definition.ts";
 import { defineKind } from "../define.ts";
 import { nameIsLabel } from "../names.ts";
 import type { ServiceAllocation } from "./allocation.ts";
-import { serviceDefaults } from "./defaults.ts";
 import { linkFields } from "./linked-fields.ts";
-import { needsClusterIp, specOf } from "./service.ts";
+import { isExternal, needsClusterIp, type ServiceSpec, specOf } from "./service.ts";
 import { checkService, checkServiceChange } from "./validation.ts";
+
+const affinitySeconds = 10_800;
 
 export function services(allocation: ServiceAllocation): ResourceDefinition {
   return defineKind({
@@ -32,4 +33,26 @@ export function services(allocation: ServiceAllocation): ResourceDefinition {
     checkUpdate: checkServiceChange,
     status: { atCreation: { loadBalancer: {} } },
   });
+}
+
+function serviceDefaults(draft: Unstructured): void {
+  draft.spec ??= {};
+  const spec = draft.spec as ServiceSpec;
+  spec.sessionAffinity ||= "None";
+  if (spec.sessionAffinity === "None") delete spec.sessionAffinityConfig;
+  if (
+    spec.sessionAffinity === "ClientIP" &&
+    spec.sessionAffinityConfig?.clientIP?.timeoutSeconds === undefined
+  )
+    spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: affinitySeconds } };
+  spec.type ||= "ClusterIP";
+  for (const port of spec.ports ?? []) {
+    port.protocol ||= "TCP";
+    if (!port.targetPort) port.targetPort = port.port;
+  }
+  if (isExternal(spec)) spec.externalTrafficPolicy ||= "Cluster";
+  if (["ClusterIP", "NodePort", "LoadBalancer"].includes(spec.type)) spec.internalTrafficPolicy ??= "Cluster";
+  if (spec.type === "LoadBalancer") spec.allocateLoadBalancerNodePorts ??= true;
+  draft.status ??= {};
+  draft.status.loadBalancer ??= {};
 }

@@ -1,7 +1,29 @@
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import { msBetween, type WallTime, wallTime } from "../../../lib/base/time.ts";
 import { annotationSeen, isStatic, type Pod, type PodUid } from "../../../lib/model/pod.ts";
-import { rejectionLabel } from "./rejection-reasons.ts";
+
+const known = new Set([
+  "AppArmor",
+  "Evicted",
+  "InitContainerRestartPolicyForbidden",
+  "InvalidNodeInfo",
+  "NodeShutdown",
+  "OutOfcpu",
+  "OutOfephemeral-storage",
+  "OutOfmemory",
+  "OutOfpods",
+  "PodFeatureUnsupported",
+  "PodLevelResourcesNotSupported",
+  "PodOSNotSupported",
+  "PodOSSelectorNodeLabelDoesNotMatch",
+  "SupplementalGroupsPolicyNotSupported",
+  "SysctlForbidden",
+  "TopologyAffinityError",
+  "UnexpectedAdmissionError",
+  "UnexpectedPredicateFailureType",
+  "UnknownReason",
+  "VolumeAttachmentLimitExceeded",
+]);
 
 /** As upstream's SyncPodType: the first sync, a sync after a change to the spec, any other sync, the termination, or the cleanup of the pod. */
 export type SyncKind = "create" | "update" | "sync" | "kill" | "terminated";
@@ -68,4 +90,10 @@ export function createWorkerMetrics({ metrics, isRunning }: WorkerMetricsOptions
       if (isRunning(uid)) orphans.inc();
     },
   };
+}
+
+/** The metric label of a rejection: a reason can contain the name of any resource, and labels must be bounded. */
+function rejectionLabel(reason: string): string {
+  if (known.has(reason)) return reason;
+  return reason.startsWith("OutOf") ? "OutOfExtendedResources" : "Other";
 }

@@ -1,5 +1,6 @@
 import {
   type Alias,
+  type CollectionTag,
   type Document,
   isAlias,
   isMap,
@@ -9,11 +10,26 @@ import {
   type Node,
   type Pair,
   parseAllDocuments,
+  type ScalarTag,
+  type Tags,
   type YAMLMap,
 } from "yaml";
 import { messageOf } from "../../../lib/base/errors.ts";
 import { aliasTargets, checkConversion } from "../../../lib/base/yaml-conversion.ts";
-import { kubernetesTags } from "./yaml-schema.ts";
+
+type Tag = CollectionTag | ScalarTag;
+
+const core = "tag:yaml.org,2002:";
+
+const excluded = new Set(["timestamp", "binary", "omap", "pairs", "set"].map((name) => core + name));
+
+const prefixedOctal: ScalarTag = {
+  identify: () => false,
+  default: true,
+  tag: `${core}int`,
+  test: /^[-+]?0o[0-7]+$/,
+  resolve: (text) => Number(text.replace(/^[-+]/, "")) * (text.startsWith("-") ? -1 : 1),
+};
 
 /** Both from 1. */
 export interface Position {
@@ -206,4 +222,15 @@ function firstLine(text: string): string {
 
 function fail(message: string, position?: Position, field?: string): { problem: DocumentProblem } {
   return { problem: { message, ...position, ...(field && { field }) } };
+}
+
+/**
+ * Scalars as Kubernetes tools read them: YAML 1.1, where `yes` is true and 0644 is octal (file modes), but dates and
+ * `12:30` remain strings.
+ */
+function kubernetesTags(tags: Tags): Tags {
+  const kept = (tags as Tag[]).filter(
+    (tag) => !excluded.has(tag.tag) && (tag as { format?: string }).format !== "TIME",
+  );
+  return [prefixedOctal, ...kept];
 }

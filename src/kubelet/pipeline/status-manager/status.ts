@@ -1,8 +1,8 @@
-import { type Container, isStatic } from "../../../lib/model/pod.ts";
+import { isIPv4, isIPv6 } from "node:net";
+import { type Container, isStatic, type PodStatus } from "../../../lib/model/pod.ts";
 import { isTerminalPhase, type PodPhase } from "../../../lib/model/pod-phase.ts";
 import { podQos } from "../../../lib/model/qos.ts";
 import { type ContainerType, isSidecar } from "../../../lib/model/restart-policy.ts";
-import { addresses } from "./addresses.ts";
 import { type ApiContainerStatus, type ApiPodStatus, isoSeconds } from "./api-types.ts";
 import { podConditions } from "./conditions.ts";
 import { containerStatus, isReplaced } from "./container-status.ts";
@@ -11,6 +11,8 @@ import { podResources } from "./resources.ts";
 import { isRestartingAll } from "./restart-all.ts";
 import type { StatusInput } from "./status-input.ts";
 import { terminateStatuses } from "./terminate-statuses.ts";
+
+type Addresses = Pick<PodStatus, "hostIP" | "hostIPs" | "podIP" | "podIPs">;
 
 /** The API status of a pod. Pure. */
 export function podStatus(input: StatusInput): ApiPodStatus {
@@ -133,4 +135,36 @@ function isInitialized({ pod, observed }: StatusInput): boolean {
 
 function byName(a: ApiContainerStatus, b: ApiContainerStatus): number {
   return a.name < b.name ? -1 : 1;
+}
+
+/** The addresses of node and pod: one of each family at most, the family of the node's first address first. */
+function addresses({ pod, observed, previous, hostIPs }: StatusInput): Addresses {
+  const host = hostIPs.slice(0, 2);
+  return {
+    ...(host[0] ? { hostIP: host[0], hostIPs: host.map((ip) => ({ ip })) } : {}),
+    ...podAddresses(
+      pod.spec.hostNetwork ? byFamily(host, host[0]) : ownAddresses(observed, previous, host[0]),
+    ),
+  };
+}
+
+/** A pod without a ready sandbox keeps the addresses that it had. */
+function ownAddresses(
+  observed: StatusInput["observed"],
+  previous: StatusInput["previous"],
+  nodeIP: string | undefined,
+): string[] {
+  const [newest] = observed?.sandboxes ?? [];
+  if (newest?.state === "ready") return byFamily(newest.ips, nodeIP);
+  if (observed?.sandboxes.some((s) => s.state === "ready")) return [];
+  return (previous?.podIPs ?? []).flatMap(({ ip }) => ip ?? []);
+}
+
+function byFamily(ips: readonly string[], nodeIP: string | undefined): string[] {
+  const families = nodeIP && isIPv6(nodeIP) ? [isIPv6, isIPv4] : [isIPv4, isIPv6];
+  return families.flatMap((isOfFamily) => ips.find((ip) => isOfFamily(ip)) ?? []);
+}
+
+function podAddresses(ips: readonly string[]): Addresses {
+  return ips[0] ? { podIP: ips[0], podIPs: ips.map((ip) => ({ ip })) } : {};
 }

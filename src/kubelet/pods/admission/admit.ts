@@ -2,15 +2,18 @@ import { dateOf, type WallTime } from "../../../lib/base/time.ts";
 import { isCritical } from "../../../lib/model/critical-pod.ts";
 import { isStatic, type Pod, podRef } from "../../../lib/model/pod.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
+import { podQos } from "../../../lib/model/qos.ts";
 import { hasPodLevelResources } from "../../../lib/model/resources.ts";
-import { needsAppArmor } from "./app-armor.ts";
 import { requiredFeatures } from "./declared-features.ts";
 import { conflictingHostPort } from "./host-ports.ts";
 import { matchesNode, type NodeIdentity, nodeMismatch } from "./node-affinity.ts";
-import { isRejectedUnder, pressureMessage } from "./pressure.ts";
 import { type FitContext, insufficientMessage, insufficientResources } from "./resources-fit.ts";
 import { forbiddenSysctl, type SysctlAllowlist } from "./sysctls.ts";
 import { type Taint, taintText, untoleratedTaint } from "./taints.ts";
+
+const memoryPressure = { key: "node.kubernetes.io/memory-pressure", effect: "NoSchedule" };
+
+const annotationPrefix = "container.apparmor.security.beta.kubernetes.io/";
 
 /** Properties and resources of the node that decide whether a pod may run here. */
 export interface AdmissionContext extends FitContext {
@@ -145,4 +148,35 @@ function failedPredicate(pod: Pod, ctx: AdmissionContext): Rejection | undefined
 
 function predicate(reason: string, why: string, detail: string): Rejection {
   return { reason, message: `Predicate ${reason} failed: ${why}`, detail };
+}
+
+/** True if the pod or one of its containers has an AppArmor profile. */
+function needsAppArmor(pod: Pod): boolean {
+  const { securityContext, initContainers = [], containers, ephemeralContainers = [] } = pod.spec;
+  const contexts = [
+    securityContext,
+    ...[...initContainers, ...containers, ...ephemeralContainers].map((c) => c.securityContext),
+  ];
+  if (contexts.some((c) => c?.appArmorProfile && c.appArmorProfile.type !== "Unconfined")) return true;
+  return Object.entries(pod.metadata.annotations ?? {}).some(
+    ([key, value]) => key.startsWith(annotationPrefix) && value !== "unconfined",
+  );
+}
+
+/**
+ * True if the conditions of the node do not allow this pod. Critical pods are always allowed; if only memory is low, pods that request
+ * some, and those that tolerate it.
+ */
+function isRejectedUnder(conditions: readonly string[], pod: Pod, compares = false): boolean {
+  if (conditions.length === 0 || isCritical(pod)) return false;
+  if (conditions.some((type) => type !== "MemoryPressure")) return true;
+  const effects = ["NoSchedule"];
+  return (
+    podQos(pod) === "BestEffort" &&
+    untoleratedTaint(pod, [memoryPressure], { effects, compares }) !== undefined
+  );
+}
+
+function pressureMessage(conditions: readonly string[]): string {
+  return `The node had condition: [${conditions.join(" ")}]. `;
 }

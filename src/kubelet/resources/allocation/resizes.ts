@@ -10,7 +10,6 @@ import { isResizable, sameResources } from "./allocated-pod.ts";
 import type { Allocation } from "./allocation.ts";
 import { resizeOperations } from "./resize-change.ts";
 import type { ResizeConditions } from "./resize-conditions.ts";
-import { resizeMessage } from "./resize-events.ts";
 import { infeasibleResize, type ResizeLimits } from "./resize-feasibility.ts";
 import type { ResizeMetrics, ResizeTrigger } from "./resize-metrics.ts";
 import { compareResizes, type PendingPod } from "./resize-order.ts";
@@ -265,4 +264,22 @@ export class Resizes implements Component {
 
 function containersOf({ spec }: Pod, isInit: boolean): readonly Container[] {
   return isInit ? (spec.initContainers ?? []) : spec.containers;
+}
+
+/** The message of an event about a resize: what is requested or allocated, and what prevents it. */
+function resizeMessage(
+  what: string,
+  { spec }: Pod,
+  { generation, error }: { readonly generation: number; readonly error?: string },
+): string {
+  const summary = (containers: readonly Container[]) =>
+    containers.map(({ name, resources = {} }) => ({ name, resources }));
+  const inits = summary(spec.initContainers ?? []);
+  const text = JSON.stringify({
+    ...(inits.length > 0 ? { initContainers: inits } : {}),
+    containers: summary(spec.containers),
+    generation,
+    ...(error ? { error } : {}),
+  });
+  return `Pod resize ${what}: ${text}`;
 }

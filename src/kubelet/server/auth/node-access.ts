@@ -1,14 +1,21 @@
-import type { Clock } from "../../../lib/base/clock.ts";
+import { type Clock, sleep } from "../../../lib/base/clock.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Metrics } from "../../../lib/base/metrics.ts";
+import { KubeApiError, TransportError } from "../../../lib/clients/kube/api-error.ts";
+import { ConnectionLost } from "../../../lib/clients/kube/server-connection.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 import { type AccessFilter, accessFilter } from "./access-filter.ts";
 import { RequestAuthenticator } from "./authenticator.ts";
 import { AccessReviews, type Authorizer, alwaysAllow, alwaysDeny } from "./authorizer.ts";
 import { ClientCertificates } from "./client-certificates.ts";
-import { countedReviews, tokenCacheMetrics } from "./review-metrics.ts";
-import { retriedReviews } from "./review-retry.ts";
+import { countedReviews, type Reviewer, tokenCacheMetrics } from "./review-metrics.ts";
 import { TokenReviews } from "./tokens.ts";
+
+const maxAttempts = 5;
+
+const firstWaitMs = 500;
+
+const waitFactor = 1.5;
 
 export { type AccessFilter, allowAll } from "./access-filter.ts";
 export { attributesOf } from "./attributes.ts";
@@ -74,4 +81,30 @@ function authorizer(o: AccessOptions): Authorizer {
   if (!o.transport) return alwaysDeny;
   const transport = retriedReviews(countedReviews("authz", o.transport, o), clock);
   return new AccessReviews({ transport, nodeName, clock, ...authorization });
+}
+
+/**
+ * The same client of the cluster; a failed review is retried. Reviews change nothing, and callers should not be
+ * rejected because the API server was just restarting.
+ */
+function retriedReviews(reviewer: Reviewer, clock: Clock): Reviewer {
+  return {
+    async request(call) {
+      for (let attempts = 1, waitMs = firstWaitMs; ; attempts++, waitMs *= waitFactor) {
+        try {
+          return await reviewer.request(call);
+        } catch (error) {
+          if (attempts >= maxAttempts || !isTransient(error)) throw error;
+          await sleep(clock, waitMs, call.signal);
+        }
+      }
+    },
+  };
+}
+
+/** An unreachable API server is not retried: callers should not wait. */
+function isTransient(error: unknown): boolean {
+  if (error instanceof KubeApiError)
+    return error.status === 429 || error.status === 500 || error.status === 504;
+  return error instanceof TransportError && error.cause instanceof ConnectionLost;
 }

@@ -8,15 +8,17 @@ import { attributesOf } from "../auth/attributes.ts";
 import { explainQueryOf } from "../explain-query.ts";
 import type { HealthCheck } from "../health-report.ts";
 import { HttpError } from "../http-error.ts";
-import { replyJson } from "../replies.ts";
+import { readBody } from "../https/body.ts";
+import { replyJson, replyText } from "../replies.ts";
 import type { Exchange, Route } from "../route.ts";
 import { checkpointRoute } from "./checkpoint.ts";
-import { disabledRoutes } from "./disabled.ts";
-import { flagsRoute } from "./flags.ts";
+import { disabledRoute, disabledRoutes } from "./disabled.ts";
 import { healthRoutes } from "./health.ts";
 import { podsRoute, runningPodsRoute } from "./pods.ts";
 import { profileRoutes } from "./profiles.ts";
 import { flagzRoute, statuszRoute } from "./zpages.ts";
+
+const path = "/debug/flags/v";
 
 export interface DebugOptions {
   readonly desired: { all(): Pod[]; byFullName(name: PodFullName): Pod | undefined };
@@ -82,4 +84,22 @@ export function debugRoutes(o: DebugOptions, others: readonly Route[]): Route[] 
 
 function get(path: string, handle: (exchange: Exchange) => Promise<void>): Route {
   return { method: "GET", path, attributes: () => attributesOf("GET", path), handle };
+}
+
+/** Changes the log verbosity at run time. */
+function flagsRoute(enabled: boolean, setVerbosity: (level: number) => void): Route {
+  if (!enabled) return disabledRoute(path, "flags endpoint is disabled.");
+  return {
+    method: "*",
+    path,
+    attributes: () => attributesOf("PUT", path),
+    async handle({ request, response, signal }) {
+      if (request.method !== "PUT") return replyText(response, 406, "unsupported http method\n");
+      const text = (await readBody(request, 1024, signal)).toString("utf8");
+      if (!/^\d{1,10}$/.test(text) || Number(text) > 0xffffffff)
+        return replyText(response, 400, `parsing ${JSON.stringify(text)}: invalid syntax\n`);
+      setVerbosity(Number(text));
+      replyText(response, 200, `successfully set klog.logging.verbosity to ${text}\n`);
+    },
+  };
 }

@@ -15,14 +15,15 @@ import { type Disks, deviceBytesFamily, filesystemFamilies } from "./filesystem-
 import { type AgentInfo, infoFamilies } from "./info-families.ts";
 import { libraryFamilies } from "./library-families.ts";
 import { type MachineInfo, machineFamilies, versionFamily } from "./machine-families.ts";
-import { metaFamilies } from "./meta-families.ts";
 import { acceptsGzip, contentTypes, formatFor } from "./negotiate.ts";
 import { processFamilies, startTimeFamily } from "./process-families.ts";
 import { registryFamilies } from "./registry-families.ts";
 import { resourceFamilies } from "./resource-families.ts";
 import { type RuntimeMetrics, runtimeFamilies } from "./runtime-families.ts";
-import { withLevels } from "./stability-levels.ts";
+import { levelOf, type StabilityLevel, withLevels } from "./stability-levels.ts";
 import { usageFamilies } from "./usage-families.ts";
+
+const meta = ["registered_metrics_total", "disabled_metrics_total", "hidden_metrics_total"];
 
 export interface MetricsRoutesOptions {
   readonly logger: Logger;
@@ -202,4 +203,32 @@ async function send(
     ...(zipped && { "content-encoding": "gzip" }),
   });
   response.end(body);
+}
+
+/** How many metrics are registered. None is deprecated, disabled or hidden here. */
+function metaFamilies(registered: readonly string[]): Family[] {
+  const counts = new Map<StabilityLevel, number>();
+  for (const name of [...registered, ...meta]) {
+    const level = levelOf(name);
+    counts.set(level, (counts.get(level) ?? 0) + 1);
+  }
+  const none = [{ labels: {}, value: 0 }];
+  return [
+    {
+      name: "registered_metrics_total",
+      help: "The count of registered metrics broken by stability level and deprecation version.",
+      type: "counter",
+      samples: [...counts].map(([stability_level, value]) => ({
+        labels: { deprecated_version: "", stability_level },
+        value,
+      })),
+    },
+    {
+      name: "disabled_metrics_total",
+      help: "The count of disabled metrics.",
+      type: "counter",
+      samples: none,
+    },
+    { name: "hidden_metrics_total", help: "The count of hidden metrics.", type: "counter", samples: none },
+  ];
 }

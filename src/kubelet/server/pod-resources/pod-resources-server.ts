@@ -9,9 +9,17 @@ import { serviceDefinition } from "../../../lib/clients/cri/service-definition.t
 import { PodResourcesLister } from "../../../lib/gen/podresources/v1/api_pb.js";
 import { PodResourcesLister as AlphaLister } from "../../../lib/gen/podresources/v1alpha1/api_pb.js";
 import { GrpcComponent } from "../grpc-socket/grpc-component.ts";
-import { type ApiVersion, type Call, type RequestCounts, requestCounts } from "./request-counts.ts";
 import { allocatable, alphaList, podResources } from "./responses.ts";
 import type { PodResourcesSources } from "./sources.ts";
+
+type ApiVersion = "v1" | "v1alpha1";
+
+type Call = "list" | "get" | "get_allocatable";
+
+interface RequestCounts {
+  requested(version: ApiVersion, call: Call): void;
+  failed(version: ApiVersion, call: Call): void;
+}
 
 export interface PodResourcesServerOptions {
   /** `<root-dir>/pod-resources/kubelet.sock` */
@@ -84,4 +92,27 @@ export class PodResourcesServer extends GrpcComponent {
       }
     };
   }
+}
+
+function requestCounts(metrics: Metrics): RequestCounts {
+  const counter = (name: string, help: string) =>
+    metrics.counter({
+      name: `kubelet_pod_resources_endpoint_${name}`,
+      help,
+      labels: ["server_api_version"],
+    });
+  const total = counter("requests_total", "Cumulative number of requests to the PodResource endpoint");
+  const each = (what: string, call: Call) =>
+    counter(`${what}_${call}`, `Number of ${what} of the PodResource ${call} call`);
+  const calls = ["list", "get", "get_allocatable"] as const;
+  const requests = Object.fromEntries(calls.map((call) => [call, each("requests", call)]));
+  const errors = Object.fromEntries(calls.map((call) => [call, each("errors", call)]));
+  return {
+    requested(version, call) {
+      total.inc({ server_api_version: version });
+      // v1alpha1 is only counted in total.
+      if (version === "v1") requests[call]?.inc({ server_api_version: version });
+    },
+    failed: (version, call) => errors[call]?.inc({ server_api_version: version }),
+  };
 }

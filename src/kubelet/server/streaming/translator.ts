@@ -2,15 +2,17 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { orAbort, whenAborted } from "../../../lib/base/abort.ts";
 import type { Clock } from "../../../lib/base/clock.ts";
-import { KubeletError } from "../../../lib/base/errors.ts";
+import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import { GrowingBuffer } from "../../../lib/base/growing-buffer.ts";
 import { applyBackpressure } from "./backpressure.ts";
-import { endStatus } from "./end-status.ts";
 import { watchIdle } from "./idle-watch.ts";
 import { SpdyConnection, type SpdyStream, type StreamHandler } from "./spdy/connection.ts";
 import type { StreamOptions } from "./stream-options.ts";
 import { WebSocketConnection } from "./websocket/connection.ts";
 import { handshake } from "./websocket/handshake.ts";
+
+/** The final message of the error channel: success, or a v1.Status with the error. */
+const successStatus = { metadata: {}, status: "Success" };
 
 /** The first byte of each message. */
 const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
@@ -211,4 +213,36 @@ class Session {
 
 function tooEarly(): KubeletError {
   return new KubeletError("Streaming", "the runtime sends data before it has accepted the streams");
+}
+
+function failureStatus(error: unknown): object {
+  const message = messageOf(error);
+  return {
+    metadata: {},
+    status: "Failure",
+    message: `Internal error occurred: ${message}`,
+    reason: "InternalError",
+    details: { causes: [{ message }] },
+    code: 500,
+  };
+}
+
+/** The runtime's message if there is one; none means exit code 0. */
+function endStatus(output: Buffer, failure: Error | undefined): Buffer {
+  if (output.length > 0) return isObject(output) ? output : encoded(failureStatus(output.toString("utf8")));
+  return encoded(failure ? failureStatus(failure) : successStatus);
+}
+
+/** Before v4 errors were sent as plain text. */
+function isObject(output: Buffer): boolean {
+  try {
+    const value: unknown = JSON.parse(output.toString("utf8"));
+    return typeof value === "object" && value !== null;
+  } catch {
+    return false;
+  }
+}
+
+function encoded(status: object): Buffer {
+  return Buffer.from(JSON.stringify(status));
 }

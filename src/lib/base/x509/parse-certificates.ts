@@ -1,8 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { type AlternativeNames, NO_NAMES, readAlternativeNames } from "./alternative-names.ts";
-import { readBasicConstraints } from "./basic-constraints.ts";
 import { contextTag, TAG } from "./der.ts";
-import { DerReader, malformed, readTime, readUnsigned } from "./der-reader.ts";
+import { DerReader, type Element, malformed, readBoolean, readTime, readUnsigned } from "./der-reader.ts";
 import { checkUnused, type Extension, readExtensions, unknownCritical } from "./extensions.ts";
 import { isWeakKey, readPublicKey } from "./keys.ts";
 import { type NameConstraints, readNameConstraints } from "./name-constraints.ts";
@@ -11,6 +10,11 @@ import { OID, type Oid } from "./oids.ts";
 import { type PemBlock, pemBlocks } from "./pem.ts";
 import { isTrusted, readSignature } from "./signatures.ts";
 import { readExtendedUsage, readKeyUsage, type Usage } from "./usages.ts";
+
+interface BasicConstraints {
+  readonly isCa: boolean;
+  readonly maxPathLength: number | undefined;
+}
 
 export interface Certificate extends AlternativeNames {
   readonly subject: DistinguishedName;
@@ -144,4 +148,24 @@ function readVersion(explicit: DerReader): number {
   const version = bytes.readUIntBE(0, Math.min(bytes.length, 4)) + 1;
   if (bytes.length > 1 || version > 3) throw malformed("malformed certificate: unknown version");
   return version;
+}
+
+function readBasicConstraints(value: Buffer): BasicConstraints {
+  const outer = new DerReader(value, "basic constraints");
+  const constraints = outer.sequence();
+  outer.end();
+  const flag = constraints.optional(TAG.boolean);
+  const length = constraints.optional(TAG.integer);
+  constraints.end();
+  return {
+    isCa: flag !== undefined && readBoolean(flag),
+    maxPathLength: length && readLength(length),
+  };
+}
+
+function readLength(element: Element): number {
+  const bytes = readUnsigned(element);
+  // No chain needs more than four bytes.
+  if (bytes.length > 4) throw malformed("malformed basic constraints: path length out of range");
+  return bytes.readUIntBE(0, bytes.length);
 }

@@ -1,14 +1,14 @@
 import { createHash, type KeyObject, randomBytes } from "node:crypto";
 import { KubeletError } from "../errors.ts";
 import { writeAlternativeNames } from "./alternative-names.ts";
-import { boolean, contextTag, element, octetString, sequence, time, unsignedInteger } from "./der.ts";
+import { boolean, contextTag, element, octetString, sequence, TAG, time, unsignedInteger } from "./der.ts";
+import { DerReader, readBytesOfBits } from "./der-reader.ts";
 import { type Extension, writeExtensions } from "./extensions.ts";
 import { samePublicKey, writePublicKey } from "./keys.ts";
 import { type DistinguishedName, writeName } from "./names.ts";
 import { OID, type Oid } from "./oids.ts";
 import { readCertificate } from "./parse-certificates.ts";
 import { pem, pemBlocks } from "./pem.ts";
-import { publicKeyBits } from "./public-key-bits.ts";
 import { isEmpty } from "./request.ts";
 import { signatureAlgorithm, signed } from "./signatures.ts";
 import { type Usage, writeExtendedUsage, writeKeyUsage } from "./usages.ts";
@@ -98,4 +98,11 @@ function extensionsOf(
     add(OID.subjectAltName, isEmpty(subject), writeAlternativeNames(dnsNames, ipAddresses));
   }
   return list;
+}
+
+/** The key itself inside a SubjectPublicKeyInfo: the input of key identifiers. */
+function publicKeyBits(spki: Buffer): Buffer {
+  const info = new DerReader(spki, "public key").sequence();
+  info.expect(TAG.sequence);
+  return readBytesOfBits(info.expect(TAG.bitString));
 }

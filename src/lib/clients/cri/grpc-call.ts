@@ -8,13 +8,14 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from "@bufbuild/protobuf";
-import { type Client, Client as GrpcClient, Metadata } from "@grpc/grpc-js";
+import { ChannelCredentials, type Client, credentials, Client as GrpcClient, Metadata } from "@grpc/grpc-js";
 import { whenAborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { abortError } from "../../base/errors.ts";
 import { CriError, toCriError } from "./cri-error.ts";
 import { methodDefinition } from "./service-definition.ts";
-import { SocketCredentials } from "./socket-credentials.ts";
+
+type SecureConnector = ReturnType<ChannelCredentials["_createSecureConnector"]>;
 
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
@@ -126,4 +127,35 @@ function limited<T>(
     });
     if (timeoutMs !== undefined) cancelTimer = clock.after(timeoutMs, () => cancel("deadline"));
   });
+}
+
+/**
+ * Insecure credentials for a socket, with which a closed channel opens no further connection. By default, a channel of grpc-js that is
+ * closed while it waits to reconnect does so once more, and keeps the connection: to the next server at the same socket.
+ */
+class SocketCredentials extends ChannelCredentials {
+  override _isSecure(): boolean {
+    return false;
+  }
+
+  override _equals(other: ChannelCredentials): boolean {
+    return other === this;
+  }
+
+  override _createSecureConnector(
+    ...args: Parameters<ChannelCredentials["_createSecureConnector"]>
+  ): SecureConnector {
+    const connector = credentials.createInsecure()._createSecureConnector(...args);
+    let isClosed = false;
+    return {
+      connect: (socket) => connector.connect(socket),
+      // Awaited before each connection.
+      waitForReady: () => (isClosed ? Promise.reject(new Error("channel closed")) : connector.waitForReady()),
+      getCallCredentials: () => connector.getCallCredentials(),
+      destroy() {
+        isClosed = true;
+        connector.destroy();
+      },
+    };
+  }
 }

@@ -1,7 +1,7 @@
 import type { FeatureGates } from "../feature-gates.ts";
 import { type KubeletConfiguration, kubeletFields } from "../kubelet-configuration.ts";
-import type { Problem } from "../problems.ts";
-import { enumProblems } from "./enums.ts";
+import type { Path, Problem } from "../problems.ts";
+import type { Fields, Kind } from "../schema.ts";
 import { evictionProblems } from "./eviction.ts";
 import { gatedProblems } from "./gated.ts";
 import { limitProblems } from "./limits.ts";
@@ -39,4 +39,19 @@ export function validateForHost(config: KubeletConfiguration, host: { cgroupVers
     problems.push({ path: ["memorySwap", "swapBehavior"], message });
   }
   return problems;
+}
+
+/** Enum fields with a value that the schema does not list. */
+function enumProblems(fields: Fields, values: object, path: Path = []): Problem[] {
+  return Object.entries(fields).flatMap(([name, field]) =>
+    check(field.type, (values as Record<string, unknown>)[name], [...path, name]),
+  );
+}
+
+function check(type: Kind, value: unknown, path: Path): Problem[] {
+  if (value === undefined) return [];
+  if (type.kind === "object") return enumProblems(type.fields, value as object, path);
+  if (type.kind !== "string" || !type.oneOf || type.oneOf.includes(value as string)) return [];
+  const allowed = type.oneOf.map((name) => JSON.stringify(name)).join(", ");
+  return [{ path, message: `${JSON.stringify(value)} is not one of ${allowed}` }];
 }

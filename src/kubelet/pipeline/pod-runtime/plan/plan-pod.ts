@@ -1,6 +1,6 @@
+import { msBetween } from "../../../../lib/base/time.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
 import type { ObservedPod } from "../../../state/observed-pods.ts";
-import { planCleanup } from "./cleanup.ts";
 import { planContainer, planSuperseded } from "./container.ts";
 import { failedInit, planInit } from "./init.ts";
 import { emptyPlan, type PlanContext, type PodPlan } from "./pod-plan.ts";
@@ -39,4 +39,26 @@ function finishedReason(view: PodView): string | undefined {
 function planEphemeral(plan: PodPlan, view: PodView): void {
   for (const container of view.pod.spec.ephemeralContainers ?? [])
     if (!view.newest(container.name)) plan.start.push({ container, containerType: "ephemeral", attempt: 0 });
+}
+
+/** Removes containers that were created and never started, and all but the last dead containers of a name. */
+function planCleanup(plan: PodPlan, { observed, sandbox, context }: PodView): void {
+  const dead = new Map<string, number>();
+  const { maxDeadPerContainer = 1, minDeadAgeMs = 0, wall } = context;
+  for (const container of observed.containers) {
+    if (container.state === "created") plan.removeContainers.push(container);
+    if (container.state !== "exited") continue;
+    const counted = dead.get(container.name) ?? 0;
+    // The last one is always kept: the next decision depends on it.
+    const isOld = msBetween(container.createdAt, wall) >= minDeadAgeMs;
+    if (maxDeadPerContainer >= 0 && counted >= Math.max(1, maxDeadPerContainer) && isOld)
+      plan.removeContainers.push(container);
+    dead.set(container.name, counted + 1);
+  }
+  const kept = new Set(
+    observed.containers.filter((c) => !plan.removeContainers.includes(c)).map((c) => c.sandboxId),
+  );
+  plan.removeSandboxes = observed.sandboxes.filter(
+    (s) => s !== sandbox && s.state === "notready" && !kept.has(s.id),
+  );
 }
