@@ -84,7 +84,16 @@ const types = [
   ],
   ["a value named type is a value", `import { type } from "${sibling}";`, /one layer/],
   [
-    "products do not import types of each other",
+    "a product imports the types of the contract of another",
+    'import type { X } from "../../../console/console-node.ts";',
+  ],
+  [
+    "a product imports only types of a contract",
+    'import { x } from "../../../console/console-node.ts";',
+    /separate components/,
+  ],
+  [
+    "products do not import other types of each other",
     'import type { X } from "../../../apiserver/b.ts";',
     /separate components/,
   ],

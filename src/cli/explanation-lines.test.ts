@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PodExplanation } from "../lib/model/pod-explanation.ts";
+import type { PodExplanation } from "../kubelet/explain/pod-explanation.ts";
 import { duration, explanationLines } from "./explanation-lines.ts";
 
 const at = "2026-01-01T00:01:00.000Z";

@@ -1,6 +1,6 @@
+import type { ExplainedStep, PodExplanation } from "../kubelet/explain/pod-explanation.ts";
 import type { Explanations } from "../kubelet/explain/pod-explanations.ts";
 import { printable } from "../lib/base/terminal-text.ts";
-import type { ExplainedStep, PodExplanation } from "../lib/model/pod-explanation.ts";
 
 /** The explanations as text: for each pod its state, what it is blocked on, and a timeline. */
 export function explanationLines({ at, node, pods }: Explanations): string[] {

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { PodExplanation } from "../kubelet/explain/pod-explanation.ts";
 import { matchesNode, nodeMismatch } from "../kubelet/pods/admission/node-affinity.ts";
 import { insufficientMessage, insufficientResources } from "../kubelet/pods/admission/resources-fit.ts";
 import { type Taint, taintText, untoleratedTaint } from "../kubelet/pods/admission/taints.ts";
@@ -8,7 +9,6 @@ import { silentLogger } from "../lib/base/logger.ts";
 import { loadKubeconfig } from "../lib/clients/kube/kubeconfig.ts";
 import { HttpKubeTransport } from "../lib/clients/kube/transport.ts";
 import type { Pod } from "../lib/model/pod.ts";
-import type { PodExplanation } from "../lib/model/pod-explanation.ts";
 
 /** The parts of the node that the scheduler considers. */
 export interface SchedulerNode {

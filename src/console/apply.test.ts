@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Composer } from "yaml";
-import type { ManifestPutResult } from "../lib/model/applied-manifest.ts";
-import type { ConsoleManifests } from "../lib/model/console-node.ts";
+import type { ManifestPutResult } from "../kubelet/server/manifests/applied-manifest.ts";
 import { fakePod } from "../lib/model/fake-pod.ts";
 import { applyManifests } from "./apply.ts";
+import type { ConsoleManifests } from "./console-node.ts";
 import { ConsoleProblem } from "./http/problem.ts";
 import type { ManifestProblem } from "./protocol.ts";
 

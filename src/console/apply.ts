@@ -1,7 +1,10 @@
 import { Lexer } from "yaml";
-import type { ManifestPutResult, ManifestProblem as StoreProblem } from "../lib/model/applied-manifest.ts";
-import type { ConsoleManifests } from "../lib/model/console-node.ts";
+import type {
+  ManifestPutResult,
+  ManifestProblem as StoreProblem,
+} from "../kubelet/server/manifests/applied-manifest.ts";
 import { manifestName, type PodDocument, podDocuments } from "../lib/model/pod-documents.ts";
+import type { ConsoleManifests } from "./console-node.ts";
 import { ConsoleProblem } from "./http/problem.ts";
 import type { ApplyResult, ManifestProblem } from "./protocol.ts";
 

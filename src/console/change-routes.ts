@@ -1,6 +1,6 @@
 import type { Logger } from "../lib/base/logger.ts";
-import type { ConsoleChanges, ConsoleNode } from "../lib/model/console-node.ts";
 import { applyManifests } from "./apply.ts";
+import type { ConsoleChanges, ConsoleNode } from "./console-node.ts";
 import { readJson } from "./http/body.ts";
 import { ConsoleProblem } from "./http/problem.ts";
 import { replyJson } from "./http/response-headers.ts";

@@ -1,8 +1,8 @@
-import type { ConsoleNode, ConsolePod } from "../lib/model/console-node.ts";
+import type { PodExplanation } from "../kubelet/explain/pod-explanation.ts";
 import { type FakePodParts, fakePod } from "../lib/model/fake-pod.ts";
 import type { Pod, PodUid } from "../lib/model/pod.ts";
-import type { PodExplanation } from "../lib/model/pod-explanation.ts";
 import type { Summary } from "../lib/model/stats-summary.ts";
+import type { ConsoleNode, ConsolePod } from "./console-node.ts";
 
 const at = "2026-01-01T00:00:00.000Z";
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { whenAborted } from "../lib/base/abort.ts";
 import type { Clock } from "../lib/base/clock.ts";
 import { epochMs } from "../lib/base/time.ts";
-import type { ConsoleExchange, ConsoleNode } from "../lib/model/console-node.ts";
+import type { ConsoleExchange, ConsoleNode } from "./console-node.ts";
 import { readJson } from "./http/body.ts";
 import { ConsoleProblem } from "./http/problem.ts";
 import { replyJson } from "./http/response-headers.ts";

@@ -1,4 +1,4 @@
-import type { ConsoleNode, ConsolePermission } from "../lib/model/console-node.ts";
+import type { ConsoleNode, ConsolePermission } from "./console-node.ts";
 import type { ConsoleSession } from "./sessions/sessions.ts";
 
 /**

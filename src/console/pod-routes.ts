@@ -1,7 +1,7 @@
 import type { Clock } from "../lib/base/clock.ts";
 import { epochMs } from "../lib/base/time.ts";
-import type { ConsoleNode, ConsolePod } from "../lib/model/console-node.ts";
 import type { PodUid } from "../lib/model/pod.ts";
+import type { ConsoleNode, ConsolePod } from "./console-node.ts";
 import { notFound } from "./http/problem.ts";
 import { replyJson } from "./http/response-headers.ts";
 import type { ApiRoute, SessionExchange } from "./http/routes.ts";

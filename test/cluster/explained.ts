@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { explainCommand } from "../../src/cli/explain-command.ts";
+import type { PodExplanation } from "../../src/kubelet/explain/pod-explanation.ts";
 import type { Explanations } from "../../src/kubelet/explain/pod-explanations.ts";
-import type { PodExplanation } from "../../src/lib/model/pod-explanation.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 
 /** Runs `kubelet explain` for the agent with this root directory, in this process. */

@@ -1,4 +1,4 @@
-import type { ConsoleExchange, ConsoleUpgrade } from "../../lib/model/console-node.ts";
+import type { ConsoleExchange, ConsoleUpgrade } from "../console-node.ts";
 import type { Action } from "../permissions.ts";
 import type { ConsoleSession } from "../sessions/sessions.ts";
 import { ConsoleProblem, notFound } from "./problem.ts";

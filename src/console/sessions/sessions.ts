@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/base/clock.ts";
 import { epochMs, type MonotonicTime, plusMs } from "../../lib/base/time.ts";
-import type { ConsoleUser } from "../../lib/model/console-node.ts";
+import type { ConsoleUser } from "../console-node.ts";
 import { secretHash } from "./secrets.ts";
 
 /** A browser that is logged in. */

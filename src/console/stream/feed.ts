@@ -4,8 +4,8 @@ import { type Clock, msSince } from "../../lib/base/clock.ts";
 import { messageOf } from "../../lib/base/errors.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { epochMs, type MonotonicTime } from "../../lib/base/time.ts";
-import type { ConsoleEvent, ConsoleNode } from "../../lib/model/console-node.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
+import type { ConsoleEvent, ConsoleNode } from "../console-node.ts";
 import type {
   Changes,
   NodeState,

@@ -1,4 +1,4 @@
-import type { ConsoleEvent } from "../../lib/model/console-node.ts";
+import type { ConsoleEvent } from "../console-node.ts";
 import type { PodEvent } from "../protocol.ts";
 
 const maxEvents = 200;

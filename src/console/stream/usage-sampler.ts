@@ -1,6 +1,5 @@
 import type { Clock } from "../../lib/base/clock.ts";
 import { epochMs, type MonotonicTime, msBetween } from "../../lib/base/time.ts";
-import type { ConsoleNode } from "../../lib/model/console-node.ts";
 import type {
   ContainerStats,
   NetworkStats,
@@ -8,6 +7,7 @@ import type {
   PodStats,
   Summary,
 } from "../../lib/model/stats-summary.ts";
+import type { ConsoleNode } from "../console-node.ts";
 import type { Usage, UsageSample } from "../protocol.ts";
 
 /** Disk and network are read with every third sample: the runtime walks disks for them. */

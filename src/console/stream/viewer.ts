@@ -1,7 +1,7 @@
 import { whenAborted } from "../../lib/base/abort.ts";
 import { type Clock, msSince } from "../../lib/base/clock.ts";
 import { epochMs, type MonotonicTime } from "../../lib/base/time.ts";
-import type { ConsoleExchange } from "../../lib/model/console-node.ts";
+import type { ConsoleExchange } from "../console-node.ts";
 import type { Bye, Changes } from "../protocol.ts";
 import type { Feed } from "./feed.ts";
 

@@ -1,7 +1,7 @@
-import type { ConsoleProbe } from "../../lib/model/console-node.ts";
 import type { Container, ContainerStatus, EphemeralContainer, Pod, PodStatus } from "../../lib/model/pod.ts";
 import { isSidecar } from "../../lib/model/restart-policy.ts";
 import type { ContainerStats } from "../../lib/model/stats-summary.ts";
+import type { ConsoleProbe } from "../console-node.ts";
 import type { ContainerDetail, ProbeDetail } from "../protocol.ts";
 import { amount, timeOf } from "./amounts.ts";
 

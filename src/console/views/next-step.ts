@@ -1,5 +1,5 @@
-import type { ConsolePod } from "../../lib/model/console-node.ts";
 import type { StepKind } from "../../lib/model/pod-step.ts";
+import type { ConsolePod } from "../console-node.ts";
 
 /** The next thing that a user can try for a pod that is not ready; null if there is nothing to do. */
 export function nextStep({ explanation, status, terminating }: ConsolePod): string | null {

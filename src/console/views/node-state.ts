@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
-import type { ConsoleNode, ConsoleNodeState } from "../../lib/model/console-node.ts";
 import { podRequests } from "../../lib/model/resources.ts";
+import type { ConsoleNode, ConsoleNodeState } from "../console-node.ts";
 import type { Condition, Health, NodeState } from "../protocol.ts";
 import { amount, timeOf, units } from "./amounts.ts";
 

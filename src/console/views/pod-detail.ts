@@ -1,5 +1,5 @@
-import type { ConsoleChanges, ConsolePod } from "../../lib/model/console-node.ts";
 import type { Pod, PodCondition, Volume } from "../../lib/model/pod.ts";
+import type { ConsoleChanges, ConsolePod } from "../console-node.ts";
 import type { Condition, Explanation, PodDetail, TimelineStep, VolumeDetail } from "../protocol.ts";
 import { timeOf } from "./amounts.ts";
 import { type ContainerFacts, containerDetails } from "./container-detail.ts";

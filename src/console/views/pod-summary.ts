@@ -1,7 +1,7 @@
-import type { ConsolePod } from "../../lib/model/console-node.ts";
 import { summarizeContainers } from "../../lib/model/container-summary.ts";
 import { isCritical } from "../../lib/model/critical-pod.ts";
 import { podQos } from "../../lib/model/qos.ts";
+import type { ConsolePod } from "../console-node.ts";
 import type { Health, PodSummary } from "../protocol.ts";
 import { timeOf } from "./amounts.ts";
 

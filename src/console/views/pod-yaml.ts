@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import type { ConsolePod } from "../../lib/model/console-node.ts";
+import type { ConsolePod } from "../console-node.ts";
 
 /** The pod with its status. A pod refers to Secrets and never contains their values. */
 export function podYaml({ pod, status }: ConsolePod): string {

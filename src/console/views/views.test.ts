@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { PodExplanation } from "../../kubelet/explain/pod-explanation.ts";
 import { fakePod } from "../../lib/model/fake-pod.ts";
 import type { PodStatus } from "../../lib/model/pod.ts";
-import type { PodExplanation } from "../../lib/model/pod-explanation.ts";
 import { FakeConsoleNode, fakeConsolePod, fakeExplanation } from "../fake-console-node.ts";
 import { nextStep } from "./next-step.ts";
 import { nodeState } from "./node-state.ts";

@@ -1,3 +1,4 @@
+import type { ConsoleNode, NodeConsole } from "../../console/console-node.ts";
 import type { Clock } from "../../lib/base/clock.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import type { Metrics } from "../../lib/base/metrics.ts";
@@ -7,7 +8,6 @@ import type { CgroupLayout } from "../../lib/host/cgroups/layout.ts";
 import type { KernelLog } from "../../lib/host/kernel-log.ts";
 import type { ServiceManager } from "../../lib/host/sd-notify.ts";
 import type { IdentityFiles } from "../../lib/host/system-identity.ts";
-import type { ConsoleNode, NodeConsole } from "../../lib/model/console-node.ts";
 import type { ClusterOptions } from "../certs/cluster-access.ts";
 import type { ServingCertificate } from "../certs/serving-certificate.ts";
 import type { PodOverview } from "../explain/pod-overview.ts";

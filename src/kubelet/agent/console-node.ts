@@ -1,6 +1,3 @@
-import { epochMs } from "../../lib/base/time.ts";
-import { deadline } from "../../lib/base/wait.ts";
-import { readProcessUsage } from "../../lib/host/process-usage.ts";
 import type {
   ConsoleAccess,
   ConsoleChanges,
@@ -8,7 +5,10 @@ import type {
   ConsoleNodeState,
   ConsolePod,
   ConsoleProbe,
-} from "../../lib/model/console-node.ts";
+} from "../../console/console-node.ts";
+import { epochMs } from "../../lib/base/time.ts";
+import { deadline } from "../../lib/base/wait.ts";
+import { readProcessUsage } from "../../lib/host/process-usage.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
 import type { ServingCertificate } from "../certs/serving-certificate.ts";
 import type { Explainer } from "../explain/explain-node.ts";

@@ -1,9 +1,9 @@
 import { X509Certificate } from "node:crypto";
 import { isIPv6 } from "node:net";
+import type { ConsoleAccess, NodeConsole } from "../../console/console-node.ts";
 import { whenAborted } from "../../lib/base/abort.ts";
 import type { Component } from "../../lib/base/component.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
-import type { ConsoleAccess, NodeConsole } from "../../lib/model/console-node.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
 import type { ServingCertificate } from "../certs/serving-certificate.ts";
 import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";

@@ -1,5 +1,5 @@
+import type { ConsoleEvent } from "../../console/console-node.ts";
 import type { Logger } from "../../lib/base/logger.ts";
-import type { ConsoleEvent } from "../../lib/model/console-node.ts";
 import { type Pod, podRef } from "../../lib/model/pod.ts";
 import type { NodeEvents, PodEvents } from "../../lib/model/pod-events.ts";
 import type { Post } from "../pipeline/sync-loop/events.ts";

@@ -1,6 +1,5 @@
 import type { OomKill } from "../../lib/model/oom-kill.ts";
 import type { Pod, PodStatus } from "../../lib/model/pod.ts";
-import type { ExplainedStep, PodExplanation } from "../../lib/model/pod-explanation.ts";
 import type { PodFailure } from "../../lib/model/pod-failure.ts";
 import type { StepRecord } from "../../lib/model/pod-step.ts";
 import type { PodHistory } from "../state/pod-sync-status.ts";
@@ -12,6 +11,7 @@ import {
   times,
 } from "./container-termination.ts";
 import { causeOf, resizeCause } from "./pod-cause.ts";
+import type { ExplainedStep, PodExplanation } from "./pod-explanation.ts";
 
 /** The information that explains why a pod is not ready. */
 export interface PodInfo {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { wallTime } from "../../lib/base/time.ts";
-import type { PodExplanation } from "../../lib/model/pod-explanation.ts";
 import { FailedPods } from "./failed-pods.ts";
+import type { PodExplanation } from "./pod-explanation.ts";
 
 const hour = 3_600_000;
 const failed = (name: string, at: number): PodExplanation => ({

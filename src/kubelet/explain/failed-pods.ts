@@ -1,5 +1,5 @@
 import { dateOf, msBetween, type WallTime, wallTime } from "../../lib/base/time.ts";
-import type { PodExplanation } from "../../lib/model/pod-explanation.ts";
+import type { PodExplanation } from "./pod-explanation.ts";
 
 /** A failed pod is listed for this long, even after it was removed. */
 export const listedMs = 3_600_000;

@@ -1,5 +1,4 @@
 import type { PodStatus } from "../../lib/model/pod.ts";
-import type { PodExplanation } from "../../lib/model/pod-explanation.ts";
 import type { StepKind, StepRecord } from "../../lib/model/pod-step.ts";
 import {
   type ContainerTermination,
@@ -10,6 +9,7 @@ import {
   titleOf,
 } from "./container-termination.ts";
 import type { PodInfo } from "./explain-pod.ts";
+import type { PodExplanation } from "./pod-explanation.ts";
 
 type Wait = NonNullable<PodExplanation["waitsFor"]>;
 

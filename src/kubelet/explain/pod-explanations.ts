@@ -2,7 +2,6 @@ import { type Clock, wallTimeOf } from "../../lib/base/clock.ts";
 import { dateOf, epochMs, type MonotonicTime } from "../../lib/base/time.ts";
 import { containerIdIn, type OomKill } from "../../lib/model/oom-kill.ts";
 import { type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
-import type { PodExplanation } from "../../lib/model/pod-explanation.ts";
 import { isTerminalPhase } from "../../lib/model/pod-phase.ts";
 import { readinessOf } from "../../lib/model/readiness.ts";
 import type { ProbeFailure } from "../pods/probes/probe-worker.ts";
@@ -12,6 +11,7 @@ import type { ProbeResultChange } from "../state/probe-results.ts";
 import type { ProbeKill } from "./container-termination.ts";
 import { explainPod, type PodInfo } from "./explain-pod.ts";
 import { FailedPods, listedMs } from "./failed-pods.ts";
+import type { PodExplanation } from "./pod-explanation.ts";
 
 /** Which pods to explain: those that are not ready, all, or one. */
 export type PodQuery = { readonly all: boolean } | { readonly pod: string };

@@ -1,4 +1,4 @@
-import type { ConsoleEvent } from "../../../lib/model/console-node.ts";
+import type { ConsoleEvent } from "../../../console/console-node.ts";
 import type { OomKill } from "../../../lib/model/oom-kill.ts";
 import type { Container, Pod, PodId, PodSourceName, PodUid } from "../../../lib/model/pod.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import { dnsSubdomain } from "../../../lib/base/name-rules.ts";
-import type { ManifestProblem } from "../../../lib/model/applied-manifest.ts";
 import { HttpError } from "../http-error.ts";
 import { readBody } from "../https/body.ts";
 import { replyJson } from "../replies.ts";
 import type { Exchange, Route } from "../route.ts";
+import type { ManifestProblem } from "./applied-manifest.ts";
 import type { ManifestStore, StoredManifest } from "./manifest-store.ts";
 
 export interface ManifestRoutesOptions {

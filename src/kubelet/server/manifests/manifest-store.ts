@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import type { ManifestProblem, ManifestPutResult } from "../../../lib/model/applied-manifest.ts";
 import { type Pod, podRef } from "../../../lib/model/pod.ts";
+import type { ManifestProblem, ManifestPutResult } from "./applied-manifest.ts";
 import { ManifestDir } from "./manifest-dir.ts";
 
 /** Creates the pods of a manifest, or returns all validation errors. */

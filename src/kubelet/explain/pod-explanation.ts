@@ -1,4 +1,4 @@
-import type { StepKind } from "./pod-step.ts";
+import type { StepKind } from "../../lib/model/pod-step.ts";
 
 /** Why a pod is in its state. docs/EXPLAIN.md describes each field. */
 export interface PodExplanation {

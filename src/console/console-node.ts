@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import type { ManifestPutResult } from "./applied-manifest.ts";
-import type { Pod, PodStatus, PodUid } from "./pod.ts";
-import type { PodExplanation } from "./pod-explanation.ts";
-import type { Summary } from "./stats-summary.ts";
+import type { PodExplanation } from "../kubelet/explain/pod-explanation.ts";
+import type { ManifestPutResult } from "../kubelet/server/manifests/applied-manifest.ts";
+import type { Pod, PodStatus, PodUid } from "../lib/model/pod.ts";
+import type { Summary } from "../lib/model/stats-summary.ts";
 
 /*
- * The interface between the agent and the node console, which do not import each other: the agent implements `ConsoleNode` and
+ * The interface between the agent and the node console, which import only types of each other: the agent implements `ConsoleNode` and
  * serves a `NodeConsole`; the console implements that, and reads everything from the node. All reads are of state in memory unless
  * they return a promise.
  */

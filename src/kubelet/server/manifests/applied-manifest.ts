@@ -1,4 +1,4 @@
-import type { Pod } from "./pod.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
 
 /** A problem of a manifest, for users. */
 export interface ManifestProblem {
