@@ -1,4 +1,5 @@
-import { dnsLabel, labelValue, qualifiedName } from "../../lib/base/name-rules.ts";
+import { dnsLabel, qualifiedName } from "../../lib/base/name-rules.ts";
+import { checkAnnotations, checkLabels } from "../../lib/model/validation/metadata.ts";
 import type { DraftMeta, OwnerReference, Unstructured } from "../definition.ts";
 import { compareText } from "../patch/text-order.ts";
 import type { ApiObject } from "../storage/object.ts";
@@ -10,7 +11,6 @@ export interface MetaRules {
   readonly nameRule: NameRule;
 }
 
-const annotationBytes = 256 * 1024;
 const orphan = "orphan";
 const foreground = "foregroundDeletion";
 
@@ -62,30 +62,6 @@ function checkNamespace(meta: DraftMeta, namespaced: boolean, problems: FieldPro
     if (meta.namespace) problems.forbidden("metadata.namespace", "not allowed on this type");
   } else if (!meta.namespace) problems.required("metadata.namespace");
   else problems.check("metadata.namespace", meta.namespace, dnsLabel(meta.namespace));
-}
-
-export function checkLabels(
-  labels: Readonly<Record<string, string>> | undefined,
-  path: string,
-  problems: FieldProblems,
-): void {
-  for (const [key, value] of Object.entries(labels ?? {})) {
-    problems.check(path, key, qualifiedName(key));
-    problems.check(path, value, labelValue(value));
-  }
-}
-
-function checkAnnotations(
-  annotations: Readonly<Record<string, string>> | undefined,
-  problems: FieldProblems,
-): void {
-  let bytes = 0;
-  for (const [key, value] of Object.entries(annotations ?? {})) {
-    bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
-    // Case does not matter in the keys of annotations.
-    problems.check("metadata.annotations", key, qualifiedName(key.toLowerCase()));
-  }
-  if (bytes > annotationBytes) problems.tooLong("metadata.annotations", annotationBytes);
 }
 
 function checkOwners(owners: readonly OwnerReference[] | undefined, problems: FieldProblems): void {

@@ -1,6 +1,6 @@
 import { dnsLabel } from "../../lib/base/name-rules.ts";
+import { checkLabels } from "../../lib/model/validation/metadata.ts";
 import { defineKind } from "./define.ts";
-import { checkLabels } from "./metadata.ts";
 import { nameIsSubdomain } from "./names.ts";
 import { checkAmount } from "./quantities.ts";
 import { checkDistinctTolerations } from "./tolerations.ts";

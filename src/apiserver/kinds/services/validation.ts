@@ -1,10 +1,10 @@
 import { dnsLabel, dnsSubdomain, portName, portNumber, qualifiedName } from "../../../lib/base/name-rules.ts";
+import { checkLabels } from "../../../lib/model/validation/metadata.ts";
 import { core } from "../../../lib/schema/types/core/core.ts";
 import type { Unstructured } from "../../definition.ts";
 import { checkAddress, checkCidr, checkReachable, familyOf } from "../addresses.ts";
 import { protocols } from "../endpoints.ts";
 import type { FieldProblems } from "../field-problems.ts";
-import { checkLabels } from "../metadata.ts";
 import {
   isExternal,
   isHeadless,

@@ -20,22 +20,25 @@ export function checkMetadata(pod: Pod, problems: Problems): void {
 }
 
 export function checkLabels(
-  labels: Record<string, string> | undefined,
+  labels: Readonly<Record<string, string>> | undefined,
   at: string,
   problems: Problems,
 ): void {
   for (const [key, value] of Object.entries(labels ?? {})) {
-    problems.check(`${at}[${key}]`, key, qualifiedName(key));
-    problems.check(`${at}[${key}]`, value, labelValue(value));
+    problems.check(problems.entry(at, key), key, qualifiedName(key));
+    problems.check(problems.entry(at, key), value, labelValue(value));
   }
 }
 
-function checkAnnotations(annotations: Record<string, string> | undefined, problems: Problems): void {
+export function checkAnnotations(
+  annotations: Readonly<Record<string, string>> | undefined,
+  problems: Problems,
+): void {
   let bytes = 0;
   for (const [key, value] of Object.entries(annotations ?? {})) {
     bytes += Buffer.byteLength(key) + Buffer.byteLength(value);
     // Case does not matter in the keys of annotations.
-    problems.check(`metadata.annotations[${key}]`, key, qualifiedName(key.toLowerCase()));
+    problems.check(problems.entry("metadata.annotations", key), key, qualifiedName(key.toLowerCase()));
   }
   if (bytes > annotationBytes) problems.tooLong("metadata.annotations", annotationBytes);
 }

@@ -19,6 +19,15 @@ export class Problems {
     return this.#textLength >= maxTextLength;
   }
 
+  /** The path of a label or annotation, for the line of a manifest. */
+  entry(path: string, key: string): string {
+    return `${path}[${key}]`;
+  }
+
+  protected show(value: unknown): string {
+    return formatValue(value);
+  }
+
   add(path: string, message: string): void {
     if (this.full) return;
     this.list.push({ path, message });
@@ -30,21 +39,29 @@ export class Problems {
   }
 
   invalid(path: string, value: unknown, detail: string): void {
-    if (!this.full) this.add(path, `Invalid value: ${formatValue(value)}: ${detail}`);
+    if (!this.full) this.add(path, `Invalid value: ${this.show(value)}: ${detail}`);
+  }
+
+  /** Adds an "Unsupported value" unless the value is one of these, which are listed in this order. */
+  oneOf(path: string, value: unknown, supported: readonly string[]): void {
+    if ((typeof value === "string" && supported.includes(value)) || this.full) return;
+    const names = supported.map((name) => JSON.stringify(name)).join(", ");
+    this.add(path, `Unsupported value: ${this.show(value ?? "")}: supported values: ${names}`);
   }
 
   unsupported(path: string, value: unknown, supported: Iterable<string>): void {
     if (this.full) return;
     const names = [...supported].sort((a, b) => (a < b ? -1 : 1)).map((name) => JSON.stringify(name));
-    this.add(path, `Unsupported value: ${formatValue(value)}: supported values: ${names.join(", ")}`);
+    this.add(path, `Unsupported value: ${this.show(value)}: supported values: ${names.join(", ")}`);
   }
 
-  duplicate(path: string, value: unknown): void {
-    if (!this.full) this.add(path, `Duplicate value: ${formatValue(value)}`);
+  duplicate(path: string, value: unknown, detail?: string): void {
+    if (!this.full)
+      this.add(path, `Duplicate value: ${this.show(value)}${detail === undefined ? "" : `: ${detail}`}`);
   }
 
   notFound(path: string, value: unknown): void {
-    if (!this.full) this.add(path, `Not found: ${formatValue(value)}`);
+    if (!this.full) this.add(path, `Not found: ${this.show(value)}`);
   }
 
   forbidden(path: string, detail: string): void {

@@ -1,10 +1,11 @@
 import { isIP } from "node:net";
-import { dnsLabel, dnsSearch, dnsSubdomain, labelValue, qualifiedName } from "../../base/name-rules.ts";
+import { dnsLabel, dnsSearch, dnsSubdomain, qualifiedName } from "../../base/name-rules.ts";
 import { core } from "../../schema/types/core/core.ts";
 import type { PodSpec } from "../pod.ts";
 import { checkLabels } from "./metadata.ts";
 import type { Problems } from "./problem.ts";
 import { oneOf } from "./security.ts";
+import { checkToleration } from "./tolerations.ts";
 
 /** The fields of a pod's spec that belong to no container and no volume. */
 export function checkSpecFields(spec: PodSpec, problems: Problems): void {
@@ -15,7 +16,8 @@ export function checkSpecFields(spec: PodSpec, problems: Problems): void {
   checkSeconds(spec, problems);
   checkLabels(spec.nodeSelector, "spec.nodeSelector", problems);
   checkDnsConfig(spec, problems);
-  checkTolerations(spec, problems);
+  for (const [i, toleration] of (spec.tolerations ?? []).entries())
+    checkToleration(toleration, `spec.tolerations[${i}]`, problems);
   checkHostAliases(spec, problems);
   for (const [i, gate] of (spec.readinessGates ?? []).entries()) {
     const type = gate.conditionType ?? "";
@@ -94,30 +96,6 @@ function checkDnsConfig(spec: PodSpec, problems: Problems): void {
     if (search !== ".") problems.check(`${at}.searches[${i}]`, search, dnsSearch(search.replace(/\.$/, "")));
   for (const [i, option] of options.entries())
     if (!option.name) problems.required(`${at}.options[${i}]`, "must not be empty");
-}
-
-function checkTolerations(spec: PodSpec, problems: Problems): void {
-  for (const [i, toleration] of (spec.tolerations ?? []).entries()) {
-    const { key, operator, value = "", effect, tolerationSeconds } = toleration;
-    const at = `spec.tolerations[${i}]`;
-    if (key) problems.check(`${at}.key`, key, qualifiedName(key));
-    else if (operator !== "Exists")
-      problems.invalid(
-        `${at}.operator`,
-        operator ?? "",
-        'operator must be Exists when `key` is empty, which means "match all values and all keys"',
-      );
-    if (tolerationSeconds !== undefined && effect !== "NoExecute")
-      problems.invalid(
-        `${at}.effect`,
-        effect ?? "",
-        "effect must be 'NoExecute' when `tolerationSeconds` is set",
-      );
-    if (!operator || operator === "Equal") problems.check(`${at}.value`, value, labelValue(value));
-    else if (operator !== "Exists") problems.unsupported(`${at}.operator`, operator, ["Equal", "Exists"]);
-    else if (value) problems.invalid(`${at}.value`, value, "value must be empty when `operator` is 'Exists'");
-    if (effect) oneOf(effect, core.values("TaintEffect"), `${at}.effect`, problems);
-  }
 }
 
 function checkHostAliases(spec: PodSpec, problems: Problems): void {

@@ -8,8 +8,7 @@ import { checkSpecFields } from "./spec.ts";
 import { checkVolumes } from "./volumes.ts";
 
 /** The semantic half of validation, for a pod that is complete: defaults filled in, name and namespace set. */
-export function checkPod(pod: Pod): Problem[] {
-  const problems = new Problems();
+export function checkPod(pod: Pod, problems = new Problems()): Problem[] {
   checkMetadata(pod, problems);
   const volumes = checkVolumes(pod.spec, problems);
   checkContainers(pod.spec, volumes, problems);

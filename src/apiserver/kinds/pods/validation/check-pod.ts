@@ -2,9 +2,8 @@ import { dnsLabel, dnsSubdomain, qualifiedName } from "../../../../lib/base/name
 import { checkPod } from "../../../../lib/model/validation/validate-pod.ts";
 import type { Unstructured } from "../../../definition.ts";
 import type { FieldProblems } from "../../field-problems.ts";
-import { checkLabels, checkMeta } from "../../metadata.ts";
+import { checkMeta } from "../../metadata.ts";
 import { nameIsSubdomain } from "../../names.ts";
-import { checkToleration } from "../../tolerations.ts";
 import { asModelPod, asPod, isMirror, type PodDraft } from "../pod-draft.ts";
 import { checkAffinity } from "./affinity.ts";
 import { checkPodAnnotations } from "./annotations.ts";
@@ -16,16 +15,13 @@ export function checkWholePod(draft: Unstructured, problems: FieldProblems): voi
   const pod = asPod(draft);
   checkMeta(draft, { namespaced: true, nameRule: nameIsSubdomain }, problems);
   checkPodAnnotations(pod, problems);
-  for (const { path, message } of checkPod(asModelPod(withoutOurs(pod)))) problems.add(path, message);
+  checkPod(asModelPod(withoutOurs(pod)), problems);
   checkClaims(pod, problems);
   checkEphemeralContainers(pod.spec, problems);
   checkInitResizePolicies(pod, problems);
-  checkLabels(pod.spec.nodeSelector, "spec.nodeSelector", problems);
   checkAffinity(pod.spec, problems);
   checkGates(pod, problems);
   checkTopologySpread(pod.spec, problems);
-  for (const [i, toleration] of (pod.spec.tolerations ?? []).entries())
-    checkToleration(toleration, `spec.tolerations[${i}]`, problems);
   checkTokenNeedsAccount(pod, problems);
 }
 
@@ -40,13 +36,7 @@ function withoutOurs(pod: PodDraft): PodDraft {
     finalizers: _finalizers,
     ...rest
   } = pod.metadata;
-  const {
-    tolerations: _t,
-    nodeSelector: _n,
-    schedulingGates: _g,
-    ephemeralContainers: _e,
-    ...spec
-  } = pod.spec;
+  const { schedulingGates: _g, ephemeralContainers: _e, ...spec } = pod.spec;
   return { ...pod, metadata: { ...rest, name: "pod", namespace: "default" }, spec };
 }
 

@@ -1,7 +1,7 @@
 import { labelValue, qualifiedName } from "../../../../lib/base/name-rules.ts";
+import { checkLabels } from "../../../../lib/model/validation/metadata.ts";
 import type { LabelSelectorObject } from "../../../selectors/label-selector.ts";
 import type { FieldProblems } from "../../field-problems.ts";
-import { checkLabels } from "../../metadata.ts";
 
 export interface Requirement {
   readonly key?: string;
