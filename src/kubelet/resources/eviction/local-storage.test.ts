@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { aPod } from "../../../../test/builders/pods.ts";
+import { assertGrowth } from "../../../../test/growth.ts";
 import type { PodSpec } from "../../../lib/model/pod.ts";
 import type { PodStats } from "../../../lib/model/stats-summary.ts";
 import { exceededStorageLimit, limitsStorage } from "./local-storage.ts";
@@ -87,3 +88,17 @@ test("only pods with such a limit have to be measured", () => {
   assert.equal(limitsStorage(aPod({ containers: [limited("a", "1Mi")] })), true);
   assert.equal(limitsStorage(aPod({ ...plain, volumes: [{ name: "s", emptyDir: {} }] })), false);
 });
+
+test("the usage of any number of volumes is compared in linear time", () =>
+  assertGrowth(1, 200, (size) => {
+    const names = Array.from({ length: size }, (_, index) => `volume-${index}`);
+    const volumes = names.map((name) => ({ name, emptyDir: { sizeLimit: "1Gi" } }));
+    const pod = aPod({ containers: [], volumes });
+    const stats = {
+      podRef: { name: "p", namespace: "default", uid: "u" },
+      startTime: "",
+      containers: [],
+      volume: names.map((name) => ({ name, time: "", usedBytes: 1 })),
+    } as unknown as PodStats;
+    return () => exceededStorageLimit(pod, stats, { dedicatedImageFs: false });
+  }));

@@ -30,8 +30,9 @@ export function exceededStorageLimit(
 }
 
 function exceededEmptyDir(pod: Pod, stats: PodStats): ExceededLimit | undefined {
+  const volumes = new Map(stats.volume?.map((volume) => [volume.name, volume]));
   for (const { name, limit } of emptyDirLimits(pod)) {
-    const used = stats.volume?.find((volume) => volume.name === name)?.usedBytes ?? 0;
+    const used = volumes.get(name)?.usedBytes ?? 0;
     if (BigInt(used) <= wholeUnits(limit)) continue;
     return {
       signal: "emptydirfs.limit",

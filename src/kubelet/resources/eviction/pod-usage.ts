@@ -42,9 +42,11 @@ function diskUsage(
     if (parts.includes("writable layers")) sum += rootfs?.[key] ?? 0;
     if (parts.includes("logs")) sum += logs?.[key] ?? 0;
   }
-  if (parts.includes("volumes"))
+  if (parts.includes("volumes")) {
+    const volumes = new Map(stats.volume?.map((volume) => [volume.name, volume]));
     for (const volume of pod.spec.volumes ?? [])
-      if (isLocal(volume)) sum += stats.volume?.find(({ name }) => name === volume.name)?.[key] ?? 0;
+      if (isLocal(volume)) sum += volumes.get(volume.name)?.[key] ?? 0;
+  }
   return sum;
 }
 

@@ -17,11 +17,8 @@ export function usedVolumes(pod: Pod): UsedVolume[] {
     for (const { name } of container.volumeDevices ?? []) modes.set(name, "Block");
     for (const { name } of container.volumeMounts ?? []) modes.set(name, "Filesystem");
   }
-  return [...modes].map(([name, volumeMode]) => ({
-    name,
-    volumeMode,
-    volume: volumes.find((v) => v.name === name),
-  }));
+  const byName = new Map(volumes.map((volume) => [volume.name, volume]));
+  return [...modes].map(([name, volumeMode]) => ({ name, volumeMode, volume: byName.get(name) }));
 }
 
 /** True if the volume is a PVC that has to be resolved. */
