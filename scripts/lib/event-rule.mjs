@@ -20,22 +20,10 @@ export const exceptions = [
   { file: "agent/cluster-node.ts", name: "onPodCidrs", why: "awaited: the node status manager retries it" },
   { file: "agent/runtime-parts.ts", name: "onPull", why: "progress of one pull, reported to its caller" },
   { file: "agent/timed-pulls.ts", name: "onPull", why: "progress of one pull, reported to its caller" },
-  { file: "agent/pod-syncer.ts", name: "onChange", why: "progress of the mounts that a sync waits for" },
   {
     file: "pipeline/pod-workers/create-pod-syncer.ts",
     name: "onChange",
     why: "progress of the mounts that a sync waits for",
-  },
-  // Within one component.
-  {
-    file: "agent/runtime-observer.ts",
-    name: "onHint",
-    why: "the event stream belongs to PLEG: which pod to refresh",
-  },
-  {
-    file: "agent/runtime-observer.ts",
-    name: "onGap",
-    why: "the event stream belongs to PLEG: which pod to refresh",
   },
   { file: "explain/pod-overview.ts", name: "onChange", why: "its own listeners" },
   // Below the events: credentials and certificates of connections.

@@ -34,8 +34,8 @@ async function managerOf(b: CsiFixture, agent: CsiAgent, desired: Set<PodUid>) {
     events,
     metrics: createMetrics(),
     resolveClaim: (pod, volume, signal) => resolveClaim(api, pod, volume, signal),
-    phaseOf: (uid) => (desired.has(uid) ? "syncing" : undefined),
-    ready: () => true,
+    nodePods: { phaseOf: (uid) => (desired.has(uid) ? "syncing" : undefined) },
+    initialSync: { isComplete: () => true },
   });
   await manager.start(abort.signal);
   const stop = async () => {

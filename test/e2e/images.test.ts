@@ -128,7 +128,7 @@ const suite = (version: ContainerdVersion) => {
       pullsPerSecond: 0,
       pullBurst: 1,
       events,
-      credentials: (pod, image, signal) => credentials.credentials(pod, image, signal),
+      credentials,
     });
     const ensure = (secret: string) =>
       images.ensure(

@@ -1,6 +1,6 @@
+import { PullRecords } from "../../src/kubelet/pods/images/records/pull-records.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
-import { PullRecords } from "../../src/kubelet/pods/images/records/pull-records.ts";
 
 /** Pulls one image at a time, and prints each pulled one, until it is killed: `pull-records.test.ts` starts it. */
 const [rootDir = ""] = process.argv.slice(2);

@@ -200,7 +200,7 @@ export class PodLifecycleHarness {
     const desired = this.desired.get(slot);
     const worker = desired && this.agent?.workers.get(desired.uid);
     if (!desired || !worker?.pod || worker.removed) return;
-    this.agent?.workers.terminate(desired.uid, { removed: false, graceSeconds, failure: eviction });
+    this.agent?.podWorkers.terminate(desired.uid, { removed: false, graceSeconds, failure: eviction });
     desired.evicted = worker.failure !== undefined;
     this.rules.mustTerminateWithin(desired.uid, graceSeconds, this.clock.elapsedMs);
   }

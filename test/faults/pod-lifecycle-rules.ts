@@ -1,5 +1,4 @@
-import type { PodWorker } from "../../src/kubelet/pipeline/pod-workers/pod-worker.ts";
-import type { WorkerPhase } from "../../src/kubelet/state/pod-sync-status.ts";
+import type { PodSyncStatus, WorkerPhase } from "../../src/kubelet/state/pod-sync-status.ts";
 import { ContainerState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import { type Container, isStatic, type Pod, type PodId, type PodUid } from "../../src/lib/model/pod.ts";
 import type { InMemoryRuntime } from "../fake-runtime/in-memory.ts";
@@ -19,7 +18,7 @@ export class PodLifecycleRules {
   /** "uid/container" of ephemeral containers that were started. */
   readonly #startedEphemeral = new Set<string>();
   readonly #phases = new Map<PodUid, string>();
-  readonly #workerPhases = new WeakMap<PodWorker, WorkerPhase>();
+  readonly #workerPhases = new WeakMap<PodSyncStatus, WorkerPhase>();
   /** The longest grace period of containers of a terminating pod. */
   readonly #gracePeriods = new Map<PodUid, number>();
   /** Pods whose containers changed without the agent, which may not know all of their history. */
@@ -148,7 +147,7 @@ export class PodLifecycleRules {
   }
 
   /** After every step. */
-  check(workers: Iterable<PodWorker>, now: number): void {
+  check(workers: Iterable<PodSyncStatus>, now: number): void {
     this.#recordProgress();
     const running = new Set<string>();
     for (const c of this.#runtime.pods.containers.values()) {
@@ -308,7 +307,7 @@ export function isRestarted(pod: Pod, container: Container, exitCode: number): b
 
 /** The facts about the calling agent that the rules need. */
 export interface AgentView {
-  worker(uid: PodUid): PodWorker | undefined;
+  worker(uid: PodUid): PodSyncStatus | undefined;
 }
 
 interface SandboxRequest {

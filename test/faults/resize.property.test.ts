@@ -136,24 +136,22 @@ function podOf(sizes: readonly Size[], generation: number): Pod {
 /** Syncs the pod, as an agent does, until nothing is left to do. */
 async function sync(pod: Pod, allocation: Allocation, node: SimulatedPod): Promise<void> {
   const resizing: PodResizing = {
-    actionFor: (p, container, isInit) => allocation.actionFor(p, container, isInit),
-    needsPodResize: (p) => allocation.needsPodResize(p),
-    isResizing: (uid) => allocation.isResizing(uid),
-    resizeStarts: (p) => allocation.resizeStarts(p),
-    resized: (p, containers) => allocation.resized(p, containers),
-    containerStarts: (p, container) => allocation.containerStarts(p, container),
-    progressed() {},
-    failed() {},
-    measured() {},
-    resourcesOf: (_pod, container) => {
-      const { quota, memory } = limitsOf(container);
-      return { cpuQuota: quota, memoryLimitInBytes: memory };
+    allocation,
+    resizes: { progressed() {}, failed() {} },
+    metrics: { actuated() {} },
+    resources: {
+      of: (_pod, container) => {
+        const { quota, memory } = limitsOf(container);
+        return { cpuQuota: quota, memoryLimitInBytes: memory };
+      },
+      overhead: () => ({}),
     },
-    sandboxResources: () => ({ overhead: {}, resources: {} }),
-    limitsFor: (p) => ({ cpuQuota: podLimits(p).quota, cpuPeriod: 100_000n, memory: podLimits(p).memory }),
-    currentLimits: () => ({ cpuQuotaUs: node.cgroup.quota, memoryLimit: node.cgroup.memory }),
-    updateCgroup: async (_pod, part) => node.effect(() => node.updatePod(part)),
-    memoryUsage: async () => 0n,
+    cgroups: {
+      limitsFor: (p) => ({ cpuQuota: podLimits(p).quota, cpuPeriod: 100_000n, memory: podLimits(p).memory }),
+      currentLimits: () => ({ cpuQuotaUs: node.cgroup.quota, memoryLimit: node.cgroup.memory }),
+      update: async (_pod, part) => node.effect(() => node.updatePod(part)),
+      memoryUsage: async () => 0n,
+    },
   };
   const resizer = new PodResizer({
     resizing,

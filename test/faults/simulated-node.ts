@@ -1,6 +1,7 @@
 import { EventStream } from "../../src/kubelet/pipeline/pleg/event-stream.ts";
 import { Pleg } from "../../src/kubelet/pipeline/pleg/pleg.ts";
 import { RefreshHints } from "../../src/kubelet/pipeline/pleg/refresh-hints.ts";
+import type { StartKind } from "../../src/kubelet/pipeline/pod-runtime/pod-runtime.ts";
 import { PodRuntime, type PodRuntimeOptions } from "../../src/kubelet/pipeline/pod-runtime/pod-runtime.ts";
 import type { ActiveDeadline } from "../../src/kubelet/pipeline/pod-workers/pod-syncer.ts";
 import { PodWorkers } from "../../src/kubelet/pipeline/pod-workers/pod-workers.ts";
@@ -14,9 +15,11 @@ import { ProbeManager } from "../../src/kubelet/pods/probes/probe-manager.ts";
 import type { Prober } from "../../src/kubelet/pods/probes/prober.ts";
 import { DesiredPods } from "../../src/kubelet/state/desired-pods.ts";
 import { ObservedPods } from "../../src/kubelet/state/observed-pods.ts";
+import { PodStatuses } from "../../src/kubelet/state/pod-statuses.ts";
 import { ProbeResults } from "../../src/kubelet/state/probe-results.ts";
 import { ReplacedContainers } from "../../src/kubelet/state/replaced-containers.ts";
 import { StartingContainers } from "../../src/kubelet/state/starting-containers.ts";
+import { WorkerStates } from "../../src/kubelet/state/worker-states.ts";
 import type { Clock } from "../../src/lib/base/clock.ts";
 import { ConcurrencyLimiter } from "../../src/lib/base/concurrency-limiter.ts";
 import { settle } from "../../src/lib/base/fake-clock.ts";
@@ -51,8 +54,10 @@ export class SimulatedAgent {
   readonly probes = new ProbeResults();
   readonly starting = new StartingContainers();
   readonly replaced = new ReplacedContainers();
-  readonly workers: PodWorkers;
-  readonly statuses: StatusManager;
+  readonly workers = new WorkerStates();
+  readonly statuses = new PodStatuses();
+  readonly podWorkers: PodWorkers;
+  readonly #statusManager: StatusManager;
   readonly #stop = new AbortController();
   readonly #client: ReturnType<InMemoryRuntime["client"]>;
   readonly #loop: SyncLoop;
@@ -77,29 +82,26 @@ export class SimulatedAgent {
     const desired = new DesiredPods();
     this.#loop = new SyncLoop({ clock, logger: silentLogger });
     const { post } = this.#loop;
-    const initialSync = new InitialSync({ post, sources: () => ["file"] });
+    const initialSync = new InitialSync({ post, sources: ["file"] });
     initialSync.runtimeKnown();
-    const hints = new RefreshHints({
-      clock,
-      observed,
-      refresh: (uid) => this.#pleg.refresh(uid),
-      isStarting: (uid) => this.#runtime.isStarting(uid),
-      relistSoon: () => this.#pleg.relistSoon(),
-    });
-    this.#stream = new EventStream({
-      runtime: client,
-      clock,
-      logger: silentLogger,
-      onHint: (uid, hint) => hints.received(uid, hint),
-      onGap: () => this.#pleg.relistSoon(),
-    });
+    const state = { connected: false };
+    const limiter = new ConcurrencyLimiter<StartKind>(4);
     this.#pleg = new Pleg({
       runtime: client,
       observed,
       clock,
       logger: silentLogger,
-      relistEveryMs: () => (this.#stream.connected ? 10_000 : 1000),
+      relistEveryMs: () => (state.connected ? 10_000 : 1000),
       onEvent: ({ uid, kind: what }) => post({ kind: "runtime-observed", uid, what }),
+    });
+    const hints = new RefreshHints({ clock, observed, pleg: this.#pleg, limiter });
+    this.#stream = new EventStream({
+      runtime: client,
+      clock,
+      logger: silentLogger,
+      hints,
+      pleg: this.#pleg,
+      state,
     });
     const work = new PodRuntime({
       runtime: client,
@@ -113,13 +115,9 @@ export class SimulatedAgent {
         remove: async (uid) => void host.cgroups.delete(uid),
       },
       files: host.files,
-      observe: {
-        get: (uid) => observed.get(uid),
-        refresh: (uid) => this.#pleg.refresh(uid),
-        isAbsent: (uid) => this.#pleg.isAbsent(uid),
-        started: (id, started) => this.#pleg.started(id, started),
-      },
-      limiter: new ConcurrencyLimiter(4),
+      observed,
+      pleg: this.#pleg,
+      limiter,
       clock,
       logger: silentLogger,
       events,
@@ -143,7 +141,8 @@ export class SimulatedAgent {
       previousOutcome: (kind, _pod, id) => (host.passedProbes.has(`${kind}/${id}`) ? "success" : undefined),
       prober: options.prober?.(probes),
     });
-    this.workers = new PodWorkers({
+    this.podWorkers = new PodWorkers({
+      states: this.workers,
       syncer: {
         sync: (pod, report, signal) => {
           this.#probeManager.addPod(pod);
@@ -173,7 +172,8 @@ export class SimulatedAgent {
       onPhase: (uid, phase) => post({ kind: "worker-phase", uid, phase }),
       onGone: (uid, worker) => post({ kind: "worker-gone", uid, worker }),
     });
-    this.statuses = new StatusManager({
+    this.#statusManager = new StatusManager({
+      statuses: this.statuses,
       clock,
       observed: this.#reportedPods,
       probes,
@@ -193,7 +193,7 @@ export class SimulatedAgent {
     this.#housekeeping = new Housekeeping({
       clock,
       logger: silentLogger,
-      isSynced: () => initialSync.isComplete(),
+      initialSync,
       isKnown: (uid) => desired.get(uid) !== undefined || this.workers.get(uid) !== undefined,
       inRuntime: () => observed.all(),
       mayTerminate: () => true,
@@ -212,6 +212,7 @@ export class SimulatedAgent {
   /** As in the agent, for the components that exist here. */
   #handlers(desired: DesiredPods, initialSync: InitialSync): Partial<EventHandlers> {
     const { workers } = this;
+    const podWorkers = this.podWorkers;
     const probes = this.#probeManager;
     return {
       desiredPods: { "pods-changed": ({ change }) => applyToDesired(change, desired) },
@@ -239,7 +240,7 @@ export class SimulatedAgent {
         "resize-changed": () => {},
         "device-health-changed": ({ uid }) => this.#refreshStatus(uid),
         "worker-gone": ({ uid }) => {
-          this.statuses.forget(uid);
+          this.#statusManager.forget(uid);
           this.#statusInputs.delete(uid);
           this.#o.onGone?.(uid);
         },
@@ -247,17 +248,17 @@ export class SimulatedAgent {
         "mirror-changed": () => {},
       },
       workers: {
-        "pods-changed": ({ change }) => applyToWorkers(change, workers),
-        "runtime-observed": ({ uid }) => workers.wake(uid),
-        "runtime-synced": () => workers.release(),
+        "pods-changed": ({ change }) => applyToWorkers(change, podWorkers),
+        "runtime-observed": ({ uid }) => podWorkers.wake(uid),
+        "runtime-synced": () => podWorkers.release(),
         "runtime-state": () => {},
-        "orphan-found": ({ pod }) => workers.terminateOrphan(pod),
-        "probe-result": ({ uid }) => workers.wake(uid),
-        "worker-phase": () => workers.wakeWaiting(),
-        "pod-rejected": ({ uid, failure }) => workers.reject(uid, failure),
-        "pod-evicted": ({ uid, failure, graceSeconds }) => workers.evict(uid, { failure, graceSeconds }),
+        "orphan-found": ({ pod }) => podWorkers.terminateOrphan(pod),
+        "probe-result": ({ uid }) => podWorkers.wake(uid),
+        "worker-phase": () => podWorkers.wakeWaiting(),
+        "pod-rejected": ({ uid, failure }) => podWorkers.reject(uid, failure),
+        "pod-evicted": ({ uid, failure, graceSeconds }) => podWorkers.evict(uid, { failure, graceSeconds }),
         "pod-shutdown": ({ uid, failure, graceSeconds }) =>
-          workers.terminate(uid, { removed: false, failure, graceSeconds }),
+          podWorkers.terminate(uid, { removed: false, failure, graceSeconds }),
         "status-changed": () => {},
         "resize-allocated": () => {},
         "api-listed": () => {},
@@ -271,7 +272,7 @@ export class SimulatedAgent {
     for (const part of [
       this.#loop,
       this.#probeManager,
-      this.workers,
+      this.podWorkers,
       this.#pleg,
       this.#stream,
       this.#housekeeping,
@@ -302,7 +303,7 @@ export class SimulatedAgent {
   /** SIGTERM: resolves when every worker has stopped. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    await this.workers.done;
+    await this.podWorkers.done;
   }
 
   /** The number of pods and containers that the agent keeps state of, by kind of state. */
@@ -340,7 +341,7 @@ export class SimulatedAgent {
     if (waiting.size === 0 && known && inputs.every((fact, i) => fact === known[i])) return;
     if (waiting.size === 0) this.#statusInputs.set(uid, inputs);
     else this.#statusInputs.delete(uid);
-    this.statuses.refresh(pod, { waiting, workerPhase: phase, failure, rejected });
+    this.#statusManager.refresh(pod, { waiting, workerPhase: phase, failure, rejected });
     // The status of a pod that is no longer desired is not reported.
     const reported = this.phaseOf(uid);
     if (!worker.removed && reported) this.#o.onStatus?.(pod, reported);

@@ -32,6 +32,8 @@ import { fakeMetricsOptions } from "../../src/kubelet/server/metrics/fake-metric
 import { metricsRoutes } from "../../src/kubelet/server/metrics/routes.ts";
 import { droppedEvents } from "../../src/kubelet/server/pods-api/dropped-events.ts";
 import type { Exchange } from "../../src/kubelet/server/route.ts";
+import { DesiredPods } from "../../src/kubelet/state/desired-pods.ts";
+import { WorkerStates } from "../../src/kubelet/state/worker-states.ts";
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { createMetrics, type Metrics } from "../../src/lib/base/metrics.ts";
@@ -49,7 +51,7 @@ function agentMetrics(): Metrics {
   createPlegMetrics(metrics, { all: () => [] });
   createStartMetrics(metrics);
   createWorkerMetrics({ metrics, isRunning: () => false });
-  createPodCounts(metrics, { desired: () => [], active: () => [], mirrors: () => [], workers: () => [] });
+  createPodCounts(metrics, { desired: new DesiredPods(), active: () => [], workers: new WorkerStates() });
   createApiWriterMetrics(metrics);
   createStatusMetrics(metrics);
   new PodStartupLatency({ metrics, clock: systemClock, initMs: () => 0 });
@@ -71,7 +73,7 @@ function agentMetrics(): Metrics {
   createCpuMetrics(metrics, undefined, () => noAssignments);
   memoryMetrics(metrics);
   new ShutdownRecord({ rootDir: "/nonexistent", logger: silentLogger, metrics });
-  draMetrics(metrics, systemClock, () => []);
+  draMetrics(metrics, systemClock, new Map());
   requestMetrics({ metrics, clock: systemClock, serverType: "readwrite", known: new Set() });
   return metrics;
 }

@@ -19,13 +19,17 @@ import { createLagMetrics } from "../pipeline/sync-loop/lag-metrics.ts";
 import { SyncLoop } from "../pipeline/sync-loop/sync-loop.ts";
 import type { PodObjects } from "../pods/api-objects/pod-objects.ts";
 import { OomWatcher } from "../resources/oom/oom-watcher.ts";
+import { ApiPods } from "../state/api-pods.ts";
 import { DesiredPods } from "../state/desired-pods.ts";
+import { NodePods } from "../state/node-pods.ts";
 import { NodePressure } from "../state/node-pressure.ts";
 import { NodeShutdownState } from "../state/node-shutdown-state.ts";
 import { type ObservedPod, ObservedPods } from "../state/observed-pods.ts";
+import { PodStatuses } from "../state/pod-statuses.ts";
 import { ProbeResults } from "../state/probe-results.ts";
 import { ReplacedContainers } from "../state/replaced-containers.ts";
 import { StartingContainers } from "../state/starting-containers.ts";
+import { WorkerStates } from "../state/worker-states.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { type ClusterApi, clusterApi } from "./cluster-api.ts";
 import { hostSetup } from "./host-setup.ts";
@@ -63,6 +67,10 @@ export interface AgentCore {
   /** Must be started before the first pod is synced. */
   readonly components: readonly Component[];
   readonly desired: DesiredPods;
+  readonly workers: WorkerStates;
+  readonly statuses: PodStatuses;
+  readonly nodePods: NodePods;
+  readonly apiPods: ApiPods;
   readonly observed: ObservedPods;
   readonly results: ProbeResults;
   readonly pressure: NodePressure;
@@ -78,8 +86,6 @@ export interface AgentCore {
   readonly hostIps: () => readonly string[];
   /** Labels and taints of the node. */
   readonly labelsAndTaints: ClusterView["labelsAndTaints"];
-  /** Lookups that need a cluster; empty without one. */
-  readonly clusterLookups: Partial<Pick<ClusterView, "runtimeClass" | "serviceEnv">>;
 }
 
 export type ReferencedObjects = Pick<PodObjects, "register" | "unregister" | "get" | "find" | "onChange">;
@@ -106,6 +112,9 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
   const connection = new RuntimeConnection({ client: cri, logger, clock });
   connection.onChange(({ kind: state }) => post({ kind: "runtime-state", state }));
   watchRuntimeSupport({ cri, connection, cgroupDriver: config.cgroupDriver, metrics, logger });
+  const desired = new DesiredPods();
+  const workers = new WorkerStates();
+  const statuses = new PodStatuses();
   const observed = new ObservedPods();
   const starting = new StartingContainers((uid) => post({ kind: "post-start-done", uid }));
   const results = new ProbeResults();
@@ -143,7 +152,11 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
       ...systemCgroups(options, node),
       ...(local ? [local] : []),
     ],
-    desired: new DesiredPods(),
+    desired,
+    workers,
+    statuses,
+    nodePods: new NodePods({ desired, workers, statuses }),
+    apiPods: new ApiPods(cluster?.source.pods),
     observed,
     results,
     pressure: new NodePressure(),
@@ -162,10 +175,7 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
   };
 }
 
-type ClusterDependent = Pick<
-  AgentCore,
-  "events" | "nodeEvents" | "objects" | "hostIps" | "labelsAndTaints" | "clusterLookups"
->;
+type ClusterDependent = Pick<AgentCore, "events" | "nodeEvents" | "objects" | "hostIps" | "labelsAndTaints">;
 
 function withCluster({ view, recorder, objects }: ClusterApi, logger: Logger, node: Node): ClusterDependent {
   const { nodeIps, settings } = node.configuration;
@@ -179,10 +189,6 @@ function withCluster({ view, recorder, objects }: ClusterApi, logger: Logger, no
       return known.length > 0 || waitsForCloudProvider ? known : node.info.hostIps;
     },
     labelsAndTaints: () => view.labelsAndTaints(),
-    clusterLookups: {
-      runtimeClass: (name) => view.runtimeClass(name),
-      serviceEnv: (pod) => view.serviceEnv(pod),
-    },
   };
 }
 
@@ -197,7 +203,6 @@ function withoutCluster(
     objects,
     hostIps: () => node.info.hostIps,
     labelsAndTaints: () => ({ labels: node.configuration.settings.labels, taints: [] }),
-    clusterLookups: {},
   };
 }
 

@@ -3,6 +3,7 @@ import { Lifecycle } from "../../lib/base/lifecycle.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
 import { servingCertificate } from "../certs/serving-certificate.ts";
 import { Explainer } from "../explain/explain-node.ts";
+import { PodExplanations } from "../explain/pod-explanations.ts";
 import { makeNodeDirectories } from "../node/node-directories.ts";
 import { notReadyReasons } from "../node/not-ready.ts";
 import { PodConfig } from "../pipeline/pod-config/pod-config.ts";
@@ -10,7 +11,7 @@ import { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { agentCore } from "./agent-core.ts";
 import type { Agent, AgentOptions } from "./agent-options.ts";
 import { withCgroupDriverOfRuntime } from "./cgroup-driver.ts";
-import { type Cluster, joinCluster } from "./cluster.ts";
+import { joinCluster } from "./cluster.ts";
 import { agentEndpoints } from "./endpoints.ts";
 import { type AgentHandlers, podCidrHandlers, podHandlers, servingHandlers } from "./event-handlers.ts";
 import { evictionManager } from "./eviction.ts";
@@ -43,20 +44,25 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const core = agentCore(o, node);
   const { loop, post, cri, connection } = core;
 
-  const initialSync = new InitialSync({ post, sources: () => sources.map(({ name }) => name) });
-  const pods = podParts(core, { initialSync, cluster: () => cluster });
-  const { workers, statuses, volumes, pleg, overview } = pods;
+  const { sources, events, ...applied } = podSources(core);
+  const initialSync = new InitialSync({ post, sources: sources.map(({ name }) => name) });
+  const pods = podParts(core, initialSync);
+  const { podWorkers, volumes, pleg, overview } = pods;
   const notReady = () => notReadyReasons({ connection, volumes, pleg, shutdown: core.shutdown });
-  const cluster: Cluster = joinCluster(core, {
-    workers,
-    statuses,
-    areSourcesReady: () => initialSync.areSourcesReady(),
-    volumesInUse: () => volumes.manager.inUse(),
-    isSettled: () => volumes.isSettled(),
+  const cluster = joinCluster(core, {
+    initialSync,
+    volumes,
     devices: pods.exclusive.devices.manager,
     notReady,
   });
-  const { sources, events, ...applied } = podSources(core, cluster);
+  const explanations = new PodExplanations({
+    ...core,
+    nodeName: node.name,
+    probes: pods.probes,
+    runtime: pods.runtime,
+    volumes: volumes.manager,
+    apiStatuses: cluster.statuses,
+  });
   const podConfig = new PodConfig({
     sources,
     clock,
@@ -64,18 +70,16 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     onChange: (change) => post({ kind: "pods-changed", change }),
     events,
   });
-  const isSynced = () => initialSync.isComplete();
   const { housekeeping, collectors, reclaim } = orphanCleanup(core, {
     ...pods,
     volumes: volumes.manager,
     records: pods.recordsOfPods,
-    isSynced,
-    refresh: (uid) => pleg.refresh(uid),
+    initialSync,
   });
   const stats = nodeStats(core, { volumes });
-  const eviction = evictionManager(core, { ...pods, stats, reclaim, isSynced });
-  const shutdown = nodeShutdown(core, { ...pods, isSynced, isWritten: (uid) => cluster.isWritten(uid) });
-  const nodePods = podsApi(core, { workers, statuses });
+  const eviction = evictionManager(core, { ...pods, stats, reclaim, initialSync });
+  const shutdown = nodeShutdown(core, { ...pods, initialSync, apiStatuses: cluster.statuses });
+  const nodePods = podsApi(core);
   const { certDir, gates } = o;
   const serving =
     certDir === undefined
@@ -95,6 +99,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   const endpoints = await agentEndpoints(core, {
     checks,
     pods,
+    explanations,
     stats,
     listeners,
     certificate: serving,
@@ -102,7 +107,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     explainer: new Explainer({
       nodeName: node.name,
       clock,
-      pods: pods.explanations,
+      pods: explanations,
       eviction,
       shutdown,
       notReady,
@@ -111,7 +116,13 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   });
 
   const handlers: AgentHandlers = {
-    ...podHandlers(core, pods, { initialSync, housekeeping, listeners, hasApi: cluster.isPresent }),
+    ...podHandlers(core, pods, {
+      initialSync,
+      explanations,
+      housekeeping,
+      listeners,
+      hasApi: cluster.isPresent,
+    }),
     ...volumes.handlers,
     ...nodePods.handlers,
     ...cluster.handlers,
@@ -136,7 +147,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     const { activePods, allocated, exclusive } = pods;
     const { server } = exclusive.devices;
     const sockets = [podResources(core, activePods, allocated), server, ...nodePods.components];
-    const pipeline = [loop, pods.probes, workers, pleg, ...pods.eventStreams, podConfig];
+    const pipeline = [loop, pods.probes, podWorkers, pleg, ...pods.eventStreams, podConfig];
     const cleanUp = [
       ...collectors,
       eviction,
@@ -183,8 +194,9 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     consoleLink: endpoints.consoleLink,
     problems: () => sources.flatMap((source) => source.problems?.() ?? []),
     async terminatePods({ graceSeconds, withinMs }) {
-      for (const { id } of [...workers.all()]) workers.terminate(id.uid, { removed: true, graceSeconds });
-      await overview.until(() => [...workers.all()].length === 0, withinMs);
+      for (const { id } of [...core.workers.all()])
+        podWorkers.terminate(id.uid, { removed: true, graceSeconds });
+      await overview.until(() => [...core.workers.all()].length === 0, withinMs);
     },
     stop() {
       stopped ??= stop();

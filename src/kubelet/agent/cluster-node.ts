@@ -11,9 +11,10 @@ import { NodeStatusManager } from "../node/node-status-manager.ts";
 import { RecentImages } from "../node/recent-images.ts";
 import { startupMetrics } from "../node/startup-metrics.ts";
 import type { EventHandler } from "../pipeline/sync-loop/event-table.ts";
-import type { DeviceAmounts } from "../resources/devices/device-inventory.ts";
+import type { DeviceManager } from "../resources/devices/device-manager.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { ClusterApi } from "./cluster-api.ts";
+import type { PodVolumes } from "./pod-volumes.ts";
 
 export interface ClusterNode {
   readonly components: readonly Component[];
@@ -31,9 +32,8 @@ export function clusterNode(
   cluster: ClusterApi,
   parts: {
     notReady: () => string[];
-    isSettled: () => boolean;
-    volumesInUse: () => string[] | undefined;
-    devices: { amounts(): DeviceAmounts; isNewNode(): boolean };
+    volumes: Pick<PodVolumes, "manager" | "isSettled">;
+    devices: Pick<DeviceManager, "amounts" | "isNewNode">;
   },
 ): ClusterNode {
   const { node, cri, connection, clock, logger, metrics, nodeEvents, post } = core;
@@ -46,14 +46,14 @@ export function clusterNode(
     ...common,
     ...configuration.manager,
     api,
-    cached: () => view.node(),
+    view,
     settings,
     info: statusInfo(core, cluster, parts),
     notReady: parts.notReady,
-    isSettled: () => connection.state.kind !== "unknown" && parts.isSettled(),
+    isSettled: () => connection.state.kind !== "unknown" && parts.volumes.isSettled(),
     onVolumesReported: (names) => post({ kind: "volumes-reported", names }),
     startup: startupMetrics({ metrics, clock, ...node }),
-    resetExtendedResources: () => parts.devices.isNewNode(),
+    devices: parts.devices,
     events: nodeEvents,
     // Where the cluster allocates pod CIDRs, the runtime configures its network with them.
     onPodCidrs: (cidrs, signal) => cri.updateRuntimeConfig(cidrs.join(","), { signal, timeoutMs: runtimeMs }),
@@ -91,8 +91,8 @@ function statusInfo(
   { options: { kubeletVersion } }: ClusterApi,
   parts: {
     notReady: () => string[];
-    volumesInUse: () => string[] | undefined;
-    devices: { amounts(): DeviceAmounts };
+    volumes: Pick<PodVolumes, "manager">;
+    devices: Pick<DeviceManager, "amounts">;
   },
 ): () => Promise<StatusInputs> {
   const { node, connection, features, logger, options, pressure } = core;
@@ -128,6 +128,6 @@ function statusInfo(
     supplementalGroupsPolicy: features.supplementalGroupsPolicy(),
     declaredFeatures: declaredFeatures((gate) => options.gates.enabled(gate), features),
     conditions: { pressure: pressure.conditions, notReady: parts.notReady() },
-    volumesInUse: parts.volumesInUse(),
+    volumesInUse: parts.volumes.manager.inUse(),
   });
 }

@@ -1,13 +1,12 @@
 import type { Component } from "../../lib/base/component.ts";
-import { fullNameOf, isStatic, type Pod, type PodStatus, type PodUid } from "../../lib/model/pod.ts";
-import type { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
+import { fullNameOf, isStatic } from "../../lib/model/pod.ts";
 import { ApiStatuses } from "../pipeline/status-manager/api-statuses.ts";
 import { createApiWriterMetrics } from "../pipeline/status-manager/api-writer-metrics.ts";
-import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
+import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { MirrorPods } from "../pods/mirror/mirror-pods.ts";
 import { MirrorWatch } from "../pods/mirror/mirror-watch.ts";
-import { isMirror, isSamePod } from "../state/desired-pods.ts";
+import { isMirror } from "../state/desired-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { ClusterApi } from "./cluster-api.ts";
 
@@ -15,10 +14,6 @@ import type { ClusterApi } from "./cluster-api.ts";
 export interface ClusterPods {
   readonly components: readonly Component[];
   readonly handlers: Pick<EventHandlers, "statusWriter" | "mirrors">;
-  /** The status of the pod or of its mirror; not of a previous instance of the pod. */
-  statusInApi(pod: Pod): PodStatus | undefined;
-  /** True if the API has the newest status of the pod. */
-  isWritten(uid: PodUid): boolean;
   readonly statuses: ApiStatuses;
 }
 
@@ -26,17 +21,10 @@ export function clusterPods(
   core: AgentCore,
   { transport, view, source: { pods } }: ClusterApi,
   parts: {
-    readonly workers: PodWorkers;
-    readonly statuses: StatusManager;
-    readonly areSourcesReady: () => boolean;
+    readonly initialSync: Pick<InitialSync, "areSourcesReady">;
   },
 ): ClusterPods {
-  const { clock, logger, desired, observed, metrics, node, post } = core;
-  const { workers, statuses } = parts;
-  const apiPod = (pod: Pod) => {
-    const found = pods.get(pod.metadata.namespace, pod.metadata.name);
-    return found && isSamePod(pod, found) ? found : undefined;
-  };
+  const { clock, logger, desired, observed, workers, statuses, apiPods, metrics, node, post } = core;
   const mirrors = new MirrorPods({
     api: transport,
     clock,
@@ -48,14 +36,14 @@ export function clusterPods(
       const { uid, deletionTimestamp } = view.node()?.metadata ?? {};
       return uid && !deletionTimestamp ? { name: node.name, uid } : undefined;
     },
-    areSourcesReady: parts.areSourcesReady,
+    initialSync: parts.initialSync,
     isTerminating: (name) =>
       [...workers.all()].some(({ id, pod }) => fullNameOf({ metadata: id }) === name && pod && isStatic(pod)),
   });
   const watch = new MirrorWatch({
     mirrors,
     desired,
-    apiPod,
+    apiPods,
     onMirror: (uid, isFirst) => post({ kind: "mirror-changed", uid, isFirst }),
   });
   const inApi = new ApiStatuses({
@@ -63,17 +51,13 @@ export function clusterPods(
     clock,
     logger,
     metrics: createApiWriterMetrics(metrics),
-    worker: (uid) => workers.get(uid),
-    status: (uid) => statuses.get(uid),
-    apiPod,
-    mayWriteMirror: (pod) =>
-      watch.statusInApi(pod) === undefined || statuses.hasMirrorTimes(pod.metadata.uid),
-    isInRuntime: (uid) => observed.get(uid) !== undefined,
+    workers,
+    statuses,
+    apiPods,
+    observed,
   });
   return {
     components: [inApi.component, mirrors],
-    statusInApi: (pod) => watch.statusInApi(pod),
-    isWritten: (uid) => inApi.isWritten(uid),
     statuses: inApi,
     handlers: {
       statusWriter: {

@@ -1,13 +1,12 @@
 import type { Component } from "../../lib/base/component.ts";
-import type { Pod, PodStatus, PodUid } from "../../lib/model/pod.ts";
-import type { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
-import type { PodSource } from "../pipeline/sources/source.ts";
-import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
+import type { ApiStatuses } from "../pipeline/status-manager/api-statuses.ts";
 import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
-import type { DeviceAmounts } from "../resources/devices/device-inventory.ts";
+import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
+import type { DeviceManager } from "../resources/devices/device-manager.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { clusterNode } from "./cluster-node.ts";
 import { clusterPods } from "./cluster-pods.ts";
+import type { PodVolumes } from "./pod-volumes.ts";
 
 /** The parts of the agent that need a cluster. */
 export interface Cluster {
@@ -16,13 +15,9 @@ export interface Cluster {
   readonly credentials: readonly Component[];
   /** Must be started in this order, before the first pod is synced. None of them waits for the API server. */
   readonly components: readonly Component[];
-  /** The pods that the API assigns to this node. */
-  readonly sources: readonly PodSource[];
   readonly handlers: Partial<Pick<EventHandlers, "statusWriter" | "mirrors" | "nodeStatus">>;
-  /** The status that the API has of the pod or of its mirror; not of a previous instance of the pod. */
-  statusInApi(pod: Pod): PodStatus | undefined;
-  /** True if the API has the newest status of the pod; always true without an API. */
-  isWritten(uid: PodUid): boolean;
+  /** Writes statuses to the API; undefined without one. */
+  readonly statuses: ApiStatuses | undefined;
   /** Records the node events of a start. */
   recordStartEvents(): void;
   /** Sends the recorded events, for as long. */
@@ -34,25 +29,19 @@ const noCluster: Cluster = {
   isPresent: false,
   credentials: [],
   components: [],
-  sources: [],
   handlers: {},
-  statusInApi: () => undefined,
-  isWritten: () => true,
+  statuses: undefined,
   sendEvents: async () => {},
   recordStartEvents() {},
 };
 
 export interface ClusterDependencies {
-  readonly workers: PodWorkers;
-  readonly statuses: StatusManager;
-  readonly areSourcesReady: () => boolean;
+  readonly initialSync: Pick<InitialSync, "areSourcesReady">;
   /** Why pods cannot run here. */
   readonly notReady: () => string[];
-  /** Whether `notReady` is reliable; shortly after the start it is not. */
-  readonly isSettled: () => boolean;
-  readonly volumesInUse: () => string[] | undefined;
-  /** Resources of device plugins. */
-  readonly devices: { amounts(): DeviceAmounts; isNewNode(): boolean };
+  /** Until the volumes are settled, `notReady` is not reliable. */
+  readonly volumes: Pick<PodVolumes, "manager" | "isSettled">;
+  readonly devices: Pick<DeviceManager, "amounts" | "isNewNode">;
 }
 
 /** Makes the agent a node of its cluster, if one is configured. */
@@ -67,10 +56,8 @@ export function joinCluster(core: AgentCore, needs: ClusterDependencies): Cluste
     isPresent: true,
     credentials: cluster.options.components ?? [],
     components: [...cluster.components, ...node.components, ...pods.components],
-    sources: [cluster.source],
     handlers: { ...pods.handlers, nodeStatus: node.handler },
-    statusInApi: (pod) => pods.statusInApi(pod),
-    isWritten: (uid) => pods.isWritten(uid),
+    statuses: pods.statuses,
     recordStartEvents: () => node.recordStartEvents(),
     sendEvents: (withinMs) => cluster.recorder.sendWithin(withinMs),
   };

@@ -12,6 +12,7 @@ import { readProcessUsage } from "../../lib/host/process-usage.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
 import type { ServingCertificate } from "../certs/serving-certificate.ts";
 import type { Explainer } from "../explain/explain-node.ts";
+import type { PodExplanations } from "../explain/pod-explanations.ts";
 import type { ManifestStore } from "../server/manifests/manifest-store.ts";
 import type { Exchange, UpgradeExchange } from "../server/route.ts";
 import { newestContainer } from "../state/observed-pods.ts";
@@ -22,6 +23,7 @@ import type { PodStreams } from "./pod-streams.ts";
 
 export interface ConsoleParts {
   readonly pods: PodParts;
+  readonly explanations: PodExplanations;
   readonly stats: Stats;
   readonly streams: PodStreams;
   readonly explainer: Explainer;
@@ -45,7 +47,8 @@ export function consoleNode(
 ): ConsoleNode {
   const { node, cri, options } = core;
   const { pods, stats, streams } = parts;
-  const { workers, statuses, explanations } = pods;
+  const { workers, statuses } = core;
+  const { explanations } = parts;
   const { identity } = node;
   const changes = consoleChanges(core, parts);
   return {
@@ -75,7 +78,7 @@ export function consoleNode(
         terminating: phase === "terminating" || (phase === "terminated" && removed),
       };
     },
-    activePods: () => pods.activePods(),
+    activePods: pods.activePods,
     probes: (uid) => consoleProbes(core, pods, uid),
     state: () => nodeState(core, parts),
     usage: (whole) => (whole ? stats.summary() : stats.cpuAndMemory()),
@@ -140,7 +143,7 @@ function consoleChanges(core: AgentCore, { pods, manifests }: ConsoleParts): Con
     manifests,
     deleteApiPod: isSingleNode && cluster ? deleteApiPod : undefined,
     async stopContainer(uid, container) {
-      const pod = pods.workers.get(uid)?.pod;
+      const pod = core.workers.get(uid)?.pod;
       using limit = deadline(core.clock, restartWithinMs);
       return pod !== undefined && (await pods.runtime.stopContainer(pod, container, limit.signal));
     },

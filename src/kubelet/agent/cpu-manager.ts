@@ -36,7 +36,7 @@ export function cpuManager(core: AgentCore, activePods: () => readonly Pod[]): C
       clock,
       logger,
       everyMs: config.cpuManagerReconcilePeriod,
-      cpusOf: (uid, container) => manager.cpusOf(uid, container),
+      cpus: manager,
     });
   return { manager, reconciler };
 }

@@ -1,6 +1,5 @@
 import type { Component } from "../../lib/base/component.ts";
 import { openPlugin } from "../../lib/clients/plugin-rpc/plugin-channel.ts";
-import type { PodUid } from "../../lib/model/pod.ts";
 import { devicePluginDir } from "../node/node-directories.ts";
 import type { PluginHandler } from "../plugins/plugin-handler.ts";
 import { DeviceManager } from "../resources/devices/device-manager.ts";
@@ -17,13 +16,7 @@ export interface NodeDevices {
 }
 
 /** Device plugins and the devices of containers. */
-export function nodeDevices(
-  core: AgentCore,
-  parts: {
-    readonly isTerminating: (uid: PodUid) => boolean;
-    readonly nameOf: (uid: PodUid) => string;
-  },
-): NodeDevices {
+export function nodeDevices(core: AgentCore): NodeDevices {
   const { options, node, observed, clock, logger, metrics, post } = core;
   const dir = devicePluginDir(options);
   const manager = new DeviceManager({
@@ -37,9 +30,8 @@ export function nodeDevices(
       const pod = observed.get(uid);
       return readySandbox(pod) !== undefined || runningContainers(pod).length > 0;
     },
-    isTerminating: parts.isTerminating,
+    nodePods: core.nodePods,
     extendedResourcesByDra: core.options.gates.enabled("DRAExtendedResource"),
-    nameOf: parts.nameOf,
     onChange: (pods) => post({ kind: "devices-changed", pods }),
   });
   const { plugins } = manager;
@@ -48,8 +40,7 @@ export function nodeDevices(
     server: new DeviceRegistrationServer({
       dir,
       logger,
-      register: (request, signal) => plugins.requested(request, signal),
-      stop: () => plugins.stop(),
+      plugins,
     }),
     handler: {
       validate: ({ name, versions }) => plugins.validate(name, versions),

@@ -5,8 +5,9 @@ import type { ResourceClaim } from "../../lib/gen/kubernetes/resource.d.ts";
 import type { Container, Pod, PodUid } from "../../lib/model/pod.ts";
 import type { PluginHandler } from "../plugins/plugin-handler.ts";
 import { ClaimManager } from "../resources/dra/claim-manager.ts";
-import { devicesOf } from "../resources/dra/claim-state.ts";
+import { type ClaimStates, devicesOf } from "../resources/dra/claim-state.ts";
 import { DevicesHealth } from "../resources/dra/device-health.ts";
+import { draMetrics } from "../resources/dra/dra-metrics.ts";
 import { DraDrivers } from "../resources/dra/drivers.ts";
 import { watchHealth } from "../resources/dra/health-watch.ts";
 import { OrphanedClaims } from "../resources/dra/orphaned-claims.ts";
@@ -28,16 +29,8 @@ export function dynamicResources(core: AgentCore) {
   if (!api || !view) return undefined;
   const withHealth = o.gates.enabled("ResourceHealthStatus");
   const withMessage = o.gates.enabled("ResourceHealthStatusMessage");
-  const claims: ClaimManager = new ClaimManager({
-    rootDir: o.rootDir,
-    clock,
-    logger,
-    metrics,
-    getClaim: claimGetter(api),
-    driver: (name) => drivers.get(name),
-    extendedResources: o.gates.enabled("DRAExtendedResource"),
-    podGroups: o.gates.enabled("DRAWorkloadResourceClaims"),
-  });
+  const states: ClaimStates = new Map();
+  const measured = draMetrics(metrics, clock, states);
   const slices = new SliceCleanup({
     clock,
     logger,
@@ -45,18 +38,29 @@ export function dynamicResources(core: AgentCore) {
     isRegistered: () => view.node() !== undefined,
   });
   const health = new DevicesHealth(clock, (driver) => {
-    for (const uid of usersOf(claims, driver)) post({ kind: "device-health-changed", uid });
+    for (const uid of usersOf(states, driver)) post({ kind: "device-health-changed", uid });
   });
   const drivers = new DraDrivers({
     clock,
     logger,
     slices,
-    metrics: claims.metrics,
+    metrics: measured,
     onConnected: (driver) => post({ kind: "dra-driver-connected", driver }),
     ...(withHealth && {
       watchHealth: (driver, channel, signal) =>
         void watchHealth({ health, clock, logger }, driver, channel, signal),
     }),
+  });
+  const claims = new ClaimManager({
+    rootDir: o.rootDir,
+    clock,
+    logger,
+    states,
+    metrics: measured,
+    getClaim: claimGetter(api),
+    drivers,
+    extendedResources: o.gates.enabled("DRAExtendedResource"),
+    podGroups: o.gates.enabled("DRAWorkloadResourceClaims"),
   });
   const orphans = new OrphanedClaims(claims, logger);
   const plugins: PluginHandler = drivers;
@@ -137,8 +141,8 @@ function sliceDeleter(api: KubeTransport, nodeName: string) {
   };
 }
 
-function usersOf(claims: ClaimManager, driver: string): Set<PodUid> {
-  return new Set([...claims.all()].flatMap(({ pods, drivers }) => (drivers.has(driver) ? [...pods] : [])));
+function usersOf(states: ClaimStates, driver: string): Set<PodUid> {
+  return new Set([...states.values()].flatMap(({ pods, drivers }) => (drivers.has(driver) ? [...pods] : [])));
 }
 
 function claimNamed(claims: ClaimManager, pod: Pod, podClaim: string) {

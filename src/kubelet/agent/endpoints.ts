@@ -1,6 +1,7 @@
 import { type Component, healthy } from "../../lib/base/component.ts";
 import type { ServingCertificate } from "../certs/serving-certificate.ts";
 import type { Explainer } from "../explain/explain-node.ts";
+import type { PodExplanations } from "../explain/pod-explanations.ts";
 import type { HealthCheck } from "../server/health-report.ts";
 import { HealthServer } from "../server/health-server.ts";
 import { healthSlis } from "../server/health-slis.ts";
@@ -33,6 +34,7 @@ export async function agentEndpoints(
     /** The checks of /healthz of the kubelet API. */
     readonly checks: readonly HealthCheck[];
     readonly pods: PodParts;
+    readonly explanations: PodExplanations;
     /** All started components. */
     readonly components: () => readonly Component[];
     readonly explainer: Explainer;
@@ -45,10 +47,11 @@ export async function agentEndpoints(
 ): Promise<AgentEndpoints> {
   const { options: o, config, logger } = core;
   const { checks, pods, stats, components, certificate, manifests, explainer } = parts;
-  const { overview, statuses, probeMetrics } = pods;
-  const streams = podStreams(core, { statuses, listeners: parts.listeners });
+  const { overview, probeMetrics } = pods;
+  const streams = podStreams(core, parts.listeners);
   const console = nodeConsole(core, {
     pods,
+    explanations: parts.explanations,
     stats,
     streams,
     explainer,
@@ -81,7 +84,6 @@ export async function agentEndpoints(
     o.server &&
     (await kubeletServer(core, {
       explainer,
-      statuses,
       stats,
       streams,
       probeMetrics,

@@ -2,6 +2,7 @@ import type { ContainerId } from "../../lib/clients/cri/cri.ts";
 import { containerIdIn, isSystemOom, systemOomMessage } from "../../lib/model/oom-kill.ts";
 import { readinessOf } from "../../lib/model/readiness.ts";
 import type { ServingCertificate } from "../certs/serving-certificate.ts";
+import type { PodExplanations } from "../explain/pod-explanations.ts";
 import { ConfiguredPodCidr } from "../node/configured-pod-cidr.ts";
 import { deadlineExceeded } from "../pipeline/pod-workers/pod-syncer.ts";
 import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
@@ -34,16 +35,17 @@ export function podHandlers(
   pods: PodParts,
   parts: {
     readonly initialSync: InitialSync;
+    readonly explanations: PodExplanations;
     readonly housekeeping: Pick<Housekeeping, "runSoon">;
     readonly listeners: PodListeners;
     readonly hasApi: boolean;
   },
 ): Omit<AgentHandlers, Optional> {
-  const { desired, observed, logger, events, nodeEvents, oomWatcher } = core;
-  const { initialSync, housekeeping, listeners } = parts;
+  const { desired, observed, workers, statuses, logger, events, nodeEvents, oomWatcher } = core;
+  const { initialSync, explanations, housekeeping, listeners } = parts;
   const {
-    workers,
-    statuses,
+    podWorkers,
+    statusManager,
     workerStatuses,
     probes,
     probeCheckpoint,
@@ -51,7 +53,6 @@ export function podHandlers(
     resizes,
     evictedPods,
     exclusive,
-    explanations,
     overview,
     pleg,
     syncLoopCheck,
@@ -116,7 +117,7 @@ export function podHandlers(
       "resize-allocated": ({ uid }) => workerStatuses.refresh(uid),
       "resize-changed": ({ uid }) => workerStatuses.refresh(uid),
       "device-health-changed": ({ uid }) => workerStatuses.refresh(uid),
-      "worker-gone": ({ uid }) => statuses.forget(uid),
+      "worker-gone": ({ uid }) => statusManager.forget(uid),
       "devices-changed": ({ pods: changed }) => {
         for (const uid of changed) workerStatuses.refresh(uid);
       },
@@ -137,41 +138,42 @@ export function podHandlers(
     workers: {
       "pods-changed": ({ change }) =>
         applyToWorkers(change, {
-          update: (pod, kind) => workers.update(allocation.allocatedPod(pod), kind),
-          terminate: (uid, options) => workers.terminate(uid, options),
+          update: (pod, kind) => podWorkers.update(allocation.allocatedPod(pod), kind),
+          terminate: (uid, options) => podWorkers.terminate(uid, options),
         }),
       "resize-allocated": ({ uid }) => {
         const pod = desired.get(uid);
-        if (pod && workers.get(uid)) workers.update(allocation.allocatedPod(pod), "spec");
+        if (pod && workers.get(uid)) podWorkers.update(allocation.allocatedPod(pod), "spec");
       },
-      "runtime-observed": ({ uid }) => workers.wake(uid),
+      "runtime-observed": ({ uid }) => podWorkers.wake(uid),
       "runtime-synced": () => {
-        if (initialSync.mayStartPods()) workers.release();
+        if (initialSync.mayStartPods()) podWorkers.release();
       },
       "runtime-state": ({ state }) => {
-        if (initialSync.mayStartPods()) workers.release();
-        if (state === "up") workers.wakeAll();
+        if (initialSync.mayStartPods()) podWorkers.release();
+        if (state === "up") podWorkers.wakeAll();
       },
-      "orphan-found": ({ pod }) => workers.terminateOrphan(pod),
-      "probe-result": ({ uid }) => workers.wake(uid),
+      "orphan-found": ({ pod }) => podWorkers.terminateOrphan(pod),
+      "probe-result": ({ uid }) => podWorkers.wake(uid),
       "worker-phase": ({ phase }) => {
-        if (phase !== "syncing") workers.wakeWaiting();
+        if (phase !== "syncing") podWorkers.wakeWaiting();
       },
-      "pod-rejected": ({ uid, failure }) => workers.reject(uid, failure),
-      "pod-evicted": ({ uid, failure, graceSeconds }) => workers.evict(uid, { failure, graceSeconds }),
+      "pod-rejected": ({ uid, failure }) => podWorkers.reject(uid, failure),
+      "pod-evicted": ({ uid, failure, graceSeconds }) => podWorkers.evict(uid, { failure, graceSeconds }),
       "pod-shutdown": ({ uid, failure, graceSeconds }) =>
-        workers.terminate(uid, { removed: false, failure, graceSeconds }),
+        podWorkers.terminate(uid, { removed: false, failure, graceSeconds }),
       "status-changed": ({ uid }) => {
         const pod = workers.get(uid)?.pod;
         const status = statuses.get(uid);
         if (!pod || !status) return;
         const { isReady, why } = readinessOf(pod, status);
-        workers.readiness(uid, isReady, why);
+        podWorkers.readiness(uid, isReady, why);
       },
-      "api-listed": () => workers.wakeAll(),
+      "api-listed": () => podWorkers.wakeAll(),
       // ResourceClaims that could not be prepared or unprepared are retried immediately.
       "dra-driver-connected": () => {
-        for (const { id, pod } of workers.all()) if (pod?.spec.resourceClaims?.length) workers.wake(id.uid);
+        for (const { id, pod } of workers.all())
+          if (pod?.spec.resourceClaims?.length) podWorkers.wake(id.uid);
       },
     },
     pleg: {

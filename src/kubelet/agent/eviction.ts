@@ -1,5 +1,6 @@
 import type { Pod } from "../../lib/model/pod.ts";
 import type { PodStats } from "../../lib/model/stats-summary.ts";
+import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { EvictionManager, type EvictionManagerOptions } from "../resources/eviction/eviction-manager.ts";
 import { createEvictionMetrics } from "../resources/eviction/eviction-metrics.ts";
 import { limitsContainers } from "../resources/eviction/local-storage.ts";
@@ -14,14 +15,15 @@ import type { PodParts } from "./pod-parts.ts";
 /** Evicts pods when the node runs low on memory, disk or process IDs. */
 export function evictionManager(
   core: AgentCore,
-  parts: Pick<PodParts, "workers" | "activePods" | "evictedPods"> & {
+  parts: Pick<PodParts, "activePods" | "evictedPods"> & {
     readonly stats: Stats;
-    readonly isSynced: () => boolean;
+    readonly initialSync: Pick<InitialSync, "isComplete">;
     readonly reclaim: EvictionManagerOptions["reclaim"];
   },
 ): EvictionManager {
   const { config, options, node, clock, logger, events, nodeEvents, metrics, pressure, post } = core;
-  const { workers, evictedPods, stats, isSynced } = parts;
+  const { workers } = core;
+  const { evictedPods, stats, initialSync } = parts;
   const ignoresAllocatable = options.nodeFlags?.experimentalAllocatableIgnoreEviction ?? false;
   const notifier = memoryNotifier(core);
   return new EvictionManager({
@@ -51,7 +53,7 @@ export function evictionManager(
     activePods: parts.activePods,
     terminationOf: (uid) => {
       const worker = workers.get(uid);
-      if (!worker) return isSynced() ? "finished" : "none";
+      if (!worker) return initialSync.isComplete() ? "finished" : "none";
       if (worker.phase !== "terminated") return "none";
       return worker.resourcesReclaimed ? "finished" : "terminated";
     },

@@ -1,7 +1,8 @@
 import type { Component } from "../../lib/base/component.ts";
 import { formatCpuSet, sortedCpus } from "../../lib/model/cpu-set.ts";
-import type { Container, Pod, PodUid } from "../../lib/model/pod.ts";
+import type { Container, Pod } from "../../lib/model/pod.ts";
 import type { HintProvider } from "../../lib/model/topology.ts";
+import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import type { MemoryBlock } from "../resources/memory/machine-memory.ts";
 import { MemoryManager } from "../resources/memory/memory-manager.ts";
 import { TopologyManager } from "../resources/topology/topology-manager.ts";
@@ -32,20 +33,14 @@ export interface ExclusiveResources {
 export function exclusiveResources(
   core: AgentCore,
   parts: {
-    readonly isSynced: () => boolean;
-    /** False for a pod that is no longer in any source, and that is not being terminated by this agent. */
-    readonly isKnown: (uid: PodUid) => boolean;
+    readonly initialSync: Pick<InitialSync, "isComplete">;
     readonly activePods: () => readonly Pod[];
-    /** The pod's containers are being stopped, or are about to be. */
-    readonly isTerminating: (uid: PodUid) => boolean;
-    /** The name of a pod that a source has or had, for explanations. */
-    readonly nameOf: (uid: PodUid) => string;
   },
 ): ExclusiveResources {
   const { options, config, node, observed, metrics, clock, logger } = core;
   const { numaNodes } = node.topology;
   const { podLevelManagers } = node.settings;
-  const devices = nodeDevices(core, parts);
+  const devices = nodeDevices(core);
   const { manager: cpus, reconciler } = cpuManager(core, parts.activePods);
   const memory = new MemoryManager({
     rootDir: options.rootDir,
@@ -62,7 +57,8 @@ export function exclusiveResources(
   const records: readonly AllocationRecord[] = [devices.manager, cpus, memory];
   return {
     topology: new TopologyManager({
-      ...parts,
+      initialSync: parts.initialSync,
+      nodePods: core.nodePods,
       hintProviders,
       metrics,
       clock,

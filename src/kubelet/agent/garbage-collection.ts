@@ -23,7 +23,7 @@ export interface GarbageCollectionOptions {
   observed: ObservedPods;
   gcState: (uid: PodUid) => PodGcState;
   removeLogs: ContainerGcOptions["removeLogs"];
-  refresh: (uid: PodUid) => Promise<void>;
+  pleg: ContainerGcOptions["pleg"];
   events: NodeEvents;
   clock: Clock;
   logger: Logger;
@@ -63,7 +63,7 @@ export function garbageCollectors(parts: GarbageCollectionOptions): GarbageColle
     observed: () => observed.all(),
     gcState: parts.gcState,
     removeLogs: parts.removeLogs,
-    refresh: parts.refresh,
+    pleg: parts.pleg,
     policy: parts.deadContainers ?? defaultDeadContainers,
     clock,
     logger,

@@ -5,8 +5,8 @@ import type { Logger } from "../../lib/base/logger.ts";
 import type { Metrics } from "../../lib/base/metrics.ts";
 import type { ImageService } from "../../lib/clients/cri/cri.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
-import type { Pod } from "../../lib/model/pod.ts";
 import type { PodEvents } from "../../lib/model/pod-events.ts";
+import type { RuntimeHandlers } from "../pipeline/pod-runtime/runtime-handlers.ts";
 import { ImageManager } from "../pods/images/image-manager.ts";
 import { NodeDockerConfig } from "../pods/images/node-docker-config.ts";
 import { CredentialProviders } from "../pods/images/providers/credential-providers.ts";
@@ -27,7 +27,7 @@ export interface ImageParts {
   tokens?: TokenSource;
   /** Reads the pull secrets of pods; absent without a source of Secrets. */
   secret?: (namespace: string, name: string, signal: AbortSignal) => Promise<PullSecret | undefined>;
-  runtimeHandler: (pod: Pod) => string;
+  handlers: RuntimeHandlers;
   events: PodEvents;
   clock: Clock;
   logger: Logger;
@@ -67,9 +67,9 @@ export function imageManager(parts: ImageParts): {
     pullsPerSecond: config.registryPullQPS ?? 5,
     pullBurst: config.registryBurst,
     events,
-    credentials: (pod, image, signal) => credentials.credentials(pod, image, signal),
+    credentials,
     ...(records && { records }),
-    runtimeHandler: gates.enabled("RuntimeClassInImageCriApi") ? parts.runtimeHandler : undefined,
+    handlers: gates.enabled("RuntimeClassInImageCriApi") ? parts.handlers : undefined,
     metrics,
   });
   return { manager, pullSecrets: credentials, components: records ? [records] : [] };

@@ -8,7 +8,6 @@ import { readProcessUsage } from "../../lib/host/process-usage.ts";
 import { archOf } from "../../lib/host/system-identity.ts";
 import { clientCaFile } from "../certs/certificate-files.ts";
 import { effectiveTlsFiles, type ServingCertificate } from "../certs/serving-certificate.ts";
-import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import { allowAll, nodeAccess } from "../server/auth/node-access.ts";
 import { disabledRoutes } from "../server/debug/disabled.ts";
 import { type DebugOptions, debugRoutes, openRoutes } from "../server/debug/routes.ts";
@@ -28,7 +27,6 @@ export interface ServerParts {
   readonly version: string;
   /** Undefined without `enableServer`: only the read-only port is served. */
   readonly certificate: ServingCertificate | undefined;
-  readonly statuses: StatusManager;
   readonly explainer: DebugOptions["explainer"];
   readonly stats: Stats;
   readonly probeMetrics: Metrics;
@@ -117,7 +115,7 @@ export async function kubeletServer(core: AgentCore, parts: ServerParts): Promis
 async function routes(core: AgentCore, parts: ServerParts): Promise<{ open: Route[]; all: Route[] }> {
   const { config, clock, options, cri, desired, observed } = core;
   const gates = (name: string) => options.gates.enabled(name);
-  const { statuses } = parts;
+  const { statuses } = core;
   const debug: DebugOptions = {
     desired,
     observed,

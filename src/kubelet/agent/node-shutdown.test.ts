@@ -32,7 +32,7 @@ for (const [settings, period, periods, delays] of [
       metrics: createMetrics(),
       options: { gates: new FeatureGates(settings), logind, rootDir: "/none" },
     } as unknown as AgentCore;
-    const parts = { isSynced: () => true, isWritten: () => true } as unknown as Parameters<
+    const parts = { initialSync: { isComplete: () => true }, isWritten: () => true } as unknown as Parameters<
       typeof nodeShutdown
     >[1];
     assert.equal(nodeShutdown(core, parts) !== undefined, delays);

@@ -1,5 +1,6 @@
 import { LogindClient } from "../../lib/clients/systemd/logind-client.ts";
-import type { PodUid } from "../../lib/model/pod.ts";
+import type { ApiStatuses } from "../pipeline/status-manager/api-statuses.ts";
+import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { NodeShutdown } from "../resources/node-shutdown/node-shutdown.ts";
 import { shutdownPeriods } from "../resources/node-shutdown/shutdown-groups.ts";
 import { ShutdownRecord } from "../resources/node-shutdown/shutdown-record.ts";
@@ -11,13 +12,15 @@ const confDir = "/etc/systemd/logind.conf.d";
 /** Delays shutdowns of the machine until its pods have terminated; undefined unless that is configured. */
 export function nodeShutdown(
   core: AgentCore,
-  parts: Pick<PodParts, "workers" | "activePods"> & {
-    readonly isSynced: () => boolean;
-    readonly isWritten: (uid: PodUid) => boolean;
+  parts: Pick<PodParts, "activePods"> & {
+    readonly initialSync: Pick<InitialSync, "isComplete">;
+    /** Undefined without an API. */
+    readonly apiStatuses: Pick<ApiStatuses, "isWritten"> | undefined;
   },
 ): NodeShutdown | undefined {
   const { config, options, clock, logger, events, nodeEvents, metrics, shutdown: state, post } = core;
-  const { workers, activePods, isSynced, isWritten } = parts;
+  const { workers } = core;
+  const { activePods, initialSync, apiStatuses } = parts;
   if (!options.gates.enabled("GracefulNodeShutdown")) return undefined;
   // A local node changes nothing on the machine.
   if (!options.host && !options.logind) return undefined;
@@ -29,8 +32,8 @@ export function nodeShutdown(
   return new NodeShutdown({
     periods,
     activePods,
-    isSynced,
-    isWritten,
+    initialSync,
+    apiStatuses,
     state,
     record,
     events,

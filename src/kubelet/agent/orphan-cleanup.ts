@@ -1,9 +1,10 @@
 import type { Component } from "../../lib/base/component.ts";
 import { deadline } from "../../lib/base/wait.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
+import type { Pleg } from "../pipeline/pleg/pleg.ts";
 import type { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
-import type { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
 import { Housekeeping } from "../pipeline/sync-loop/housekeeping.ts";
+import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { createOrphanMetrics } from "../pipeline/sync-loop/orphan-metrics.ts";
 import type { VolumeManager } from "../pods/volumes/manager/volume-manager.ts";
 import type { PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
@@ -26,24 +27,23 @@ export interface OrphanCleanup {
 export function orphanCleanup(
   core: AgentCore,
   parts: {
-    readonly workers: PodWorkers;
     readonly files: PodFiles;
     readonly cgroups: PodCgroups;
     readonly volumes: VolumeManager;
     readonly records: readonly { keepOnly(isKnown: (uid: PodUid) => boolean): void }[];
     readonly userNamespaces: { release(uid: PodUid): Promise<void> };
     /** Whether the runtime was listed and all sources have delivered their pods. */
-    readonly isSynced: () => boolean;
-    readonly refresh: (uid: PodUid) => Promise<void>;
+    readonly initialSync: Pick<InitialSync, "isComplete">;
+    readonly pleg: Pick<Pleg, "refresh">;
   },
 ): OrphanCleanup {
-  const { options: o, config, clock, logger, metrics, cri, desired, observed } = core;
-  const { workers, files, cgroups, volumes, records, userNamespaces, isSynced, refresh } = parts;
+  const { options: o, config, clock, logger, metrics, cri, desired, workers, observed } = core;
+  const { files, cgroups, volumes, records, userNamespaces, initialSync, pleg } = parts;
   const mayTerminate = (uid: PodUid) => !o.keepsApiPods || !isFromApi(observed.get(uid));
   const housekeeping = new Housekeeping({
     clock,
     logger,
-    isSynced,
+    initialSync,
     isKnown: (uid) => desired.get(uid) !== undefined || workers.get(uid) !== undefined,
     inRuntime: () => observed.all(),
     mayTerminate,
@@ -73,10 +73,10 @@ export function orphanCleanup(
       gcStateOf({
         worker: workers.get(uid),
         isDesired: desired.get(uid) !== undefined,
-        mayTerminate: o.terminatesOrphans !== false && isSynced() && mayTerminate(uid),
+        mayTerminate: o.terminatesOrphans !== false && initialSync.isComplete() && mayTerminate(uid),
       }),
     removeLogs: (pod, container) => files.removeLogs(pod, container),
-    refresh,
+    pleg,
     events: core.nodeEvents,
     clock,
     logger,

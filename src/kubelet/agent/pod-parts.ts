@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { messageOf } from "../../lib/base/errors.ts";
 import { isStatic } from "../../lib/model/pod.ts";
-import { PodExplanations } from "../explain/pod-explanations.ts";
 import { PodOverview } from "../explain/pod-overview.ts";
+import { ContainerResources } from "../pipeline/pod-runtime/container-resources.ts";
+import { RuntimeHandlers } from "../pipeline/pod-runtime/runtime-handlers.ts";
 import { createPodCounts } from "../pipeline/pod-workers/pod-counts.ts";
 import { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
 import { previousVersions } from "../pipeline/pod-workers/previous-versions.ts";
@@ -12,42 +13,35 @@ import { createStatusMetrics } from "../pipeline/status-manager/status-metrics.t
 import { WorkerStatuses } from "../pipeline/status-manager/worker-statuses.ts";
 import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
+import { ActivePods } from "../resources/allocation/active-pods.ts";
 import { memoryQosMetrics } from "../resources/cgroups/memory-qos-metrics.ts";
 import { QosCgroups } from "../resources/cgroups/qos-cgroups.ts";
 import { EvictedPods } from "../resources/evicted-pods/evicted-pods.ts";
 import { readySandbox, runningContainers } from "../state/observed-pods.ts";
-import { willReleaseResources } from "../state/will-release-resources.ts";
 import type { AgentCore } from "./agent-core.ts";
-import type { Cluster } from "./cluster.ts";
 import { dynamicResources } from "./dynamic-resources.ts";
 import { exclusiveResources } from "./exclusive-resources.ts";
 import { podCgroupReader } from "./pod-cgroup-reader.ts";
 import { podProbes } from "./pod-probes.ts";
-import { podResizes } from "./pod-resizes.ts";
+import { podAllocation, podResizes } from "./pod-resizes.ts";
 import { nodeAdmission, podSyncer } from "./pod-syncer.ts";
 import { runtimeObserver } from "./runtime-observer.ts";
 import { podRuntime } from "./runtime-parts.ts";
+import { startLimiter } from "./start-limiter.ts";
 import { tracedSyncer } from "./traced-syncer.ts";
 
 export type PodParts = ReturnType<typeof podParts>;
 
 /** Everything that runs pods and reports on them. */
-export function podParts(
-  core: AgentCore,
-  parts: { initialSync: InitialSync; cluster: () => Pick<Cluster, "statusInApi" | "isWritten"> },
-) {
-  const { options: o, config, node, clock, logger, metrics, desired, observed, post } = core;
-  const { initialSync, cluster } = parts;
+export function podParts(core: AgentCore, initialSync: InitialSync) {
+  const { options: o, config, node, clock, logger, metrics, observed, post } = core;
+  const { desired, workers, statuses, apiPods } = core;
   const userNamespaces = new UserNamespaces({
     podsDir: join(o.rootDir, "pods"),
     idsPerPod: config.userNamespaces?.idsPerPod,
     maxPods: config.maxPods,
   });
-  const { allocation, resizes, resizing, conditionsOf } = podResizes(core, {
-    requests: () => requests,
-    reject: (pod) => admission.rejectResize(pod),
-    isReady: () => initialSync.isComplete(),
-  });
+  const { allocation, conditions } = podAllocation(core);
   const evictedPods = new EvictedPods({
     rootDir: o.rootDir,
     logger,
@@ -58,54 +52,49 @@ export function podParts(
     },
     onEvicted: (uid, eviction) => post({ kind: "pod-evicted", uid, ...eviction }),
   });
-  const allocatedPods = () => desired.all().map((pod) => allocation.allocatedPod(pod));
-  const activePods = () => allocatedPods().filter((p) => workers.isActive(p.metadata.uid));
+  const pods = new ActivePods({ desired, workers, allocation });
+  const activePods = () => pods.all();
   const qosCgroups = new QosCgroups({
     cgroups: node.cgroups,
     activePods,
     clock,
     logger,
-    isSynced: () => initialSync.isComplete(),
+    initialSync,
     record: memoryQosMetrics(metrics, node.limits),
   });
   const { cgroups } = qosCgroups;
-  const exclusive = exclusiveResources(core, {
-    isSynced: () => initialSync.isComplete(),
-    isKnown: (uid) => desired.get(uid) !== undefined || workers.get(uid)?.pod !== undefined,
-    activePods,
-    isTerminating: (uid) =>
-      willReleaseResources({
-        desired: desired.get(uid),
-        phase: workers.get(uid)?.phase,
-        status: statuses.get(uid),
-      }),
-    nameOf: (uid) => {
-      const id = workers.get(uid)?.id ?? desired.get(uid)?.metadata;
-      return id ? `${id.namespace}/${id.name}` : `pod ${uid}`;
-    },
+  const exclusive = exclusiveResources(core, { initialSync, activePods });
+  const { manager: devices } = exclusive.devices;
+  const admission = nodeAdmission(core, { activePods: () => pods.accounted(), devices, evictedPods });
+  const resources = new ContainerResources({ node: node.info, settings: node.settings });
+  const { resizes, resizing } = podResizes(core, {
+    allocation,
+    conditions,
+    resources,
+    admission,
+    initialSync,
   });
-  const { pleg, eventStream, syncLoopCheck } = runtimeObserver(core, (uid) => runtime.isStarting(uid));
-  const resources = dynamicResources(core);
+  const limiter = startLimiter({ clock, metrics, cpus: node.cpus, width: o.maxParallelStarts });
+  const { pleg, eventStream, syncLoopCheck } = runtimeObserver(core, limiter);
+  const claims = dynamicResources(core);
+  const handlers = new RuntimeHandlers(core.view);
   const run = podRuntime(core, {
     cgroups,
     userNamespaces,
-    dynamicResources: resources,
+    dynamicResources: claims,
     resizing: resizing(cgroups),
-    observe: {
-      refresh: (uid) => pleg.refresh(uid),
-      isAbsent: (uid) => pleg.isAbsent(uid),
-      started: (id, started) => pleg.started(id, started),
-      changed: (uid) => pleg.changed(uid),
-    },
-    phaseOf: (uid) => workers.get(uid)?.phase ?? (desired.get(uid) ? "syncing" : undefined),
-    isSynced: () => initialSync.isComplete(),
+    pleg,
+    limiter,
+    handlers,
+    initialSync,
     cpusets: exclusive.cpusets,
     devices: exclusive.devices,
   });
-  const { runtime, requests, volumes } = run;
-  const probing = podProbes(core, { statusInApi: (pod) => cluster().statusInApi(pod) });
+  const { runtime, volumes } = run;
+  const probing = podProbes(core);
   const { probes } = probing;
-  const statuses = new StatusManager({
+  const statusManager = new StatusManager({
+    statuses,
     clock,
     logger,
     observed: core.running,
@@ -120,18 +109,16 @@ export function podParts(
       imageVolumeDigests: o.gates.enabled("ImageVolumeWithDigest"),
     },
     recursiveReadOnly: (pod) => {
-      const handler = requests.knownHandler(pod);
+      const handler = handlers.known(pod);
       return handler !== undefined && core.features.recursiveReadOnly(handler);
     },
-    podCgroup: podCgroupReader(core, (pod) => cgroups.parentFor(pod)),
-    allocation: {
-      resizes: conditionsOf,
-      actuated: (uid, container) => allocation.actuated(uid, container),
-    },
+    podCgroup: podCgroupReader(core, cgroups),
+    allocation,
+    resizeConditions: conditions,
     resourceHealth: o.gates.enabled("ResourceHealthStatus")
       ? (uid, container) => [
-          ...exclusive.devices.manager.healthOf(uid, container),
-          ...(resources?.healthOf(workers.get(uid)?.pod, container) ?? []),
+          ...devices.healthOf(uid, container),
+          ...(claims?.healthOf(workers.get(uid)?.pod, container) ?? []),
         ]
       : undefined,
     hostIPs: core.hostIps,
@@ -139,30 +126,24 @@ export function podParts(
     onChange: (uid) => post({ kind: "status-changed", uid }),
     metrics: createStatusMetrics(metrics),
   });
-  const admission = nodeAdmission(core, {
-    activePods: () => activePods().map((pod) => allocation.accountedPod(pod)),
-    devices: exclusive.devices.manager,
-    evict: (uid, failure) => void evictedPods.evict(uid, { failure }),
-    isTerminating: (uid) => evictedPods.get(uid) !== undefined || workers.get(uid)?.phase === "terminating",
-  });
   const syncer = podSyncer(core, {
     runtime,
     probes,
     userNamespaces,
-    statuses,
-    dynamicResources: resources,
+    dynamicResources: claims,
     volumes: volumes.manager,
     pullSecrets: run.pullSecrets,
-    exclusiveResources: exclusive.topology,
-    admit: admission.admit,
-    admitted: (pod) => allocation.admitted(pod),
+    topology: exclusive.topology,
+    admission,
+    allocation,
   });
-  const workers: PodWorkers = new PodWorkers({
+  const podWorkers = new PodWorkers({
     syncer: tracedSyncer(syncer, core.tracing?.tracer),
+    states: workers,
     clock,
     logger,
     syncEveryMs: () => config.syncFrequency * (1 + Math.random() * 0.5),
-    evictionOf: (uid) => evictedPods.get(uid),
+    evictedPods,
     previousVersions: (pod) => previousVersions(pod, observed, desired),
     onChange: (uid) => post({ kind: "worker-changed", uid }),
     onStep: (uid) => post({ kind: "worker-step", uid }),
@@ -175,34 +156,9 @@ export function podParts(
         readySandbox(observed.get(uid)) !== undefined || runningContainers(observed.get(uid)).length > 0,
     }),
   });
-  createPodCounts(metrics, {
-    desired: () => desired.all(),
-    active: activePods,
-    mirrors: () => desired.mirrors(),
-    workers: () => workers.all(),
-  });
-  const workerStatuses = new WorkerStatuses({
-    workers,
-    statuses,
-    mirrorStatus: (pod) => cluster().statusInApi(pod),
-  });
-  const overview = new PodOverview({
-    clock,
-    workers,
-    statuses,
-    runtimeHealth: () => core.connection.health(),
-  });
-  const explanations = new PodExplanations({
-    nodeName: node.name,
-    clock,
-    workers,
-    statuses,
-    observed,
-    probes,
-    runtime,
-    volumes: volumes.manager,
-    isWritten: (uid) => cluster().isWritten(uid),
-  });
+  createPodCounts(metrics, { desired, workers, active: activePods });
+  const workerStatuses = new WorkerStatuses({ workers, statuses: statusManager, apiPods });
+  const overview = new PodOverview({ clock, workers, statuses, connection: core.connection });
   /** Records on disk, which outlive the agent. */
   const records = [allocation, evictedPods, probing.probeCheckpoint, ...exclusive.records];
   return {
@@ -227,24 +183,24 @@ export function podParts(
       for (const record of records) await record.start();
     },
     /** Entries of pods that are gone are removed from these. */
-    recordsOfPods: [allocation, evictedPods, exclusive.topology, ...(resources ? [resources.orphans] : [])],
+    recordsOfPods: [allocation, evictedPods, exclusive.topology, ...(claims ? [claims.orphans] : [])],
     /** The resources of containers, for the PodResources API. */
-    allocated: { ...exclusive.sources, ...resources?.sources },
+    allocated: { ...exclusive.sources, ...claims?.sources },
     // ResourceClaims come before the plugins: these are registered while the components start.
     components: [
       qosCgroups,
       resizes,
       ...exclusive.components,
-      ...(resources ? [resources.component] : []),
+      ...(claims ? [claims.component] : []),
       ...run.components,
     ],
+    claims,
     cgroups,
     activePods,
     evictedPods,
-    workers,
-    statuses,
+    podWorkers,
+    statusManager,
     workerStatuses,
     overview,
-    explanations,
   };
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { createMetrics, type Metrics } from "../../lib/base/metrics.ts";
 import type { ContainerId } from "../../lib/clients/cri/cri.ts";
-import type { Pod, PodStatus } from "../../lib/model/pod.ts";
+import type { Pod } from "../../lib/model/pod.ts";
 import { outcomeInStatus } from "../pods/probes/outcome-in-status.ts";
 import { ProbeCheckpoint } from "../pods/probes/probe-checkpoint.ts";
 import { ProbeManager } from "../pods/probes/probe-manager.ts";
@@ -16,11 +16,8 @@ export interface PodProbes {
   readonly outcomes: { get(kind: ProbeKind, id: ContainerId, pod: Pod): ProbeOutcome | undefined };
 }
 
-export function podProbes(
-  core: AgentCore,
-  parts: { statusInApi: (pod: Pod) => PodStatus | undefined },
-): PodProbes {
-  const { clock, logger, results, running, cri, events, hostIps, options } = core;
+export function podProbes(core: AgentCore): PodProbes {
+  const { clock, logger, results, apiPods, running, cri, events, hostIps, options } = core;
   // Probe metrics have many series: they are served at a path of their own.
   const metrics = createMetrics();
   const checkpoint = new ProbeCheckpoint({
@@ -33,7 +30,7 @@ export function podProbes(
   const previousOutcome = (kind: ProbeKind, pod: Pod, id: ContainerId) =>
     restartsProbes
       ? undefined
-      : (outcomeInStatus(parts.statusInApi(pod), kind, id) ?? checkpoint.get(kind, id));
+      : (outcomeInStatus(apiPods.statusOf(pod), kind, id) ?? checkpoint.get(kind, id));
   const probes = new ProbeManager({
     clock,
     logger,

@@ -17,6 +17,7 @@ import { hasExplicitDnsPolicy } from "../../lib/model/explicit-dns-policy.ts";
 import type { Container, EnvVar, Pod } from "../../lib/model/pod.ts";
 import { makeStaticPod } from "../../lib/model/static-pod.ts";
 import { fakeNode, fakeSettings } from "../pipeline/pod-runtime/config/fake-context.ts";
+import { RuntimeHandlers } from "../pipeline/pod-runtime/runtime-handlers.ts";
 import { type PodRequestsOptions, podRequests } from "./pod-requests.ts";
 
 async function setUp(
@@ -274,7 +275,9 @@ test("a RuntimeClass names the handler; without an API the default handler is us
   const standalone = await setUp(t);
   assert.equal(standalone.requests.runtimeHandler(pod), "");
   const classes = new Map([["sandboxed", { handler: "kata" }]]);
-  const { requests } = await setUp(t, defaults, { runtimeClass: (name) => classes.get(name) });
+  const { requests } = await setUp(t, defaults, {
+    handlers: new RuntimeHandlers({ runtimeClass: (name) => classes.get(name) }),
+  });
   assert.equal(requests.runtimeHandler(pod), "kata");
   assert.equal(requests.runtimeHandler(aPod()), "");
   classes.clear();
@@ -287,7 +290,7 @@ test("a RuntimeClass names the handler; without an API the default handler is us
 test("a pod with a user namespace gets ID mappings, in its sandbox and on the mounts of its containers", async (t) => {
   const ids = [{ hostId: 131_072, containerId: 0, length: 65_536 }];
   const { requests } = await setUp(t, defaults, {
-    runtimeHandlers: () => [{ name: "", userNamespaces: true }],
+    features: { handlers: () => [{ name: "", userNamespaces: true }] },
     userNamespaces: { mappingsFor: async () => ({ first: 131_072, length: 65_536 }) },
   });
   const pod = aPod({ hostUsers: false, dnsPolicy: "Default" });
@@ -358,7 +361,7 @@ test("an aborted request is not a configuration error", async (t) => {
   const aborted = abortError("the pod is being terminated");
   const { requests } = await setUp(t, undefined, {
     volumes: {
-      mountsFor: (_pod, _container, _env, signal) => Promise.reject(signal.reason),
+      mountsFor: (_pod, _container, _env, o) => Promise.reject(o.signal.reason),
       devicesFor: async () => [],
     },
   });

@@ -4,35 +4,32 @@ import {
   type CriRequestsOptions,
   criRequests,
 } from "../pipeline/pod-runtime/cri-requests.ts";
-import { writeEtcHosts } from "../pods/network/etc-hosts.ts";
+import { RuntimeHandlers } from "../pipeline/pod-runtime/runtime-handlers.ts";
 import { PodNameResolution, type PodNameResolutionOptions } from "../pods/network/pod-name-resolution.ts";
 import { type HandlerFeatures, requireUserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
 import { emptyDirPath, readFileKeys } from "./env-files.ts";
 
 export interface PodRequestsOptions
-  extends Omit<CriRequestsOptions, "names" | "userNamespace" | "fileKeys">,
+  extends Omit<CriRequestsOptions, "names" | "handlers" | "userNamespace" | "fileKeys">,
     PodNameResolutionOptions {
   /** Without it no pod can have a user namespace. */
   userNamespaces?: { mappingsFor(uid: PodUid): Promise<{ first: number; length: number }> };
-  runtimeHandlers?: () => readonly HandlerFeatures[];
+  features?: { handlers(): readonly HandlerFeatures[] };
+  /** The handlers of RuntimeClasses; without it every pod gets the default one. */
+  handlers?: RuntimeHandlers;
   /** The path of a mounted volume on the node; emptyDirs are found without it. */
   volumeDir?: (pod: Pod, volume: string) => string | undefined;
 }
 
 /** The CRI requests, with names, users and files of this node's pods. */
 export function podRequests(o: PodRequestsOptions): CriRequests {
-  const names = new PodNameResolution(o);
   const volumeDir = o.volumeDir ?? emptyDirPath(o.settings.rootDir);
   return criRequests({
     ...o,
-    names: {
-      dns: (pod, nodeIps) => names.dns(pod, nodeIps),
-      kernelHostname: (pod) => names.kernelHostname(pod),
-      etcHosts: (pod, podIps) => names.etcHosts(pod, podIps),
-      writeEtcHosts,
-    },
+    names: new PodNameResolution(o),
+    handlers: o.handlers ?? new RuntimeHandlers(),
     userNamespace: async (uid, handler) => {
-      requireUserNamespaces(handler, o.runtimeHandlers?.() ?? []);
+      requireUserNamespaces(handler, o.features?.handlers() ?? []);
       return o.userNamespaces?.mappingsFor(uid);
     },
     fileKeys: (pod: Pod, container: Container) => readFileKeys(pod, container, volumeDir),

@@ -1,5 +1,4 @@
 import { fullNameOf, type Pod } from "../../lib/model/pod.ts";
-import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import { containerLogs } from "../server/logs/container-logs.ts";
 import type { Route } from "../server/route.ts";
 import { streamingRoutes } from "../server/streaming/routes.ts";
@@ -12,11 +11,8 @@ export interface PodStreams {
   readonly streaming: readonly Route[];
 }
 
-export function podStreams(
-  core: AgentCore,
-  { statuses, listeners }: { readonly statuses: StatusManager; readonly listeners: PodListeners },
-): PodStreams {
-  const { config, clock, logger, metrics, options, cri, desired, observed } = core;
+export function podStreams(core: AgentCore, listeners: PodListeners): PodStreams {
+  const { config, clock, logger, metrics, options, cri, desired, statuses, observed } = core;
   const gates = (name: string) => options.gates.enabled(name);
   const logged = {
     pod: (namespace: string, name: string) =>

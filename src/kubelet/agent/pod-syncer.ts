@@ -1,19 +1,12 @@
-import { healthy } from "../../lib/base/component.ts";
-import { KubeletError } from "../../lib/base/errors.ts";
-import type { Pod, PodUid } from "../../lib/model/pod.ts";
-import { isTerminalPhase } from "../../lib/model/pod-phase.ts";
-import type { Admission, SyncReport } from "../../lib/model/pod-sync.ts";
 import { declaredFeatures } from "../node/declared-features.ts";
-import type { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
-import { createPodSyncer } from "../pipeline/pod-workers/create-pod-syncer.ts";
+import { createPodSyncer, type PodSyncerOptions } from "../pipeline/pod-workers/create-pod-syncer.ts";
 import type { PodSyncer } from "../pipeline/pod-workers/pod-syncer.ts";
-import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import {
   type PodAdmission,
   type PodAdmissionOptions,
   podAdmission,
 } from "../pods/admission/pod-admission.ts";
-import { attachmentLimitExceeded, type VolumeManager } from "../pods/volumes/manager/volume-manager.ts";
+import type { EvictedPods } from "../resources/evicted-pods/evicted-pods.ts";
 import { runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { DynamicResources } from "./dynamic-resources.ts";
@@ -21,7 +14,12 @@ import type { DynamicResources } from "./dynamic-resources.ts";
 /** Decides which pods may run on this node, and with which resources. */
 export function nodeAdmission(
   core: AgentCore,
-  parts: Pick<PodAdmissionOptions, "activePods" | "devices" | "evict" | "isTerminating">,
+  {
+    evictedPods,
+    ...parts
+  }: Pick<PodAdmissionOptions, "activePods" | "devices"> & {
+    readonly evictedPods: EvictedPods;
+  },
 ): PodAdmission {
   const { node, config, events, metrics, clock, logger, observed, view } = core;
   return podAdmission({
@@ -32,6 +30,9 @@ export function nodeAdmission(
     ...parts,
     nodeName: node.name,
     labelsAndTaints: core.labelsAndTaints,
+    evict: (uid, failure) => void evictedPods.evict(uid, { failure }),
+    isTerminating: (uid) =>
+      evictedPods.get(uid) !== undefined || core.workers.get(uid)?.phase === "terminating",
     allocatable: node.info.allocatable,
     ...(view && { apiAllocatable: () => view.allocatable() }),
     cpus: node.cpus,
@@ -52,51 +53,31 @@ export function nodeAdmission(
 /** The pod syncer with the components of this agent. */
 export function podSyncer(
   core: AgentCore,
-  parts: {
-    readonly runtime: PodRuntime;
-    readonly statuses: Pick<StatusManager, "get" | "activeSince">;
-    readonly probes: { addPod(pod: Pod): void };
-    readonly userNamespaces: { release(uid: PodUid): Promise<void> };
-    readonly volumes: VolumeManager;
-    readonly pullSecrets: { reportMissing(pod: Pod, signal: AbortSignal): Promise<void> };
-    readonly dynamicResources: DynamicResources | undefined;
-    readonly exclusiveResources: {
-      admit(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<Admission> | undefined;
-    };
-    readonly admit: PodAdmission["admit"];
-    readonly admitted: (pod: Pod) => void;
-  },
+  {
+    dynamicResources,
+    ...parts
+  }: Pick<
+    PodSyncerOptions,
+    | "runtime"
+    | "probes"
+    | "userNamespaces"
+    | "volumes"
+    | "pullSecrets"
+    | "topology"
+    | "admission"
+    | "allocation"
+  > & { readonly dynamicResources: DynamicResources | undefined },
 ): PodSyncer {
-  const { events, connection, post, view } = core;
-  const { runtime, probes, statuses, volumes, userNamespaces, admit, admitted } = parts;
-  const { exclusiveResources } = parts;
+  const { events, connection, objects, statuses, view, post } = core;
   return createPodSyncer({
-    runtime,
-    probes,
-    userNamespaces,
-    admit,
-    admitted,
+    ...parts,
     events,
-    pullSecrets: parts.pullSecrets,
-    resourceClaims: parts.dynamicResources?.claims,
-    objects: core.objects ?? noObjects,
-    ...(view && { readNode: (signal) => view.readNode(signal) }),
-    volumes: {
-      register: (pod) => volumes.register(pod),
-      waiting: (uid) => volumes.waiting(uid),
-      onChange: (listener) => volumes.onChange(listener),
-      waitFor: (pod, signal) => volumes.waitFor(pod, signal),
-      release: (uid, signal) => volumes.release(uid, signal),
-      isRejection: (error) => error instanceof KubeletError && error.code === attachmentLimitExceeded,
-    },
-    networkHealth: () => (connection.state.kind === "unknown" ? healthy : connection.networkHealth()),
-    allocate: (pod, report, signal) => exclusiveResources.admit(pod, report, signal),
-    isTerminal: (uid) => isTerminalPhase(statuses.get(uid)?.phase),
-    activeSince: (uid) => statuses.activeSince(uid),
+    connection,
+    objects,
+    statuses,
+    view,
+    resourceClaims: dynamicResources?.claims,
     onRejected: (uid, failure) => post({ kind: "pod-rejected", uid, failure }),
     onResourcesReclaimed: (uid) => post({ kind: "pod-resources-reclaimed", uid }),
   });
 }
-
-/** For a node with neither a cluster nor a directory of objects. */
-const noObjects = { register() {}, unregister() {} };

@@ -64,7 +64,7 @@ export function podVolumes(
     tokens,
     pluginHandlers,
     ...parts
-  }: Pick<VolumesOptions, "phaseOf" | "ready" | "imageSource" | "recursiveReadOnly"> & {
+  }: Pick<VolumesOptions, "initialSync" | "imageSource" | "recursiveReadOnly"> & {
     tokens: ServiceAccountTokens;
     /** The handlers of plugins that do not provide volumes. */
     pluginHandlers: PluginHandlers;
@@ -169,6 +169,7 @@ export function podVolumes(
       : undefined;
   const volumes = createVolumes({
     ...parts,
+    nodePods: core.nodePods,
     attaches: config.enableControllerAttachDetach === false,
     onInUseChange: () => post({ kind: "volumes-in-use" }),
     ...(attached && { verifyAttached: (unique, signal, timed) => attached.verify(unique, signal, timed) }),

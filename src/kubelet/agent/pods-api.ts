@@ -1,8 +1,6 @@
 import { join } from "node:path";
 import type { Component } from "../../lib/base/component.ts";
 import type { Pod, PodUid } from "../../lib/model/pod.ts";
-import type { PodWorkers } from "../pipeline/pod-workers/pod-workers.ts";
-import type { StatusManager } from "../pipeline/status-manager/status-manager.ts";
 import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
 import { forEachPod } from "../pipeline/sync-loop/pod-dispatch.ts";
 import { droppedEvents } from "../server/pods-api/dropped-events.ts";
@@ -17,19 +15,16 @@ export interface PodsApi {
 }
 
 /** List, get and watch of this node's pods on a unix socket, if the feature gate PodsAPI is on. */
-export function podsApi(
-  { options, desired, clock, logger, metrics }: AgentCore,
-  parts: { readonly workers: PodWorkers; readonly statuses: StatusManager },
-): PodsApi {
+export function podsApi({ options, desired, workers, statuses, clock, logger, metrics }: AgentCore): PodsApi {
   const dropped = droppedEvents(metrics);
   if (!options.gates.enabled("PodsAPI")) return { components: [], handlers: {} };
-  const statusOf = ({ metadata }: Pod) => parts.statuses.get(metadata.uid);
+  const statusOf = ({ metadata }: Pod) => statuses.get(metadata.uid);
   const withStatus = (pod: Pod): Pod => {
     const status = statusOf(pod);
     return status ? { ...pod, status } : pod;
   };
   // A removed pod is reported until it has terminated.
-  const known = (uid: PodUid) => desired.get(uid) ?? parts.workers.get(uid)?.pod;
+  const known = (uid: PodUid) => desired.get(uid) ?? workers.get(uid)?.pod;
   const feed = new PodFeed({
     pods: () => desired.all().map(withStatus),
     pod(uid) {

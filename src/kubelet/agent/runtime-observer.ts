@@ -1,4 +1,3 @@
-import type { PodUid } from "../../lib/model/pod.ts";
 import { EventStream } from "../pipeline/pleg/event-stream.ts";
 import { createEventStreamMetrics } from "../pipeline/pleg/event-stream-metrics.ts";
 import { Pleg } from "../pipeline/pleg/pleg.ts";
@@ -7,6 +6,7 @@ import { RefreshHints } from "../pipeline/pleg/refresh-hints.ts";
 import { terminationMessage } from "../pipeline/pleg/termination-message.ts";
 import { SyncLoopCheck } from "../pipeline/sync-loop/sync-loop-check.ts";
 import type { AgentCore } from "./agent-core.ts";
+import type { StartLimiter } from "./start-limiter.ts";
 
 /** With an event stream the relist is a safety net only, unless pods wait for it. */
 const relistMs = 1000;
@@ -18,38 +18,34 @@ const relistWithEventsMs = 10_000;
  */
 export function runtimeObserver(
   { config, options, cri, connection, observed, clock, logger, metrics, post }: AgentCore,
-  isStarting: (uid: PodUid) => boolean,
+  limiter: StartLimiter,
 ) {
   const usesEvents = config.featureGates?.EventedPLEG !== false;
-  const eventStream: EventStream | undefined = usesEvents
-    ? new EventStream({
-        runtime: cri,
-        clock,
-        logger,
-        onHint: (uid, hint) => hints.received(uid, hint),
-        onGap: () => pleg.relistSoon(),
-        metrics: createEventStreamMetrics(metrics),
-      })
-    : undefined;
   const onDemand = options.gates.enabled("PLEGOnDemandRelist");
-  const hints = new RefreshHints({
-    clock,
-    observed,
-    isStarting,
-    refresh: (uid) => pleg.refreshNow(uid),
-    relistSoon: () => pleg.relistSoon(),
-  });
+  const state = { connected: false };
   const pleg = new Pleg({
     runtime: cri,
     observed,
     clock,
     logger,
-    relistEveryMs: () => (eventStream?.connected && onDemand ? relistWithEventsMs : relistMs),
+    relistEveryMs: () => (state.connected && onDemand ? relistWithEventsMs : relistMs),
     onDemand,
     terminationMessage,
     metrics: createPlegMetrics(metrics, observed),
     onEvent: ({ uid, kind: what }) => post({ kind: "runtime-observed", uid, what }),
   });
+  const hints = new RefreshHints({ clock, observed, pleg, limiter });
+  const eventStream = usesEvents
+    ? new EventStream({
+        runtime: cri,
+        clock,
+        logger,
+        hints,
+        pleg,
+        state,
+        metrics: createEventStreamMetrics(metrics),
+      })
+    : undefined;
   void pleg.synced.then(() => post({ kind: "runtime-synced" }));
   const syncLoopCheck = new SyncLoopCheck({
     clock,

@@ -1,7 +1,6 @@
 import type { Component } from "../../lib/base/component.ts";
 import { parseIp } from "../../lib/base/ip-address.ts";
 import { hasExplicitDnsPolicy } from "../../lib/model/explicit-dns-policy.ts";
-import type { PodUid } from "../../lib/model/pod.ts";
 import { containerLogsDir } from "../node/node-directories.ts";
 import type { Pleg } from "../pipeline/pleg/pleg.ts";
 import type { CriRequests, CriRequestsOptions } from "../pipeline/pod-runtime/cri-requests.ts";
@@ -9,7 +8,9 @@ import { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
 import { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
 import type { PodResizing } from "../pipeline/pod-runtime/resize-pod.ts";
 import { restartDelays } from "../pipeline/pod-runtime/restart-backoff.ts";
+import type { RuntimeHandlers } from "../pipeline/pod-runtime/runtime-handlers.ts";
 import { createStartMetrics } from "../pipeline/pod-runtime/start-metrics.ts";
+import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { credentialTokens } from "../pods/images/providers/credential-tokens.ts";
 import type { PullCredentials } from "../pods/images/pull-credentials.ts";
 import { LifecycleHooks } from "../pods/lifecycle/lifecycle-hooks.ts";
@@ -24,7 +25,7 @@ import type { DynamicResources } from "./dynamic-resources.ts";
 import { imageManager } from "./images.ts";
 import { podRequests } from "./pod-requests.ts";
 import { type PodVolumes, podVolumes } from "./pod-volumes.ts";
-import { startLimiter } from "./start-limiter.ts";
+import type { StartLimiter } from "./start-limiter.ts";
 import { timedPulls } from "./timed-pulls.ts";
 
 export interface RuntimeParts {
@@ -44,18 +45,17 @@ export function podRuntime(
     cgroups: PodCgroups;
     userNamespaces: UserNamespaces;
     resizing: PodResizing;
-    observe: Pick<Pleg, "refresh" | "isAbsent" | "started" | "changed">;
-    /** The phase of a pod's worker; undefined for a pod that is neither desired nor running. */
-    phaseOf: (uid: PodUid) => "syncing" | "terminating" | "terminated" | undefined;
-    /** Whether orphans may be removed. */
-    isSynced: () => boolean;
+    pleg: Pleg;
+    limiter: StartLimiter;
+    handlers: RuntimeHandlers;
+    initialSync: InitialSync;
     cpusets: CriRequestsOptions["cpusets"];
     devices: NodeDevices;
     dynamicResources: DynamicResources | undefined;
   },
 ): RuntimeParts {
   const { options: o, config, node, clock, logger, metrics, cri, events, observed, hostIps } = core;
-  const { cgroups, userNamespaces, resizing, observe, dynamicResources } = parts;
+  const { cgroups, userNamespaces, resizing, pleg, limiter, handlers, dynamicResources } = parts;
   const files = new PodFiles({
     rootDir: o.rootDir,
     podLogsDir: config.podLogsDir,
@@ -69,28 +69,40 @@ export function podRuntime(
   const objects = core.objects && apiObjects(core.objects);
   const api = o.cluster?.transport;
   const tokens = new ServiceAccountTokens({ api, clock, logger, metrics });
+  const images = imageManager({
+    config,
+    gates: o.gates,
+    rootDir: o.rootDir,
+    images: cri,
+    providers: o.credentialProviders,
+    ...(api && { tokens: credentialTokens(api, tokens) }),
+    ...(objects && { secret: (namespace, name, signal) => objects.secret(namespace, name, signal) }),
+    handlers,
+    events,
+    clock,
+    logger,
+    metrics,
+  });
   const volumes = podVolumes(core, {
     tokens,
-    phaseOf: parts.phaseOf,
-    ready: parts.isSynced,
+    initialSync: parts.initialSync,
     pluginHandlers: {
       DevicePlugin: parts.devices.handler,
       ...(dynamicResources && { DRAPlugin: dynamicResources.plugins }),
     },
-    recursiveReadOnly: (pod) => core.features.recursiveReadOnly(requests.runtimeHandler(pod)),
-    imageSource: async (pod, { reference = "", pullPolicy }, signal) => {
+    recursiveReadOnly: (pod) => core.features.recursiveReadOnly(handlers.of(pod)),
+    imageSource: async (pod, { reference = "", pullPolicy }, { signal, sandbox }) => {
       const spec = { image: reference, imagePullPolicy: pullPolicy };
-      const sandbox = await requests.sandbox(pod, 0);
-      const { ref } = await images.manager.ensure(pod, spec, sandbox, { signal, onPull: () => {} });
+      const { ref } = await images.manager.ensure(pod, spec, await sandbox(), { signal, onPull: () => {} });
       return {
         image: ref,
         userSpecifiedImage: reference,
-        runtimeHandler: o.gates.enabled("RuntimeClassInImageCriApi") ? requests.runtimeHandler(pod) : "",
+        runtimeHandler: o.gates.enabled("RuntimeClassInImageCriApi") ? handlers.of(pod) : "",
         annotations: pod.metadata.annotations ?? {},
       };
     },
   });
-  const requests: CriRequests = podRequests({
+  const requests = podRequests({
     node: {
       ...node.info,
       get hostIps() {
@@ -108,29 +120,16 @@ export function podRuntime(
     hostnameOverrides: o.gates.enabled("HostnameOverride"),
     nodeEvents: core.nodeEvents,
     userNamespaces,
-    runtimeHandlers: () => core.features.handlers(),
-    ...core.clusterLookups,
+    features: core.features,
+    handlers,
+    services: core.view,
     ...(objects && { objects }),
     volumes,
     cpusets: parts.cpusets,
     devices: parts.devices.manager,
     volumeDir: (pod, name) => volumes.pathOf(pod.metadata.uid, name),
-    extraGroups: (pod) => volumes.manager.extraGroups(pod),
+    groups: volumes.manager,
     cdiDevices: dynamicResources?.cdiDevices,
-  });
-  const images = imageManager({
-    config,
-    gates: o.gates,
-    rootDir: o.rootDir,
-    images: cri,
-    providers: o.credentialProviders,
-    ...(api && { tokens: credentialTokens(api, tokens) }),
-    ...(objects && { secret: (namespace, name, signal) => objects.secret(namespace, name, signal) }),
-    runtimeHandler: (pod) => requests.runtimeHandler(pod),
-    events,
-    clock,
-    logger,
-    metrics,
   });
   const runtime = new PodRuntime({
     runtime: cri,
@@ -138,9 +137,10 @@ export function podRuntime(
     requests,
     cgroups,
     files,
-    observe: { ...observe, get: (uid) => observed.get(uid) },
+    observed,
+    pleg,
     resizing,
-    limiter: startLimiter({ clock, metrics, cpus: node.cpus, width: o.maxParallelStarts }),
+    limiter,
     clock,
     logger,
     events,

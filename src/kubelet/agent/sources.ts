@@ -9,7 +9,6 @@ import type { ManifestStore } from "../server/manifests/manifest-store.ts";
 import type { Route } from "../server/route.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { appliedManifests } from "./applied-manifests.ts";
-import type { Cluster } from "./cluster.ts";
 
 export interface PodSources {
   readonly sources: readonly PodSource[];
@@ -22,12 +21,14 @@ export interface PodSources {
 }
 
 /** All pod sources of this agent. */
-export function podSources(core: AgentCore, cluster: Pick<Cluster, "sources">): PodSources {
+export function podSources(core: AgentCore): PodSources {
   const { options: o, config, node, clock, logger } = core;
   const events = core.cluster?.recorder;
+  // The pods that the API assigns to this node.
+  const ofCluster = core.cluster ? [core.cluster.source] : [];
   if (o.sources)
     return {
-      sources: [...o.sources(node.name), ...cluster.sources],
+      sources: [...o.sources(node.name), ...ofCluster],
       routes: [],
       manifests: undefined,
       events,
@@ -41,7 +42,7 @@ export function podSources(core: AgentCore, cluster: Pick<Cluster, "sources">): 
     allowApiReferences: !o.gates.enabled("PreventStaticPodAPIReferences"),
     events,
   });
-  const sources = [...configured, applied.source, ...cluster.sources];
+  const sources = [...configured, applied.source, ...ofCluster];
   return { sources, routes: applied.routes, manifests: applied.store, events };
 }
 

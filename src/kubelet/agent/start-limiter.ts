@@ -3,6 +3,8 @@ import { ConcurrencyLimiter } from "../../lib/base/concurrency-limiter.ts";
 import { exponentialBuckets, type Metrics } from "../../lib/base/metrics.ts";
 import type { StartKind } from "../pipeline/pod-runtime/pod-runtime.ts";
 
+export type StartLimiter = ConcurrencyLimiter<StartKind>;
+
 /** A start that takes longer hangs on a network or a disk; it must not block others. */
 const maxSlotMs = 10_000;
 /** Where starts take a fraction of a second, a start that hangs is noticed this early. */
@@ -12,7 +14,12 @@ const minSlotMs = 1500;
  * Limits concurrent runtime calls that are expensive. A burst of new pods does not delay restarts, and a started pod is completed
  * before another starts: otherwise no pod of a burst would run before all have a sandbox.
  */
-export function startLimiter(o: { clock: Clock; metrics: Metrics; cpus: number; width?: number }) {
+export function startLimiter(o: {
+  clock: Clock;
+  metrics: Metrics;
+  cpus: number;
+  width?: number | undefined;
+}): StartLimiter {
   const waits = o.metrics.histogram({
     name: "kubelet_ts_start_wait_seconds",
     help: "Time that starts waited for a slot",

@@ -4,6 +4,7 @@ import { containerIdIn, type OomKill } from "../../lib/model/oom-kill.ts";
 import { type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
 import { isTerminalPhase } from "../../lib/model/pod-phase.ts";
 import { readinessOf } from "../../lib/model/readiness.ts";
+import type { ApiStatuses } from "../pipeline/status-manager/api-statuses.ts";
 import type { ProbeFailure } from "../pods/probes/probe-worker.ts";
 import { type ObservedPod, runningContainers } from "../state/observed-pods.ts";
 import type { PodSyncStatus } from "../state/pod-sync-status.ts";
@@ -25,8 +26,8 @@ export interface PodExplanationsOptions {
   readonly probes: { failures(uid: PodUid): readonly ProbeFailure[] };
   readonly runtime: { stopping(uid: PodUid): { id: string; endsAt: MonotonicTime; inHook: boolean }[] };
   readonly volumes: { waiting(uid: PodUid): string[] };
-  /** Whether the API has the newest status of a pod; true if there is no API. */
-  readonly isWritten: (uid: PodUid) => boolean;
+  /** Undefined if there is no API. */
+  readonly apiStatuses: Pick<ApiStatuses, "isWritten"> | undefined;
 }
 
 export interface Explanations {
@@ -163,7 +164,8 @@ export class PodExplanations {
 
   #unwrittenSince({ id, pod, phase, removed, history }: PodSyncStatus): number | undefined {
     if (phase !== "terminated" || removed || pod === undefined) return undefined;
-    if (pod.metadata.deletionTimestamp === undefined && this.#o.isWritten(id.uid)) return undefined;
+    if (pod.metadata.deletionTimestamp === undefined && (this.#o.apiStatuses?.isWritten(id.uid) ?? true))
+      return undefined;
     if (sourceOf(pod) !== "api") return undefined;
     return history.records.at(-1)?.endedAt ?? history.startedAt;
   }

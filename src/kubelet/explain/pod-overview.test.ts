@@ -16,6 +16,9 @@ function aWorker(pod: Pod | undefined, more: Partial<PodSyncStatus> = {}): PodSy
     pod,
     phase: "syncing",
     removed: false,
+    evicted: false,
+    started: true,
+    resourcesReclaimed: false,
     failure: undefined,
     rejected: false,
     terminatedByItself: false,
@@ -31,7 +34,7 @@ function overviewOf(workers: PodSyncStatus[], status?: PodStatus): PodOverview {
     clock: new FakeClock(),
     workers: { all: () => workers, get: (id) => workers.find((worker) => worker.id.uid === id) },
     statuses: { get: () => status },
-    runtimeHealth: () => ({ ok: true }),
+    connection: { health: () => ({ ok: true }) },
   });
 }
 

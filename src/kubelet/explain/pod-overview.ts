@@ -26,7 +26,7 @@ export interface PodOverviewOptions {
   clock: Clock;
   workers: { all(): Iterable<PodSyncStatus>; get(uid: PodUid): PodSyncStatus | undefined };
   statuses: { get(uid: PodUid): PodStatus | undefined };
-  runtimeHealth: () => Health;
+  connection: { health(): Health };
 }
 
 /** Being stopped, or stopped and being removed. */
@@ -75,7 +75,7 @@ export class PodOverview {
   }
 
   runtime(): Health {
-    return this.#o.runtimeHealth();
+    return this.#o.connection.health();
   }
 
   onChange(listener: () => void): () => void {

@@ -49,7 +49,7 @@ async function runPlan(plan: Step[]): Promise<void> {
       notReady: () => notReady,
       registerNode: true,
       getOnExistsOnly: false,
-      resetExtendedResources: () => false,
+      devices: { isNewNode: () => false },
       updateFrequencyMs: 10_000,
       reportFrequencyMs: 300_000,
       clock,

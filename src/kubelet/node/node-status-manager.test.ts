@@ -31,7 +31,7 @@ function setUp(changes: Partial<NodeStatusOptions> = {}) {
     notReady: () => nodeState.notReady,
     registerNode: true,
     getOnExistsOnly: false,
-    resetExtendedResources: () => false,
+    devices: { isNewNode: () => false },
     updateFrequencyMs: 10 * second,
     reportFrequencyMs: 300 * second,
     clock,
@@ -429,7 +429,7 @@ describe("status updates", () => {
 
   it("use the watched node instead of a request, unless it is older than our own writes", async () => {
     let stale: NodeObject | undefined;
-    const env = setUp({ cached: () => stale });
+    const env = setUp({ view: { node: () => stale } });
     await env.start();
     stale = structuredClone(env.api.node);
     const gets = env.api.calls.filter((call) => call === "GET").length;

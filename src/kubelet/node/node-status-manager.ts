@@ -7,6 +7,8 @@ import { failureLog } from "../../lib/base/failure-log.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { WakeUp } from "../../lib/base/wait.ts";
 import type { NodeEvents } from "../../lib/model/pod-events.ts";
+import type { ClusterView } from "../cluster/cluster-view.ts";
+import type { DeviceManager } from "../resources/devices/device-manager.ts";
 import { isReady } from "./conditions.ts";
 import { httpStatusOf, type NodeApi } from "./node-api.ts";
 import { type NodeEvent, record } from "./node-events.ts";
@@ -28,7 +30,7 @@ import type { StartupSteps } from "./startup-metrics.ts";
 export interface NodeStatusOptions {
   api: NodeApi;
   /** The watched node, if there is one; saves a request for each update. */
-  cached?: () => NodeObject | undefined;
+  view?: Pick<ClusterView, "node">;
   settings: NodeSettings;
   /** All inputs of the status. */
   info: (signal: AbortSignal) => Promise<StatusInputs>;
@@ -43,7 +45,7 @@ export interface NodeStatusOptions {
   /** KubeletRegistrationGetOnExistsOnly: a node that may not be created is not requested either. */
   getOnExistsOnly: boolean;
   /** Whether device plugins have to register their resources again. */
-  resetExtendedResources: () => boolean;
+  devices: Pick<DeviceManager, "isNewNode">;
   updateFrequencyMs: number;
   reportFrequencyMs: number;
   clock: Clock;
@@ -227,10 +229,10 @@ export class NodeStatusManager implements Component {
   }
 
   async #adopt(plan: StatusPlan, signal: AbortSignal): Promise<void> {
-    const { api, resetExtendedResources, logger } = this.#o;
+    const { api, devices, logger } = this.#o;
     const existing = await api.get(signal);
     logger.info("Node was previously registered", { node: existing.metadata.name });
-    const desired = reconcileNode(existing, plan.node, { resetExtended: resetExtendedResources() });
+    const desired = reconcileNode(existing, plan.node, { resetExtended: devices.isNewNode() });
     const patch = nodePatch(existing, desired);
     this.#latest = patch ? await api.patchStatus(patch, signal) : existing;
   }
@@ -264,7 +266,7 @@ export class NodeStatusManager implements Component {
 
   /** The first attempt uses the cached object, the others read it. */
   async #original(attempt: number, signal: AbortSignal): Promise<NodeObject> {
-    const cached = attempt === 0 ? this.#o.cached?.() : undefined;
+    const cached = attempt === 0 ? this.#o.view?.node() : undefined;
     if (cached) return this.#latest ? newer(cached, this.#latest) : cached;
     return this.#o.api.get(signal);
   }

@@ -24,6 +24,12 @@ export interface PodSyncStatus {
   readonly pod: Pod | undefined;
   readonly phase: WorkerPhase;
   readonly removed: boolean;
+  /** The kubelet evicts or preempts it. */
+  readonly evicted: boolean;
+  /** False until the pod was admitted and may start. */
+  readonly started: boolean;
+  /** Nothing of the pod uses resources of the node. */
+  readonly resourcesReclaimed: boolean;
   readonly failure: PodFailure | undefined;
   readonly rejected: boolean;
   /** True if the pod completed before termination was requested. */

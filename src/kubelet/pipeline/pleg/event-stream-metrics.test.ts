@@ -30,8 +30,8 @@ test("opened and broken streams are counted, not the one that is stopped; events
     },
     clock,
     logger: silentLogger,
-    onHint: () => {},
-    onGap: () => {},
+    hints: { received() {} },
+    pleg: { relistSoon() {} },
     metrics: createEventStreamMetrics(metrics),
   });
   const values = async () => [

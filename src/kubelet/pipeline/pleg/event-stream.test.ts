@@ -56,6 +56,7 @@ async function setUp(t: TestContext, failure?: Error) {
   };
   const runtime = { failure };
   const stop = new AbortController();
+  const state = { connected: false };
   const stream = new EventStream({
     runtime: {
       containerEvents: (signal) => {
@@ -67,8 +68,9 @@ async function setUp(t: TestContext, failure?: Error) {
     },
     clock,
     logger,
-    onHint: (uid) => actions.push(`refresh ${uid}`),
-    onGap: () => actions.push("relist"),
+    hints: { received: (uid) => actions.push(`refresh ${uid}`) },
+    pleg: { relistSoon: () => actions.push("relist") },
+    state,
   });
   await stream.start(stop.signal);
   t.after(async () => {
@@ -76,7 +78,7 @@ async function setUp(t: TestContext, failure?: Error) {
     await stream.done;
   });
   await settle();
-  return { clock, streams, actions, logs, stream, runtime, stop };
+  return { clock, streams, actions, logs, stream, state, runtime, stop };
 }
 
 const event = (labels: Record<string, string>, id = "") =>
@@ -91,49 +93,49 @@ test("each event is a hint to refresh its pod; one without a pod, to relist", as
 });
 
 test("a stream that stays open is connected, after a relist", async (t) => {
-  const { actions, stream, clock } = await setUp(t);
-  assert.equal(stream.connected, false);
+  const { actions, clock, state } = await setUp(t);
+  assert.equal(state.connected, false);
   await clock.advance(499);
-  assert.equal(stream.connected, false);
+  assert.equal(state.connected, false);
   await clock.advance(1);
-  assert.equal(stream.connected, true);
+  assert.equal(state.connected, true);
   assert.deepEqual(actions, ["relist"]);
 });
 
 for (const error of [undefined, new CriError("UNAVAILABLE", "GetContainerEvents", "connection lost")])
   test(`a stream that ${error ? "breaks" : "ends"} is not connected, causes a relist, and is opened again`, async (t) => {
-    const { actions, stream, clock, streams } = await setUp(t);
+    const { actions, clock, streams, state } = await setUp(t);
     await clock.advance(500);
     actions.length = 0;
     await streams[0]!.end(error);
-    assert.equal(stream.connected, false);
+    assert.equal(state.connected, false);
     assert.deepEqual(actions.splice(0), ["relist"]);
     await clock.advance(999);
     assert.equal(streams.length, 1);
     await clock.advance(1);
     assert.equal(streams.length, 2);
     await clock.advance(500);
-    assert.equal(stream.connected, true);
+    assert.equal(state.connected, true);
     assert.deepEqual(actions, ["relist"], "the events in between were missed");
   });
 
 test("a runtime without events is retried after minutes, and that is logged once", async (t) => {
   const unsupported = new CriError("UNIMPLEMENTED", "GetContainerEvents", "method not implemented");
-  const { clock, streams, stream, logs, runtime } = await setUp(t, unsupported);
+  const { clock, streams, logs, runtime, state } = await setUp(t, unsupported);
   await clock.advance(299_999);
   assert.equal(streams.length, 1);
-  assert.equal(stream.connected, false);
+  assert.equal(state.connected, false);
   await clock.advance(1);
   assert.equal(streams.length, 2);
   await clock.advance(300_000);
   assert.deepEqual(logs, ["Runtime has no event stream, relisting every second"]);
   runtime.failure = undefined;
   await clock.advance(300_500);
-  assert.equal(stream.connected, true, "it was upgraded");
+  assert.equal(state.connected, true, "it was upgraded");
 });
 
 test("a stream that the runtime ends at once is retried after minutes: CRI-O without events", async (t) => {
-  const { clock, streams, stream, logs } = await setUp(t);
+  const { clock, streams, logs, state } = await setUp(t);
   for (const count of [1, 2]) {
     await streams.at(-1)!.end();
     await clock.advance(299_999);
@@ -143,7 +145,7 @@ test("a stream that the runtime ends at once is retried after minutes: CRI-O wit
   }
   assert.deepEqual(logs, ["Runtime has no event stream, relisting every second"]);
   await clock.advance(500);
-  assert.equal(stream.connected, true, "its events were enabled");
+  assert.equal(state.connected, true, "its events were enabled");
 });
 
 test("a stream that keeps breaking is logged once, until it has stayed open", async (t) => {
@@ -158,7 +160,7 @@ test("a stream that keeps breaking is logged once, until it has stayed open", as
 });
 
 test("stops on abort, with no timer left", async (t) => {
-  const { clock, stream, stop } = await setUp(t);
+  const { clock, stop, stream } = await setUp(t);
   stop.abort();
   await stream.done;
   assert.equal(clock.pending, 0);

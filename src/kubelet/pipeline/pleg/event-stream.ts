@@ -8,16 +8,23 @@ import { hasGrpcCode } from "../../../lib/clients/cri/cri-error.ts";
 import { labelPodUid } from "../../../lib/model/labels.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import type { EventStreamMetrics } from "./event-stream-metrics.ts";
-import type { RuntimeHint } from "./refresh-hints.ts";
+import type { Pleg } from "./pleg.ts";
+import type { RefreshHints } from "./refresh-hints.ts";
+
+export interface EventStreamState {
+  /** True while events arrive without delay. */
+  connected: boolean;
+}
 
 export interface EventStreamOptions {
   runtime: Pick<RuntimeService, "containerEvents">;
   clock: Clock;
   logger: Logger;
-  /** Something happened to this pod. */
-  onHint: (uid: PodUid, hint: RuntimeHint) => void;
-  /** Events may have been missed: relist everything. */
-  onGap: () => void;
+  hints: Pick<RefreshHints, "received">;
+  /** Relists when events may have been missed. */
+  pleg: Pick<Pleg, "relistSoon">;
+  /** Read by PLEG, which relists less often while events arrive. */
+  state?: EventStreamState;
   metrics?: EventStreamMetrics;
 }
 
@@ -32,20 +39,16 @@ const brokenRetryMs = 1000;
 export class EventStream implements Component {
   readonly name = "runtime-events";
   readonly #o: EventStreamOptions;
-  #connected = false;
+  readonly #state: EventStreamState;
   #loop: Promise<void> = Promise.resolve();
 
   constructor(options: EventStreamOptions) {
     this.#o = options;
+    this.#state = options.state ?? { connected: false };
   }
 
   get done(): Promise<void> {
     return this.#loop;
-  }
-
-  /** True while events arrive without delay. */
-  get connected(): boolean {
-    return this.#connected;
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -79,7 +82,7 @@ export class EventStream implements Component {
         if (hasGrpcCode(error, "UNIMPLEMENTED")) onUnsupported();
         else log("Runtime event stream failed", { err: messageOf(error) });
       } finally {
-        this.#connected = false;
+        this.#state.connected = false;
         if (!signal.aborted) this.#o.metrics?.broke();
       }
       try {
@@ -93,9 +96,9 @@ export class EventStream implements Component {
   async #receive(signal: AbortSignal, onOpen: () => void): Promise<void> {
     // A runtime without events fails immediately. A runtime with events sends nothing until an event occurs.
     const cancel = this.#o.clock.after(500, () => {
-      this.#connected = true;
+      this.#state.connected = true;
       this.#o.metrics?.opened();
-      this.#o.onGap();
+      this.#o.pleg.relistSoon();
       onOpen();
     });
     try {
@@ -105,12 +108,13 @@ export class EventStream implements Component {
             msBetween(wallTime(Number(event.createdAt / 1_000_000n)), this.#o.clock.wall()),
           );
         const uid = event.podSandboxStatus?.labels[labelPodUid] ?? event.podSandboxStatus?.id;
-        if (uid) this.#o.onHint(uid as PodUid, { id: event.containerId, type: event.containerEventType });
-        else this.#o.onGap();
+        if (uid)
+          this.#o.hints.received(uid as PodUid, { id: event.containerId, type: event.containerEventType });
+        else this.#o.pleg.relistSoon();
       }
     } finally {
       cancel();
-      this.#o.onGap();
+      this.#o.pleg.relistSoon();
     }
   }
 }

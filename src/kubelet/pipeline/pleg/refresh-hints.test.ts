@@ -32,12 +32,14 @@ function setUp(pod: ObservedPod | undefined, refresh: () => Promise<void> = asyn
   const hints = new RefreshHints({
     clock,
     observed: { get: () => state.pod },
-    refresh: () => {
-      state.refreshed++;
-      return refresh();
+    pleg: {
+      refreshNow() {
+        state.refreshed++;
+        return refresh();
+      },
+      relistSoon: () => state.relists++,
     },
-    isStarting: () => state.isStarting,
-    relistSoon: () => state.relists++,
+    limiter: { isRunning: () => state.isStarting },
   });
   return { hints, state, clock };
 }

@@ -2,6 +2,7 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import { ContainerEventType } from "../../../lib/gen/runtime/v1/api_pb.js";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
+import type { Pleg } from "./pleg.ts";
 
 /** An event of the runtime about a container or a sandbox of a pod. */
 export interface RuntimeHint {
@@ -12,11 +13,9 @@ export interface RuntimeHint {
 export interface RefreshHintsOptions {
   readonly clock: Clock;
   readonly observed: { get(uid: PodUid): ObservedPod | undefined };
-  readonly refresh: (uid: PodUid) => Promise<void>;
-  /** A call of this agent that starts something of the pod runs: its result is observed when it returns. */
-  readonly isStarting: (uid: PodUid) => boolean;
-  /** A refresh failed: its pod is observed by a relist. */
-  readonly relistSoon: () => void;
+  readonly pleg: Pick<Pleg, "refreshNow" | "relistSoon">;
+  /** While a call of this agent that starts something of a pod runs, its result is observed when it returns. */
+  readonly limiter: { isRunning(uid: PodUid): boolean };
 }
 
 /** The pod runtime refreshes a pod after each of its own calls: within this time after the call has returned, even while many pods start. */
@@ -54,7 +53,7 @@ export class RefreshHints {
 
   #compareLater(uid: PodUid, waitedMs = 0): void {
     this.#o.clock.after(ownCallMs, () => {
-      if (waitedMs < maxStartMs && this.#o.isStarting(uid))
+      if (waitedMs < maxStartMs && this.#o.limiter.isRunning(uid))
         return this.#compareLater(uid, waitedMs + ownCallMs);
       const hints = this.#waiting.get(uid) ?? [];
       this.#waiting.delete(uid);
@@ -63,7 +62,8 @@ export class RefreshHints {
   }
 
   #refresh(uid: PodUid): void {
-    this.#o.refresh(uid).catch(() => this.#o.relistSoon());
+    const { pleg } = this.#o;
+    pleg.refreshNow(uid).catch(() => pleg.relistSoon());
   }
 
   /** States only move forward: a later one includes what the event reports. */

@@ -2,7 +2,6 @@ import { chmod, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { allDone } from "../../../lib/base/all-done.ts";
 import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
-import type { LinuxContainerResourcesInit } from "../../../lib/clients/cri/cri.ts";
 import { NamespaceMode } from "../../../lib/gen/runtime/v1/api_pb.js";
 import { makeDirs } from "../../../lib/host/make-dirs.ts";
 import { containerHash } from "../../../lib/model/container-hash.ts";
@@ -10,7 +9,9 @@ import { isImageFailure } from "../../../lib/model/image-reasons.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import type { EnsuredImage } from "../../../lib/model/pod-sync.ts";
-import type { DnsConfig } from "../../pods/network/resolv-conf.ts";
+import type { ClusterView } from "../../cluster/cluster-view.ts";
+import type { PodNameResolution } from "../../pods/network/pod-name-resolution.ts";
+import type { VolumeManager } from "../../pods/volumes/manager/volume-manager.ts";
 import type { Volumes } from "../../pods/volumes/volumes.ts";
 import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts";
 import { buildContainerConfig } from "./config/container-config.ts";
@@ -26,28 +27,28 @@ import type {
 import { buildEnv } from "./config/env.ts";
 import { containerConfigError } from "./config/errors.ts";
 import { containerDir, etcHostsFile, terminationFileName } from "./config/paths.ts";
-import { buildContainerResources, buildOverhead, usesSwap } from "./config/resources.ts";
 import { buildSandboxConfig } from "./config/sandbox-config.ts";
 import { type EnvObjectReader, readEnvObjects } from "./env-objects.ts";
 import type { PodRuntimeOptions } from "./pod-runtime.ts";
+import type { RuntimeHandlers } from "./runtime-handlers.ts";
 
 export interface CriRequestsOptions {
   node: NodeInfo;
   settings: RuntimeSettings;
   /** Host names and DNS of pods. */
-  names: PodNameResolution;
+  names: Pick<PodNameResolution, "dns" | "kernelHostname" | "etcHosts" | "writeEtcHosts">;
   /** False for a pod that gets no MissingClusterDNS event; true by default. */
   reportsMissingDns?: (pod: Pod) => boolean;
   cgroupParentOf: (pod: Pod) => string;
   events: PodEvents;
   nodeEvents?: { warning(reason: string, message: string): void };
-  /** Looks up a RuntimeClass. Without it every pod gets the runtime's default handler. */
-  runtimeClass?: (name: string) => { handler: string } | undefined;
+  handlers: RuntimeHandlers;
   /** The ID range of a pod with a user namespace; throws if the runtime handler does not support it. Without it no pod has one. */
   userNamespace?: (uid: PodUid, handler: string) => Promise<{ first: number; length: number } | undefined>;
   /** ConfigMaps and Secrets; without them a pod that refers to one does not start. */
   objects?: EnvObjectReader;
-  serviceEnv?: (pod: Pod) => Readonly<Record<string, string>>;
+  /** The environment variables of services; without a cluster there are none. */
+  services?: Pick<ClusterView, "serviceEnv"> | undefined;
   /** The files that environment variables of a container refer to. */
   fileKeys: (pod: Pod, container: Container) => Promise<(ref: FileKeyRef) => FileKey | undefined>;
   /** Mounts and devices of a container; without it a pod with volumes does not start. */
@@ -56,7 +57,7 @@ export interface CriRequestsOptions {
   devices?: {
     devicesFor(pod: Pod, container: Container, signal: AbortSignal): Promise<PluginDevices | undefined>;
   };
-  extraGroups?: (pod: Pod) => readonly number[];
+  groups?: Pick<VolumeManager, "extraGroups">;
   /** The CPUs and NUMA nodes of a container; without it, or where not set, all of them. */
   cpusets?: (pod: Pod, container: Container) => Cpusets;
   /** The CDI devices of a container's ResourceClaims. */
@@ -64,22 +65,6 @@ export interface CriRequestsOptions {
 }
 
 type PluginDevices = Pick<ContainerContext, "env" | "mounts" | "devices" | "annotations" | "cdiDevices">;
-
-export interface PodNameResolution {
-  /** Reads the node's own resolver configuration. */
-  dns(
-    pod: Pod,
-    nodeIps: readonly string[],
-  ): Promise<{
-    readonly config: DnsConfig;
-    readonly events: readonly { about: "pod" | "node"; reason: string; message: string }[];
-  }>;
-  /** The host name of the sandbox; "" for the host name of the node. */
-  kernelHostname(pod: Pod): string;
-  /** The content of /etc/hosts; undefined if the containers keep the file of their image. */
-  etcHosts(pod: Pod, podIps: readonly string[]): Promise<string | undefined>;
-  writeEtcHosts(path: string, content: string): Promise<void>;
-}
 
 interface ContainerInput {
   attempt: number;
@@ -90,27 +75,16 @@ interface ContainerInput {
   signal: AbortSignal;
 }
 
-export type CriRequests = PodRuntimeOptions["requests"] & {
-  /** The handler of a pod; undefined if its RuntimeClass does not exist, or is not known yet. */
-  knownHandler(pod: Pod): string | undefined;
-  /** The resources of a container, as its request has them, apart from CPU sets. */
-  resources(pod: Pod, container: Container): LinuxContainerResourcesInit;
-  /** The overhead of a pod's sandbox. */
-  overhead(pod: Pod): LinuxContainerResourcesInit;
-  /** The container may use swap, with its current resources. */
-  mayUseSwap(pod: Pod, container: Container): boolean;
-};
+export type CriRequests = PodRuntimeOptions["requests"];
 
 /** Builds CRI requests from pod and node, and writes the files that containers mount. */
 export function criRequests(o: CriRequestsOptions): CriRequests {
   const reported = new WeakSet<Pod>();
-  const resourceContext = { node: o.node, settings: o.settings };
-  const handlerOf = (pod: Pod) => runtimeHandler(pod, o.runtimeClass);
   const contextOf = async (pod: Pod) => ({
     node: o.node,
     settings: o.settings,
-    extraGroups: o.extraGroups?.(pod),
-    userNamespace: await userNamespaceOf(pod, handlerOf(pod), o),
+    extraGroups: o.groups?.extraGroups(pod),
+    userNamespace: await userNamespaceOf(pod, o.handlers.of(pod), o),
   });
 
   const sandbox = async (pod: Pod, attempt: number) => {
@@ -150,7 +124,7 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
       podIps,
       terminationFile,
       targetContainerId,
-      serviceEnv: o.serviceEnv?.(pod),
+      serviceEnv: o.services?.serviceEnv(pod),
       envObjects,
       fileKey,
       cpusets: o.cpusets?.(pod, spec),
@@ -159,7 +133,10 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
         cdiDevices: [...(pluginDevices?.cdiDevices ?? []), ...o.cdiDevices(pod, spec)],
       }),
     };
-    const mounts = await o.volumes?.mountsFor(pod, spec, buildEnv(pod, spec, known), signal);
+    const mounts = await o.volumes?.mountsFor(pod, spec, buildEnv(pod, spec, known), {
+      signal,
+      sandbox: () => sandbox(pod, 0),
+    });
     const volumeDevices = (await o.volumes?.devicesFor(pod, spec)) ?? [];
     const config = buildContainerConfig(pod, spec, {
       ...known,
@@ -176,17 +153,7 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
 
   return {
     hashOf: containerHash,
-    resources: (pod, spec) => buildContainerResources(pod, spec, resourceContext),
-    overhead: (pod) => buildOverhead(pod, resourceContext),
-    mayUseSwap: (pod, spec) => usesSwap(pod, spec, resourceContext),
-    runtimeHandler: handlerOf,
-    knownHandler(pod) {
-      try {
-        return handlerOf(pod);
-      } catch {
-        return undefined;
-      }
-    },
+    runtimeHandler: (pod) => o.handlers.of(pod),
     sandbox: (pod, attempt) => withReason("ConfigPodSandboxError", sandbox(pod, attempt)),
     container: (pod, spec, input) => withReason("CreateContainerConfigError", container(pod, spec, input)),
   };
@@ -201,14 +168,6 @@ async function withReason<T>(code: string, work: Promise<T>): Promise<T> {
     if (error instanceof KubeletError && (error.code === code || isImageFailure(error))) throw error;
     throw new KubeletError(code, messageOf(error), { cause: error });
   }
-}
-
-function runtimeHandler(pod: Pod, runtimeClass: CriRequestsOptions["runtimeClass"]): string {
-  const name = pod.spec.runtimeClassName;
-  if (!name || !runtimeClass) return "";
-  const found = runtimeClass(name);
-  if (!found) throw new KubeletError("RuntimeClass", `runtimeclass.node.k8s.io "${name}" not found`);
-  return found.handler;
 }
 
 async function userNamespaceOf(

@@ -14,13 +14,14 @@ import type {
 import { CriError, hasGrpcCode, rpcErrorText } from "../../../lib/clients/cri/cri-error.ts";
 import { formatDuration } from "../../../lib/config/duration.ts";
 import { startPriority } from "../../../lib/model/critical-pod.ts";
-import { type Container, type Pod, type PodId, type PodUid, podRef } from "../../../lib/model/pod.ts";
+import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import type { EnsuredImage, SyncReport, SyncResult } from "../../../lib/model/pod-sync.ts";
 import {
   newestContainer,
   type ObservedContainer,
   type ObservedPod,
+  type ObservedPods,
   runningContainers,
   type StartedContainer,
   type StartedParts,
@@ -28,6 +29,7 @@ import {
 import type { ProbeResults } from "../../state/probe-results.ts";
 import type { ReplacedContainers } from "../../state/replaced-containers.ts";
 import type { StartingContainers } from "../../state/starting-containers.ts";
+import type { Pleg } from "../pleg/pleg.ts";
 import { type Hooks, type KillDeps, killContainer, killPod, podWithoutSpec } from "./kill.ts";
 import { planPod } from "./plan/plan-pod.ts";
 import { type Delay, isEmpty, onlyStarts, type PlanContext, type PodPlan } from "./plan/pod-plan.ts";
@@ -77,16 +79,9 @@ export interface PodRuntimeOptions {
     removeUnknown?(pod: Pod, knownIds: ReadonlySet<string>): Promise<string[]>;
   };
   files: PodFiles;
-  observe: {
-    get(uid: PodUid): ObservedPod | undefined;
-    refresh(uid: PodUid): Promise<void>;
-    /** A refresh would find nothing of a pod that this agent has not started. */
-    isAbsent(uid: PodUid): boolean;
-    /** Observes only what was just started. */
-    started(id: PodId, parts: StartedParts): Promise<void>;
-    /** Containers of the pod were changed in place: the next refresh has to request their details again. */
-    changed?(uid: PodUid): void;
-  };
+  observed: Pick<ObservedPods, "get">;
+  /** `changed`: containers of the pod were changed in place, and the next refresh has to request their details again. */
+  pleg: Pick<Pleg, "refresh" | "isAbsent" | "started"> & Partial<Pick<Pleg, "changed">>;
   limiter: ConcurrencyLimiter<StartKind>;
   clock: Clock;
   logger: Logger;
@@ -155,7 +150,7 @@ export class PodRuntime {
       kill: (pod, { id, name }, signal) =>
         killContainer(this.#kill, {
           pod,
-          observed: options.observe.get(pod.metadata.uid) ?? { ...pod.metadata, sandboxes: [] },
+          observed: options.observed.get(pod.metadata.uid) ?? { ...pod.metadata, sandboxes: [] },
           container: { id, name },
           message: "FailedPostStartHook",
           signal,
@@ -164,16 +159,15 @@ export class PodRuntime {
   }
 
   async sync(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<SyncResult> {
-    const { observe } = this.#o;
     const uid = pod.metadata.uid;
     if (!this.#isCurrent(uid)) await this.#determineStatus(pod, signal);
     await this.#stopOutsideCgroup(pod, report, signal);
     let isNew = false;
     for (let stage = 0; stage < maxStages; stage++) {
       signal.throwIfAborted();
-      const plan = planPod(pod, observe.get(uid), this.#context(pod));
+      const plan = planPod(pod, this.#o.observed.get(uid), this.#context(pod));
       const waits = this.#reportWaits(pod, plan, report);
-      if (plan.resize || isEmpty(plan)) this.#o.resizing?.progressed(pod, plan.resize !== undefined);
+      if (plan.resize || isEmpty(plan)) this.#o.resizing?.resizes.progressed(pod, plan.resize !== undefined);
       if (isEmpty(plan))
         return {
           wakeAt: earliestRestart(plan.delays),
@@ -218,9 +212,9 @@ export class PodRuntime {
 
   /** Containers that run although the cgroup of their pod is gone have no limits of the pod. They start again in a new cgroup. */
   async #stopOutsideCgroup(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<void> {
-    const { observe, cgroups, logger } = this.#o;
+    const { cgroups, logger } = this.#o;
     const { uid } = pod.metadata;
-    const observed = observe.get(uid);
+    const observed = this.#o.observed.get(uid);
     if (!observed || runningContainers(observed).length === 0) return;
     if ((await cgroups.exists?.(pod)) !== false) return;
     logger.warn("Cgroup of a running pod is gone, restarting its containers", {
@@ -253,17 +247,17 @@ export class PodRuntime {
 
   /** The observed state equals the runtime's, unless another client has changed something. */
   #isCurrent(uid: PodUid): boolean {
-    return this.#refreshed.has(uid) || (!this.#unobserved.has(uid) && this.#o.observe.isAbsent(uid));
+    return this.#refreshed.has(uid) || (!this.#unobserved.has(uid) && this.#o.pleg.isAbsent(uid));
   }
 
   #refresh(uid: PodUid): Promise<void> {
-    return this.#observeAs(uid, () => this.#o.observe.refresh(uid));
+    return this.#observeAs(uid, () => this.#o.pleg.refresh(uid));
   }
 
   /** Without `started`, everything of the pod may have changed. */
   #observe({ metadata: { uid, name, namespace } }: Pod, started: StartedParts | undefined): Promise<void> {
     if (!started) return this.#refresh(uid);
-    return this.#observeAs(uid, () => this.#o.observe.started({ uid, name, namespace }, started));
+    return this.#observeAs(uid, () => this.#o.pleg.started({ uid, name, namespace }, started));
   }
 
   async #observeAs(uid: PodUid, observe: () => Promise<void>): Promise<void> {
@@ -280,17 +274,17 @@ export class PodRuntime {
     pod: Pod | undefined,
     options: { graceSeconds?: number; signal: AbortSignal; report: SyncReport },
   ): Promise<void> {
-    const { observe } = this.#o;
-    await observe.refresh(uid);
-    const observed = observe.get(uid);
+    const { pleg } = this.#o;
+    await pleg.refresh(uid);
+    const observed = this.#o.observed.get(uid);
     if (!observed) return;
     options.report.blockedOn("stopping containers", { kind: "stop" });
     try {
       await this.#killPod(observed, pod, options);
     } finally {
-      await observe.refresh(uid);
+      await pleg.refresh(uid);
     }
-    const left = observe.get(uid)?.containers.filter((c) => c.state === "running");
+    const left = this.#o.observed.get(uid)?.containers.filter((c) => c.state === "running");
     if (left?.length)
       throw new KubeletError(
         "KillPod",
@@ -312,9 +306,9 @@ export class PodRuntime {
 
   /** Removes everything of a terminated pod: containers, sandboxes, logs, directories. */
   async remove(id: { uid: PodUid; name: string; namespace: string }, signal: AbortSignal): Promise<void> {
-    const { runtime, observe, files } = this.#o;
-    await observe.refresh(id.uid);
-    const observed = observe.get(id.uid);
+    const { runtime, pleg, files } = this.#o;
+    await pleg.refresh(id.uid);
+    const observed = this.#o.observed.get(id.uid);
     // Not before: a pod that starts again continues the back-off of its dead containers.
     this.#restarts.forget(`${id.uid}/`);
     const failures: unknown[] = [];
@@ -326,15 +320,10 @@ export class PodRuntime {
       observed?.sandboxes.map((s) => attempt(runtime.removePodSandbox(s.id, { signal }))) ?? [],
     );
     await files.remove(id);
-    if (observed) await observe.refresh(id.uid);
+    if (observed) await pleg.refresh(id.uid);
     this.#unobserved.delete(id.uid);
     this.#kill.stops.forget(id.uid);
     if (failures.length > 0) throw failures[0];
-  }
-
-  /** A sandbox or container of the pod is being started: the pod is refreshed when that has returned. */
-  isStarting(uid: PodUid): boolean {
-    return this.#o.limiter.isRunning(uid);
   }
 
   /** The containers of a pod that are being stopped, the end of their grace period, and whether their hook is still running. */
@@ -344,7 +333,7 @@ export class PodRuntime {
 
   /** Stops a running container on request; its restart policy decides whether it starts again. False if it does not run. */
   async stopContainer(pod: Pod, name: string, signal: AbortSignal): Promise<boolean> {
-    const observed = this.#o.observe.get(pod.metadata.uid);
+    const observed = this.#o.observed.get(pod.metadata.uid);
     const container = newestContainer(observed, name);
     if (!observed || container?.state !== "running") return false;
     const message = `Container ${name} was requested to restart`;
@@ -371,7 +360,7 @@ export class PodRuntime {
       hashOf: (container) => requests.hashOf(container),
       restartAt: (container, exited) =>
         // It was stopped for its resize, perhaps by a previous agent.
-        this.#o.resizing?.actionFor(pod, container, false) === "restart"
+        this.#o.resizing?.allocation.actionFor(pod, container, false) === "restart"
           ? undefined
           : this.#restarts.restartAt(restartKey(pod, container), exited, requests.hashOf(container)),
       probe: (kind, id) => this.#o.probes.get(kind, id),
@@ -387,9 +376,9 @@ export class PodRuntime {
     const { resizing } = this.#o;
     return (
       resizing && {
-        actionFor: (container, isInit) => resizing.actionFor(pod, container, isInit),
-        ofPod: resizing.needsPodResize(pod),
-        repeats: resizing.isResizing(pod.metadata.uid),
+        actionFor: (container, isInit) => resizing.allocation.actionFor(pod, container, isInit),
+        ofPod: resizing.allocation.needsPodResize(pod),
+        repeats: resizing.allocation.isResizing(pod.metadata.uid),
       }
     );
   }
@@ -437,8 +426,8 @@ export class PodRuntime {
 
   /** Resolves to what was started, if all of the plan was applied. */
   async #apply(pod: Pod, plan: PodPlan, report: SyncReport, signal: AbortSignal): Promise<StartedParts> {
-    const { observe, events } = this.#o;
-    const observed = observe.get(pod.metadata.uid);
+    const { events } = this.#o;
+    const observed = this.#o.observed.get(pod.metadata.uid);
     for (const container of plan.replaces) this.#replace(pod.metadata.uid, container, observed);
     if (plan.killAll && observed) {
       report.blockedOn(`stopping: ${plan.killAll}`, { kind: "stop" });
@@ -477,11 +466,11 @@ export class PodRuntime {
    * shrink yet is no such failure: the cgroup is as large as before.
    */
   async #resize(pod: Pod, plan: PodPlan, report: SyncReport): Promise<unknown[]> {
-    const { observe } = this.#o;
+    const { pleg } = this.#o;
     const { uid } = pod.metadata;
     report.blockedOn("resizing the pod", { kind: "resize" });
     try {
-      await this.#resizer?.resize(pod, plan.resize?.containers ?? [], observe.get(uid)!);
+      await this.#resizer?.resize(pod, plan.resize?.containers ?? [], this.#o.observed.get(uid)!);
       return [];
     } catch (error) {
       if (isAbort(error)) throw error;
@@ -493,16 +482,16 @@ export class PodRuntime {
       );
       return [error];
     } finally {
-      observe.changed?.(uid);
+      pleg.changed?.(uid);
     }
   }
 
   /** A runtime may keep the process, and with it the cgroup, of a container whose start was interrupted. True if there was one. */
   async #removeUnknownCgroups(pod: Pod): Promise<boolean> {
-    const { observe, cgroups, logger } = this.#o;
+    const { pleg, cgroups, logger } = this.#o;
     const { uid } = pod.metadata;
-    await observe.refresh(uid);
-    const observed = observe.get(uid);
+    await pleg.refresh(uid);
+    const observed = this.#o.observed.get(uid);
     if (!observed || !cgroups.removeUnknown) return false;
     const known = new Set<string>([...observed.containers, ...observed.sandboxes].map(({ id }) => id));
     const removed = await cgroups.removeUnknown(pod, known);

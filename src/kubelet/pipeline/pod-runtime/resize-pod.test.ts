@@ -38,21 +38,26 @@ async function resize({
     if (error !== undefined) throw error;
   };
   const resizing: PodResizing = {
-    actionFor: () => "update",
-    needsPodResize: () => true,
-    isResizing: () => false,
-    progressed() {},
-    containerStarts: async () => {},
-    resizeStarts: () => step("record start"),
-    resized: (_pod, containers) => step(`record ${containers.map(({ name }) => name).join(" ")}`),
-    failed: (_pod, message) => steps.push(`failed: ${message}`),
-    measured: (_ms, success) => steps.push(`success ${success}`),
-    resourcesOf: (_pod, { name }) => ({ memoryLimitInBytes: memory[name] ?? 50n }),
-    sandboxResources: () => ({ overhead: {}, resources: {} }),
-    limitsFor: () => (withoutPodCgroup ? undefined : desired),
-    currentLimits: () => current,
-    updateCgroup: (_pod, part) => step(`pod ${Object.keys(part).join(" ")}`),
-    memoryUsage: async () => usage,
+    allocation: {
+      actionFor: () => "update",
+      needsPodResize: () => true,
+      isResizing: () => false,
+      containerStarts: async () => {},
+      resizeStarts: () => step("record start"),
+      resized: (_pod, containers) => step(`record ${containers.map(({ name }) => name).join(" ")}`),
+    },
+    resizes: { progressed() {}, failed: (_pod, message) => steps.push(`failed: ${message}`) },
+    metrics: { actuated: (_ms, success) => steps.push(`success ${success}`) },
+    resources: {
+      of: (_pod, { name }) => ({ memoryLimitInBytes: memory[name] ?? 50n }),
+      overhead: () => ({}),
+    },
+    cgroups: {
+      limitsFor: () => (withoutPodCgroup ? undefined : desired),
+      currentLimits: () => current,
+      update: (_pod, part) => step(`pod ${Object.keys(part).join(" ")}`),
+      memoryUsage: async () => usage,
+    },
   };
   const resizer = new PodResizer({
     resizing,

@@ -4,8 +4,13 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import type { LinuxContainerResourcesInit, RuntimeService, SandboxId } from "../../../lib/clients/cri/cri.ts";
 import type { CgroupResources } from "../../../lib/host/cgroups/cgroup-filesystem.ts";
 import type { CgroupLimits } from "../../../lib/host/cgroups/limits-reader.ts";
-import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
+import { type Container, type Pod, podRef } from "../../../lib/model/pod.ts";
+import type { Allocation } from "../../resources/allocation/allocation.ts";
+import type { ResizeMetrics } from "../../resources/allocation/resize-metrics.ts";
+import type { Resizes } from "../../resources/allocation/resizes.ts";
+import type { ResizeCgroups } from "../../resources/cgroups/resize-cgroups.ts";
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
+import type { ContainerResources } from "./container-resources.ts";
 import { isShrinking, memoryInUse, type ShrinkingLimit } from "./memory-guard.ts";
 import { podCgroupSteps } from "./resize-steps.ts";
 
@@ -14,38 +19,14 @@ export const memoryStillInUse = "ResizeMemoryInUse";
 
 /** The records and cgroups that a resize needs. */
 export interface PodResizing {
-  /** The change that a container of the pod needs, if it runs, to have its allocated resources. */
-  actionFor(pod: Pod, container: Container, isInit: boolean): "none" | "update" | "restart";
-  /** The pod's cgroup needs a resize, regardless of what its containers need. */
-  needsPodResize(pod: Pod): boolean;
-  /** A resize was interrupted or has failed. */
-  isResizing(uid: PodUid): boolean;
-  /** Records that cgroups of the pod may differ from the recorded resources. Resolves when the record is stored. */
-  resizeStarts(pod: Pod): Promise<void>;
-  /** All of them have the resources of the pod. */
-  resized(pod: Pod, containers: readonly Container[]): Promise<void>;
-  /** A container is about to be started with the resources of the pod. */
-  containerStarts(pod: Pod, container: Container): Promise<void>;
-  /** The worker finds the pod in the middle of a resize, or with nothing left to do. */
-  progressed(pod: Pod, isResizing: boolean): void;
-  failed(pod: Pod, message: string): void;
-  measured(ms: number, success: boolean): void;
-  /** The resources of a container for the runtime. */
-  resourcesOf(pod: Pod, container: Container): LinuxContainerResourcesInit;
-  /** The resources of a pod without its overhead, and the overhead, for the runtime. */
-  sandboxResources(pod: Pod, limits: CgroupResources): SandboxResources;
-  /** The desired limits of the pod's cgroup; undefined if pods have no cgroups. */
-  limitsFor(pod: Pod): CgroupResources | undefined;
-  /** The limits that it has. */
-  currentLimits(pod: Pod): CgroupLimits;
-  updateCgroup(pod: Pod, resources: CgroupResources): Promise<void>;
-  /** Bytes in use by the pod, or by one container. */
-  memoryUsage(pod: Pod, container?: ObservedContainer): Promise<bigint | undefined>;
-}
-
-export interface SandboxResources {
-  readonly overhead: LinuxContainerResourcesInit;
-  readonly resources: LinuxContainerResourcesInit;
+  readonly allocation: Pick<
+    Allocation,
+    "actionFor" | "needsPodResize" | "isResizing" | "resizeStarts" | "resized" | "containerStarts"
+  >;
+  readonly resizes: Pick<Resizes, "progressed" | "failed">;
+  readonly metrics: Pick<ResizeMetrics, "actuated">;
+  readonly resources: Pick<ContainerResources, "of" | "overhead">;
+  readonly cgroups: Pick<ResizeCgroups, "limitsFor" | "currentLimits" | "update" | "memoryUsage">;
 }
 
 export interface ResizePodOptions {
@@ -76,10 +57,10 @@ export class PodResizer {
       await this.#resize(pod, containers, observed);
       success = true;
     } catch (error) {
-      if (!isAbort(error)) resizing.failed(pod, messageOf(error));
+      if (!isAbort(error)) resizing.resizes.failed(pod, messageOf(error));
       throw error;
     } finally {
-      resizing.measured(msSince(clock, startedAt), success);
+      resizing.metrics.actuated(msSince(clock, startedAt), success);
     }
   }
 
@@ -87,12 +68,12 @@ export class PodResizer {
     const { resizing, runtime } = this.#o;
     const running = containers.flatMap((container) => {
       const found = observed.containers.find((c) => c.name === container.name && c.state === "running");
-      return found ? [{ container, observed: found, linux: resizing.resourcesOf(pod, container) }] : [];
+      return found ? [{ container, observed: found, linux: resizing.resources.of(pod, container) }] : [];
     });
-    const desired = resizing.limitsFor(pod);
-    const current = resizing.currentLimits(pod);
+    const desired = resizing.cgroups.limitsFor(pod);
+    const current = resizing.cgroups.currentLimits(pod);
     // Before the check of memory, too: containers may start with their new resources before the pod's cgroup has them.
-    await resizing.resizeStarts(pod);
+    await resizing.allocation.resizeStarts(pod);
     const inUse = memoryInUse(await this.#shrinking(pod, desired, current, running));
     if (inUse !== undefined) throw new KubeletError(memoryStillInUse, inUse);
     const steps = desired && podCgroupSteps(current, desired);
@@ -105,7 +86,7 @@ export class PodResizer {
     for (const { observed: found, linux } of [...running].sort((a, b) => growth(a) - growth(b)))
       await runtime.updateContainerResources(found.id, linux);
     await write(steps?.after);
-    await resizing.resized(
+    await resizing.allocation.resized(
       pod,
       running.map(({ container }) => container),
     );
@@ -126,12 +107,16 @@ export class PodResizer {
     const limits: ShrinkingLimit[] = [];
     const ofPod = desired?.memory ?? 0n;
     if (isShrinking(ofPod, current.memoryLimit))
-      limits.push({ limit: ofPod, usage: await resizing.memoryUsage(pod) });
+      limits.push({ limit: ofPod, usage: await resizing.cgroups.memoryUsage(pod) });
     for (const { container, observed, linux } of running) {
       const limit = BigInt(linux.memoryLimitInBytes ?? 0n);
       const now = observed.resources?.memoryLimit;
       if (!isShrinking(limit, now === undefined ? undefined : BigInt(now))) continue;
-      limits.push({ container: container.name, limit, usage: await resizing.memoryUsage(pod, observed) });
+      limits.push({
+        container: container.name,
+        limit,
+        usage: await resizing.cgroups.memoryUsage(pod, observed),
+      });
     }
     return limits;
   }
@@ -145,7 +130,7 @@ export class PodResizer {
   ): Promise<void> {
     const { runtime, resizing, logger, removeUnknownCgroups } = this.#o;
     if (sandbox !== undefined) {
-      const { overhead, resources } = resizing.sandboxResources(pod, whole);
+      const { overhead, resources } = sandboxResources(whole, resizing.resources.overhead(pod));
       await runtime.updatePodSandboxResources(sandbox, overhead, resources).catch((error: unknown) => {
         if (!isUnimplemented(error))
           throw new KubeletError(
@@ -156,12 +141,12 @@ export class PodResizer {
       });
     }
     try {
-      await resizing.updateCgroup(pod, part);
+      await resizing.cgroups.update(pod, part);
     } catch (error) {
       // What an interrupted start has left in the pod's cgroup keeps its limits.
       if (!(await removeUnknownCgroups(pod))) throw error;
       logger.debug(2, "Retrying update of pod cgroup", { pod: podRef(pod), err: messageOf(error) });
-      await resizing.updateCgroup(pod, part);
+      await resizing.cgroups.update(pod, part);
     }
   }
 }
@@ -172,4 +157,24 @@ function isUnimplemented(error: unknown): boolean {
   return (
     grpcCode === "UNIMPLEMENTED" || (grpcCode === "UNKNOWN" && messageOf(error).includes("not implemented"))
   );
+}
+
+/** A runtime that isolates pods in VMs sizes the VM by these resources. */
+function sandboxResources(
+  { cpuShares = 0n, cpuQuota = 0n, cpuPeriod = 0n, memory = 0n }: CgroupResources,
+  overhead: LinuxContainerResourcesInit,
+) {
+  const without = (amount: bigint, of: unknown) => {
+    const rest = amount - BigInt((of as bigint | undefined) ?? 0n);
+    return amount > 0n && rest > 0n ? rest : amount;
+  };
+  return {
+    overhead,
+    resources: {
+      cpuShares,
+      cpuPeriod,
+      cpuQuota: without(cpuQuota, overhead.cpuQuota),
+      memoryLimitInBytes: without(memory, overhead.memoryLimitInBytes),
+    },
+  };
 }

@@ -18,26 +18,31 @@ async function setUp(t: TestContext) {
   const log: string[] = [];
   const node = { fails: false, memory: 64n, usage: 0n, podLimit: 1000n };
   const resizing: PodResizing = {
-    actionFor: (_pod, { name }) => actions.get(name) ?? "none",
-    needsPodResize: () => false,
-    isResizing: () => false,
-    resizeStarts: async () => {},
-    resized: async (_pod, containers) => {
-      log.push(`resized ${containers.map(({ name }) => name).join(" ")}`.trim());
-      for (const { name } of containers) actions.delete(name);
+    allocation: {
+      actionFor: (_pod, { name }) => actions.get(name) ?? "none",
+      needsPodResize: () => false,
+      isResizing: () => false,
+      resizeStarts: async () => {},
+      resized: async (_pod, containers) => {
+        log.push(`resized ${containers.map(({ name }) => name).join(" ")}`.trim());
+        for (const { name } of containers) actions.delete(name);
+      },
+      containerStarts: async (_pod, { name }) => void actions.delete(name),
     },
-    containerStarts: async (_pod, { name }) => void actions.delete(name),
-    progressed: (_pod, isResizing) => log.push(isResizing ? "in progress" : "done"),
-    failed: (_pod, message) => log.push(`failed: ${message}`),
-    measured() {},
-    resourcesOf: () => ({ memoryLimitInBytes: node.memory }),
-    sandboxResources: () => ({ overhead: {}, resources: {} }),
-    limitsFor: () => ({ memory: node.podLimit }),
-    currentLimits: () => ({ memoryLimit: 500n }),
-    updateCgroup: async () => {
-      if (node.fails) throw new Error("EINVAL");
+    resizes: {
+      progressed: (_pod, isResizing) => log.push(isResizing ? "in progress" : "done"),
+      failed: (_pod, message) => log.push(`failed: ${message}`),
     },
-    memoryUsage: async () => node.usage,
+    metrics: { actuated() {} },
+    resources: { of: () => ({ memoryLimitInBytes: node.memory }), overhead: () => ({}) },
+    cgroups: {
+      limitsFor: () => ({ memory: node.podLimit }),
+      currentLimits: () => ({ memoryLimit: 500n }),
+      update: async () => {
+        if (node.fails) throw new Error("EINVAL");
+      },
+      memoryUsage: async () => node.usage,
+    },
   };
   const s = await podRuntimeOnFake(t, { resizing });
   await s.sync(pod);

@@ -22,7 +22,8 @@ export interface StartContainerOptions
     | "files"
     | "limiter"
     | "events"
-    | "observe"
+    | "observed"
+    | "pleg"
     | "clock"
     | "logger"
     | "hooks"
@@ -71,9 +72,9 @@ export class ContainerStarter {
     report: SyncReport,
     signal: AbortSignal,
   ): Promise<StartedContainer> {
-    const { images, requests, files, events, observe, logger } = this.#o;
+    const { images, requests, files, events, logger } = this.#o;
     const { container } = action;
-    const observed = observe.get(pod.metadata.uid);
+    const observed = this.#o.observed.get(pod.metadata.uid);
     const exited = newestContainer(observed, container.name);
     const attempt = exited ? action.attempt : await files.restartsByLogs(pod, container.name);
     const failed = (error: unknown, code: string) => {
@@ -105,7 +106,8 @@ export class ContainerStarter {
         throw failed(error, "CreateContainerConfigError");
       });
     await files.createContainerDirs(pod, container.name);
-    if (action.containerType !== "ephemeral") await this.#o.resizing?.containerStarts(pod, container);
+    if (action.containerType !== "ephemeral")
+      await this.#o.resizing?.allocation.containerStarts(pod, container);
     const id = await this.#o.limiter.run(
       async () => {
         // The pod may have been terminated while it waited.
@@ -192,11 +194,11 @@ export class ContainerStarter {
   }
 
   async #killAfterHook(pod: Pod, { name }: Container, id: ContainerId, signal: AbortSignal): Promise<void> {
-    const { kill, observe, logger, starting } = this.#o;
+    const { kill, pleg, logger, starting } = this.#o;
     try {
       await kill(pod, { id, name }, signal);
       // Its exit must be observed before it is removed from the starting containers.
-      await observe.refresh(pod.metadata.uid);
+      await pleg.refresh(pod.metadata.uid);
     } catch (error) {
       if (isAbort(error)) throw error;
       const fields = { pod: podRef(pod), container: name, err: messageOf(error) };

@@ -1,57 +1,50 @@
-import type { Health } from "../../../lib/base/component.ts";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
-import type { WallTime } from "../../../lib/base/time.ts";
-import type { Pod, PodId, PodUid } from "../../../lib/model/pod.ts";
+import type { RuntimeConnection } from "../../../lib/clients/cri/connection.ts";
+import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
+import { isTerminalPhase } from "../../../lib/model/pod-phase.ts";
 import type { Admission, SyncReport } from "../../../lib/model/pod-sync.ts";
+import type { ClusterView } from "../../cluster/cluster-view.ts";
+import type { PodAdmission } from "../../pods/admission/pod-admission.ts";
+import type { PodObjects } from "../../pods/api-objects/pod-objects.ts";
+import type { PullCredentials } from "../../pods/images/pull-credentials.ts";
+import type { ProbeManager } from "../../pods/probes/probe-manager.ts";
+import type { UserNamespaces } from "../../pods/user-namespaces/user-namespaces.ts";
+import type { VolumeManager } from "../../pods/volumes/manager/volume-manager.ts";
+import type { Allocation } from "../../resources/allocation/allocation.ts";
+import type { TopologyManager } from "../../resources/topology/topology-manager.ts";
+import type { PodStatuses } from "../../state/pod-statuses.ts";
+import type { PodRuntime } from "../pod-runtime/pod-runtime.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 
 export interface PodSyncerOptions {
-  readonly runtime: Pick<PodSyncer, "sync" | "stop"> & {
-    release(uid: PodUid): Promise<void>;
-    remove(id: PodId, signal: AbortSignal): Promise<void>;
-  };
-  readonly probes: { addPod(pod: Pod): void };
-  /** The ConfigMaps and Secrets that pods refer to. */
-  readonly objects: { register(pod: Pod): void; unregister(pod: { metadata: { uid: PodUid } }): void };
-  readonly userNamespaces: { release(uid: PodUid): Promise<void> };
-  readonly volumes: SyncVolumes;
+  readonly runtime: Pick<PodRuntime, "sync" | "stop" | "release" | "remove">;
+  readonly probes: Pick<ProbeManager, "addPod">;
+  /** The ConfigMaps and Secrets that pods refer to; absent on a node that has none. */
+  readonly objects: Pick<PodObjects, "register" | "unregister"> | undefined;
+  readonly userNamespaces: Pick<UserNamespaces, "release">;
+  readonly volumes: Pick<
+    VolumeManager,
+    "register" | "waiting" | "onChange" | "waitFor" | "release" | "isRejection"
+  >;
   /** Reports pull secrets that cannot be retrieved. */
-  readonly pullSecrets?: { reportMissing(pod: Pod, signal: AbortSignal): Promise<void> };
+  readonly pullSecrets: Pick<PullCredentials, "reportMissing">;
   /** The ResourceClaims of pods; absent on a node that cannot have any. `onStep` reports what the pod waits for. */
-  readonly resourceClaims?: SyncResourceClaims | undefined;
-  /** The network health that the runtime reports; healthy until known. */
-  readonly networkHealth: () => Health;
-  /** Whether this node will run the pod. */
-  readonly admit: (pod: Pod) => Admission;
-  /** Reads labels and taints of the node again: a pod may be scheduled by a label that the watch has not delivered yet. */
-  readonly readNode?: (signal: AbortSignal) => Promise<void>;
-  /** Allocates exclusive resources to an admitted pod; undefined if it needs none. */
-  readonly allocate?: (pod: Pod, report: SyncReport, signal: AbortSignal) => Promise<Admission> | undefined;
-  /** The pod may run here, with the resources that it has now. */
-  readonly admitted: (pod: Pod) => void;
-  /** Whether the phase of the pod is terminal. Changes no status. */
-  readonly isTerminal: (uid: PodUid) => boolean;
-  /** When the pod became active on this node: its deadline starts then. */
-  readonly activeSince: (uid: PodUid) => WallTime | undefined;
+  readonly resourceClaims: SyncResourceClaims | undefined;
+  readonly connection: Pick<RuntimeConnection, "state" | "networkHealth">;
+  readonly admission: Pick<PodAdmission, "admit">;
+  /** Undefined without a cluster. Its labels and taints are read again if they reject a pod: the watch may not have delivered a new label yet. */
+  readonly view: Pick<ClusterView, "readNode"> | undefined;
+  /** Allocates exclusive resources to admitted pods. */
+  readonly topology: Pick<TopologyManager, "admit">;
+  readonly allocation: Pick<Allocation, "admitted">;
+  readonly statuses: Pick<PodStatuses, "get" | "activeSince">;
   readonly events: PodEvents;
   /** A pod that was admitted turns out not to fit and has to terminate. */
   readonly onRejected: (uid: PodUid, failure: PodFailure) => void;
   /** Volumes and cgroup of the pod are removed; dead containers and logs are kept. */
   readonly onResourcesReclaimed: (uid: PodUid) => void;
-}
-
-interface SyncVolumes {
-  register(pod: Pod): void;
-  /** A line for each volume that is not mounted. */
-  waiting(uid: PodUid): string[];
-  /** Returns a function that unsubscribes. */
-  onChange(listener: (uid: PodUid) => void): () => void;
-  waitFor(pod: Pod, signal: AbortSignal): Promise<void>;
-  release(uid: PodUid, signal: AbortSignal): Promise<void>;
-  /** True if the pod can never have its volumes on this node. */
-  isRejection(error: unknown): boolean;
 }
 
 interface SyncResourceClaims {
@@ -64,7 +57,9 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
   const { runtime, probes, objects, volumes, events } = o;
   /** Pods on the host network do not need the pod network. */
   const requireNetwork = (pod: Pod, report: SyncReport) => {
-    const network = o.networkHealth();
+    // It is healthy until the runtime has reported it.
+    if (o.connection.state.kind === "unknown") return;
+    const network = o.connection.networkHealth();
     if (network.ok || pod.spec.hostNetwork) return;
     const message = `network is not ready: ${network.reason}`;
     events.warning(pod, "NetworkNotReady", message);
@@ -77,13 +72,13 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
     o.onRejected(pod.metadata.uid, { phase: "Failed", reason, message: `Pod was rejected: ${message}` });
   };
   const decide = (pod: Pod, report: SyncReport, signal: AbortSignal): Admission | Promise<Admission> => {
-    const admission = o.admit(pod);
+    const admission = o.admission.admit(pod);
     const isMismatch = admission.kind === "rejected" && admission.failure.reason === "NodeAffinity";
-    if (!isMismatch || !o.readNode) return allocate(pod, admission, report, signal);
+    if (!isMismatch || !o.view) return allocate(pod, admission, report, signal);
     report.blockedOn("reading the labels of the node", { kind: "admission" });
-    return o.readNode(signal).then(() => {
+    return o.view.readNode(signal).then(() => {
       signal.throwIfAborted();
-      return allocate(pod, o.admit(pod), report, signal);
+      return allocate(pod, o.admission.admit(pod), report, signal);
     });
   };
   /**
@@ -94,12 +89,12 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
   const allocate = (pod: Pod, admission: Admission, report: SyncReport, signal: AbortSignal) => {
     const isTooLarge = admission.kind === "rejected" && /^OutOf(cpu|memory)$/.test(admission.failure.reason);
     const allocated =
-      admission.kind === "admitted" || isTooLarge ? o.allocate?.(pod, report, signal) : undefined;
+      admission.kind === "admitted" || isTooLarge ? o.topology.admit(pod, report, signal) : undefined;
     if (!isTooLarge) return allocated ?? admission;
     return allocated?.then((result) => (result.kind === "rejected" ? result : admission)) ?? admission;
   };
   const admitted = (pod: Pod, admission: Admission) => {
-    if (admission.kind === "admitted") o.admitted(pod);
+    if (admission.kind === "admitted") o.allocation.admitted(pod);
     if (admission.kind === "rejected") {
       const { reason, message } = admission.failure;
       events.warning(pod, reason, message.replace(/^Pod was rejected: /, ""));
@@ -119,7 +114,7 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
       reportFirst();
       await volumes.waitFor(pod, signal);
     } catch (error) {
-      if (error instanceof KubeletError && volumes.isRejection(error)) reject(pod, error);
+      if (volumes.isRejection(error)) reject(pod, error);
       throw error;
     } finally {
       stop();
@@ -141,11 +136,11 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
   return {
     sync: async (pod, report, signal) => {
       probes.addPod(pod);
-      objects.register(pod);
+      objects?.register(pod);
       requireNetwork(pod, report);
       await waitForVolumes(pod, report, signal);
       // Containers whose images are present do not wait for secrets.
-      void o.pullSecrets?.reportMissing(pod, signal).catch(() => {});
+      void o.pullSecrets.reportMissing(pod, signal).catch(() => {});
       await prepareResourceClaims(pod, report, signal);
       return runtime.sync(pod, report, signal);
     },
@@ -159,11 +154,11 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
       await volumes.release(uid, signal);
       await runtime.release(uid);
       await o.userNamespaces.release(uid);
-      objects.unregister({ metadata: { uid } });
+      objects?.unregister({ metadata: { uid } });
       o.onResourcesReclaimed(uid);
     },
     remove: (id, signal) => runtime.remove(id, signal),
-    isTerminal: ({ metadata }) => o.isTerminal(metadata.uid),
+    isTerminal: ({ metadata }) => isTerminalPhase(o.statuses.get(metadata.uid)?.phase),
     admit: (pod, report, signal) => {
       const decision = decide(pod, report, signal);
       return decision instanceof Promise
@@ -171,7 +166,7 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
         : admitted(pod, decision);
     },
     deadlineOf: ({ metadata, spec: { activeDeadlineSeconds } }) => {
-      const since = o.activeSince(metadata.uid);
+      const since = o.statuses.activeSince(metadata.uid);
       if (activeDeadlineSeconds == null || since === undefined) return undefined;
       return { since, limitMs: activeDeadlineSeconds * 1000 };
     },

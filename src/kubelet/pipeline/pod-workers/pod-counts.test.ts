@@ -19,14 +19,17 @@ const worker = (uid: string, phase: WorkerPhase, of?: Pod) => ({
   rejected: false,
 });
 
-function counts(pods: Partial<CountedPods>) {
+function counts(pods: {
+  desired?: () => Pod[];
+  active?: CountedPods["active"];
+  mirrors?: () => Pod[];
+  workers?: CountedPods["workers"]["all"];
+}) {
   const metrics = createMetrics();
   createPodCounts(metrics, {
-    desired: () => [],
-    active: () => [],
-    mirrors: () => [],
-    workers: () => [],
-    ...pods,
+    desired: { all: pods.desired ?? (() => []), mirrors: pods.mirrors ?? (() => []) },
+    active: pods.active ?? (() => []),
+    workers: { all: pods.workers ?? (() => []) },
   });
   return (name: string) => metricValues(metrics, `kubelet_${name}`);
 }

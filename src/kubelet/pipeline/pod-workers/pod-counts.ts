@@ -1,23 +1,19 @@
 import type { Metrics } from "../../../lib/base/metrics.ts";
 import { isStatic, type Pod, type PodUid } from "../../../lib/model/pod.ts";
-import type { WorkerPhase } from "../../state/pod-sync-status.ts";
+import type { DesiredPods } from "../../state/desired-pods.ts";
+import type { PodSyncStatus, WorkerPhase } from "../../state/pod-sync-status.ts";
 
 export interface CountedPods {
-  /** The pods of all sources. */
-  desired(): readonly Pod[];
-  /** The pods that are considered when another pod is admitted. */
+  readonly desired: Pick<DesiredPods, "all" | "mirrors">;
+  readonly workers: { all(): Iterable<CountedWorker> };
+  /** The desired pods that are considered when another pod is admitted. */
   active(): readonly Pod[];
-  mirrors(): readonly Pod[];
-  workers(): Iterable<CountedWorker>;
 }
 
-interface CountedWorker {
+/** Upstream, a rejected pod has no worker. */
+type CountedWorker = Pick<PodSyncStatus, "pod" | "phase" | "rejected"> & {
   readonly id: { readonly uid: PodUid };
-  readonly pod: Pod | undefined;
-  readonly phase: WorkerPhase;
-  /** Upstream, a pod that is not admitted has no worker. */
-  readonly rejected: boolean;
-}
+};
 
 const lifecycles: Record<WorkerPhase, string> = {
   syncing: "sync",
@@ -40,7 +36,7 @@ export function createPodCounts(metrics: Metrics, pods: CountedPods): void {
     name: "kubelet_desired_pods",
     help: "Pods that this node should run; static is true if they are not from the API server",
     labels: ["static"],
-    collect: (gauge) => setByStatic(gauge, pods.desired()),
+    collect: (gauge) => setByStatic(gauge, pods.desired.all()),
   });
   metrics.gauge({
     name: "kubelet_active_pods",
@@ -51,13 +47,15 @@ export function createPodCounts(metrics: Metrics, pods: CountedPods): void {
   metrics.gauge({
     name: "kubelet_mirror_pods",
     help: "Mirror pods of the static pods of this node",
-    collect: (gauge) => gauge.set(pods.mirrors().length),
+    collect: (gauge) => gauge.set(pods.desired.mirrors().length),
   });
   metrics.gauge({
     name: "kubelet_managed_ephemeral_containers",
     help: "Ephemeral containers of the pods that this node should run",
     collect: (gauge) =>
-      gauge.set(pods.desired().reduce((sum, pod) => sum + (pod.spec.ephemeralContainers?.length ?? 0), 0)),
+      gauge.set(
+        pods.desired.all().reduce((sum, pod) => sum + (pod.spec.ephemeralContainers?.length ?? 0), 0),
+      ),
   });
   metrics.gauge({
     name: "kubelet_working_pods",
@@ -66,8 +64,8 @@ export function createPodCounts(metrics: Metrics, pods: CountedPods): void {
     collect(gauge) {
       for (const kind of kinds)
         for (const lifecycle of Object.values(lifecycles)) gauge.set({ lifecycle, ...kind }, 0);
-      const desired = new Set(pods.desired().map((pod) => pod.metadata.uid));
-      for (const worker of pods.workers())
+      const desired = new Set(pods.desired.all().map((pod) => pod.metadata.uid));
+      for (const worker of pods.workers.all())
         if (!worker.rejected) gauge.inc({ lifecycle: lifecycles[worker.phase], ...kindOf(worker, desired) });
     },
   });

@@ -6,6 +6,7 @@ import { sleep } from "../../../lib/base/clock.ts";
 import { FakeClock, settle } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { annotationSource, type Pod, type PodUid } from "../../../lib/model/pod.ts";
+import { WorkerStates } from "../../state/worker-states.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 import { PodWorkers, type PodWorkersOptions } from "./pod-workers.ts";
 
@@ -75,22 +76,24 @@ class FakeSyncer implements PodSyncer {
 
 function setUp(
   previousVersions: (pod: Pod) => { uid: PodUid; name: string; namespace: string }[] = () => [],
-  evictionOf?: PodWorkersOptions["evictionOf"],
+  evictedPods?: PodWorkersOptions["evictedPods"],
 ) {
   const clock = new FakeClock();
   const syncer = new FakeSyncer(clock);
   const gone: PodUid[] = [];
+  const states = new WorkerStates();
   const workers = new PodWorkers({
     syncer,
     clock,
     logger: silentLogger,
     syncEveryMs: () => 60_000,
     previousVersions,
-    ...(evictionOf ? { evictionOf } : {}),
+    states,
+    ...(evictedPods ? { evictedPods } : {}),
     onChange: () => {},
     onGone: (id) => gone.push(id),
   });
-  return { clock, syncer, workers, gone };
+  return { clock, syncer, workers, states, gone };
 }
 
 test("nothing is done before the first relist", async () => {
@@ -131,13 +134,13 @@ test("a pod that has terminated on its own is stopped and released, and kept unt
 });
 
 test("a pod is active until it has terminated; one that was rejected is not, even while it is being stopped", async () => {
-  const { clock, syncer, workers } = setUp();
+  const { clock, syncer, workers, states } = setUp();
   const failure = { phase: "Failed", reason: "Evicted", message: "" } as const;
   Object.assign(syncer, {
     delayMs: 1000,
     admit: (p: Pod) => (p.metadata.uid === "bad" ? { kind: "rejected", failure } : { kind: "admitted" }),
   });
-  const active = () => ["bad", "good", "new"].filter((id) => workers.isActive(uid(id)));
+  const active = () => ["bad", "good", "new"].filter((id) => states.isActive(uid(id)));
   workers.release();
   workers.update(pod("bad"));
   workers.update(pod("good"));
@@ -154,21 +157,21 @@ test("a pod is active until it has terminated; one that was rejected is not, eve
 
 test("a pod that a previous agent was evicting is only terminated, even before the first relist", async () => {
   const failure = { phase: "Failed", reason: "Evicted", message: "" } as const;
-  const { syncer, workers } = setUp(undefined, (id) =>
-    id === "u1" ? { failure, graceSeconds: 1 } : undefined,
-  );
+  const { syncer, workers, states } = setUp(undefined, {
+    get: (id) => (id === "u1" ? { failure, graceSeconds: 1 } : undefined),
+  });
   workers.update(pod("u1"));
   workers.update(pod("u2"));
   workers.release();
   await settle();
   assert.deepEqual(new Set(syncer.calls), new Set(["release u1", "stop u1", "sync u2"]));
-  assert.deepEqual(workers.get(uid("u1"))?.failure, failure);
-  assert.deepEqual([workers.get(uid("u1"))?.evicted, workers.get(uid("u2"))?.evicted], [true, false]);
+  assert.deepEqual(states.get(uid("u1"))?.failure, failure);
+  assert.deepEqual([states.get(uid("u1"))?.evicted, states.get(uid("u2"))?.evicted], [true, false]);
 });
 
 test("an evicted pod that is removed and added again, with the same UID, runs", async () => {
   const failure = { phase: "Failed", reason: "Evicted", message: "" } as const;
-  const { syncer, workers } = setUp(undefined, () => ({ failure }));
+  const { syncer, workers } = setUp(undefined, { get: () => ({ failure }) });
   workers.release();
   workers.update(pod("u1"));
   await settle();
@@ -192,12 +195,12 @@ test("a termination aborts the running sync", async () => {
 });
 
 test("a failed sync is retried with back-off, and the pod reports what it is blocked on", async () => {
-  const { syncer, workers, clock } = setUp();
+  const { syncer, workers, clock, states } = setUp();
   workers.release();
   syncer.failures = 3;
   workers.update(pod("u1"));
   await settle();
-  assert.equal(workers.get(uid("u1"))?.blockedOn?.text, "sync failed");
+  assert.equal(states.get(uid("u1"))?.blockedOn?.text, "sync failed");
   assert.equal(syncer.calls.length, 1);
   await clock.advance(500);
   assert.equal(syncer.calls.length, 2);
@@ -206,11 +209,11 @@ test("a failed sync is retried with back-off, and the pod reports what it is blo
   await clock.advance(1);
   assert.equal(syncer.calls.length, 3);
   await clock.advance(2000);
-  assert.equal(workers.get(uid("u1"))?.blockedOn, undefined);
+  assert.equal(states.get(uid("u1"))?.blockedOn, undefined);
 });
 
 test("an edited static pod starts when the old one has terminated", async () => {
-  const { syncer, workers, clock } = setUp();
+  const { syncer, workers, clock, states } = setUp();
   workers.release();
   workers.update(pod("old", "web"));
   await settle();
@@ -219,7 +222,7 @@ test("an edited static pod starts when the old one has terminated", async () => 
   workers.update(pod("new", "web"));
   await settle();
   assert.match(
-    workers.get(uid("new"))?.blockedOn?.text ?? "",
+    states.get(uid("new"))?.blockedOn?.text ?? "",
     /waiting for pod old of the same name to terminate/,
   );
   await clock.advance(5000);
@@ -364,13 +367,13 @@ test("in any order of events: syncs of a pod are serial, pods of the same name n
   const rank = { syncing: 0, terminating: 1, terminated: 2 };
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40, size: "max" }), async (steps) => {
-      const { clock, syncer, workers } = setUp();
+      const { clock, syncer, workers, states } = setUp();
       // Pods 0/1 and 2/3 are two versions of the same static pod.
       const podOf = (n: number) => pod(`u${n}`, `name${Math.floor(n / 2)}`);
       const desired = new Map<string, PodUid>();
       const phases = new Map<object, number>();
       const checkPhases = () => {
-        for (const worker of workers.all()) {
+        for (const worker of states.all()) {
           const before = phases.get(worker) ?? 0;
           assert.ok(
             rank[worker.phase] >= before,
@@ -435,7 +438,7 @@ test("in any order of events: syncs of a pod are serial, pods of the same name n
       const shouldRun = [...desired.values()].filter((id) => !syncer.terminal.has(id)).toSorted(byText);
       assert.deepEqual([...syncer.running.keys()].toSorted(byText), shouldRun);
       assert.deepEqual(
-        [...workers.all()].map((w) => w.id.uid).toSorted(byText),
+        [...states.all()].map((w) => w.id.uid).toSorted(byText),
         [...desired.values()].toSorted(byText),
       );
     }),
@@ -444,7 +447,7 @@ test("in any order of events: syncs of a pod are serial, pods of the same name n
 });
 
 test("a pod that is terminated during its start reports what it waits for", async () => {
-  const { syncer, workers, clock } = setUp();
+  const { syncer, workers, clock, states } = setUp();
   workers.release();
   const busy = Promise.withResolvers<void>();
   syncer.sync = async () => {
@@ -454,8 +457,8 @@ test("a pod that is terminated during its start reports what it waits for", asyn
   workers.update(pod("u1"));
   await settle();
   workers.terminate(uid("u1"), { removed: true });
-  assert.equal(workers.get(uid("u1"))?.blockedOn?.text, "waiting for the current runtime call to finish");
+  assert.equal(states.get(uid("u1"))?.blockedOn?.text, "waiting for the current runtime call to finish");
   busy.resolve();
   await clock.advance(10);
-  assert.equal(workers.get(uid("u1")), undefined);
+  assert.equal(states.get(uid("u1")), undefined);
 });

@@ -6,19 +6,22 @@ import { fullNameOf, isStatic, type Pod, type PodId, type PodUid } from "../../.
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
 import type { Step } from "../../../lib/model/pod-step.ts";
 import type { WorkerPhase } from "../../state/pod-sync-status.ts";
+import type { WorkerStates } from "../../state/worker-states.ts";
 import type { PodSyncer, TerminateOptions } from "./pod-syncer.ts";
 import { PodWorker } from "./pod-worker.ts";
 import type { WorkerMetrics } from "./worker-metrics.ts";
 
 export interface PodWorkersOptions {
   syncer: PodSyncer;
+  /** Where the workers are registered. */
+  states: WorkerStates;
   clock: Clock;
   logger: Logger;
   syncEveryMs: () => number;
   /** Earlier versions of this static pod that are still in the runtime. */
   previousVersions: (pod: Pod) => PodId[];
   /** Why, and how quickly, a previous agent was terminating this pod: it never runs again. */
-  evictionOf?: (uid: PodUid) => Pick<TerminateOptions, "failure" | "graceSeconds"> | undefined;
+  evictedPods?: { get(uid: PodUid): Pick<TerminateOptions, "failure" | "graceSeconds"> | undefined };
   /** Something has changed that the status of the pod depends on. */
   onChange: (uid: PodUid) => void;
   /** The pod waits for something else; its status is the same. */
@@ -62,26 +65,12 @@ export class PodWorkers implements Component {
     for (const worker of this.#workers.values()) worker.start();
   }
 
-  get(uid: PodUid): PodWorker | undefined {
-    return this.#workers.get(uid);
-  }
-
-  all(): IterableIterator<PodWorker> {
-    return this.#workers.values();
-  }
-
-  /** Whether the pod uses resources of the node. A rejected pod does not, even while its worker finishes. */
-  isActive(uid: PodUid): boolean {
-    const worker = this.#workers.get(uid);
-    return worker?.phase !== "terminated" && worker?.rejected !== true;
-  }
-
   /** The pod should run with this spec, or terminate if it is being deleted. */
   update(pod: Pod, changed?: "spec" | "status"): void {
     const worker = this.#workers.get(pod.metadata.uid);
     if (!worker) {
       this.#add(idOf(pod), pod);
-      const eviction = this.#o.evictionOf?.(pod.metadata.uid);
+      const eviction = this.#o.evictedPods?.get(pod.metadata.uid);
       if (eviction) this.evict(pod.metadata.uid, eviction);
     } else {
       if (worker.removed) this.#successors.set(pod.metadata.uid, pod);
@@ -156,6 +145,7 @@ export class PodWorkers implements Component {
       onFinished: () => this.#finished(worker),
     });
     this.#workers.set(id.uid, worker);
+    this.#o.states.set(worker);
     this.#o.onPhase?.(id.uid, worker.phase);
     if (this.#isHeld) worker.hold("waiting for the first response from the container runtime");
     else worker.start();
@@ -165,6 +155,7 @@ export class PodWorkers implements Component {
   #finished(worker: PodWorker): void {
     const { uid } = worker.id;
     this.#workers.delete(uid);
+    this.#o.states.delete(uid);
     const successor = this.#successors.get(uid);
     this.#successors.delete(uid);
     this.#o.onGone(uid, worker);

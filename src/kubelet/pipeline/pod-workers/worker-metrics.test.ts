@@ -8,6 +8,7 @@ import { silentLogger } from "../../../lib/base/logger.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
 import { epochMs } from "../../../lib/base/time.ts";
 import { annotationSeen, annotationSource, type PodId, type PodUid } from "../../../lib/model/pod.ts";
+import { WorkerStates } from "../../state/worker-states.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 import { PodWorkers } from "./pod-workers.ts";
 import { createWorkerMetrics } from "./worker-metrics.ts";
@@ -18,6 +19,7 @@ function setUp(syncer: Partial<PodSyncer> = {}, running: readonly string[] = [])
   const metrics = createMetrics();
   const takesTime = () => sleep(clock, 1000);
   const workers = new PodWorkers({
+    states: new WorkerStates(),
     syncer: {
       sync: async () => {
         await takesTime();

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { anObservedPod } from "../../../../test/builders/pods.ts";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { fakePod } from "../../../lib/model/fake-pod.ts";
@@ -32,11 +33,10 @@ async function setUp(t: { after(fn: () => void): void }, own: Pod) {
     api,
     clock,
     logger: silentLogger,
-    worker: () => node.worker,
-    status: () => node.status,
-    apiPod: () => node.watched,
-    mayWriteMirror: () => node.mayWriteMirror,
-    isInRuntime: () => node.isInRuntime,
+    workers: { get: () => node.worker },
+    statuses: { get: () => node.status, hasMirrorTimes: () => node.mayWriteMirror },
+    apiPods: { get: () => node.watched, statusOf: () => node.watched?.status ?? running },
+    observed: { get: () => (node.isInRuntime ? anObservedPod([]) : undefined) },
   });
   const stop = new AbortController();
   await statuses.component.start(stop.signal);

@@ -1,22 +1,19 @@
 import type { Component } from "../../../lib/base/component.ts";
 import { isStatic, type Pod, type PodStatus, type PodUid } from "../../../lib/model/pod.ts";
 import { isTerminalPhase } from "../../../lib/model/pod-phase.ts";
+import type { ApiPods } from "../../state/api-pods.ts";
 import { isMirror } from "../../state/desired-pods.ts";
-import type { WorkerPhase } from "../../state/pod-sync-status.ts";
+import type { ObservedPods } from "../../state/observed-pods.ts";
+import type { PodStatuses } from "../../state/pod-statuses.ts";
+import type { PodSyncStatus, WorkerPhase } from "../../state/pod-sync-status.ts";
 import { ApiStatusWriter, type ApiStatusWriterOptions } from "./api-writer.ts";
 
 export interface ApiStatusesOptions
   extends Pick<ApiStatusWriterOptions, "api" | "clock" | "logger" | "metrics"> {
-  readonly worker: (
-    uid: PodUid,
-  ) => { readonly pod: Pod | undefined; readonly phase: WorkerPhase } | undefined;
-  readonly status: (uid: PodUid) => PodStatus | undefined;
-  /** The pod as last received from the watch; for a static pod its mirror. */
-  readonly apiPod: (pod: Pod) => Pod | undefined;
-  /** False while the status of a static pod does not have the times of this mirror yet, because a write would change the times. */
-  readonly mayWriteMirror: (pod: Pod, mirror: Pod) => boolean;
-  /** The runtime has a sandbox or container of the pod. */
-  readonly isInRuntime: (uid: PodUid) => boolean;
+  readonly workers: { get(uid: PodUid): Pick<PodSyncStatus, "pod" | "phase"> | undefined };
+  readonly statuses: Pick<PodStatuses, "get" | "hasMirrorTimes">;
+  readonly apiPods: Pick<ApiPods, "get" | "statusOf">;
+  readonly observed: Pick<ObservedPods, "get">;
 }
 
 /** Decides which status of each pod is written to the API, and when a pod may be deleted there. */
@@ -29,15 +26,19 @@ export class ApiStatuses {
   readonly #ran = new Set<PodUid>();
 
   constructor(options: ApiStatusesOptions) {
-    const { apiPod, mayWriteMirror, worker, status: _status, isInRuntime: _runs, ...writer } = options;
+    const { apiPods, workers, statuses, api, clock, logger, metrics } = options;
     this.#o = options;
     this.#writer = new ApiStatusWriter({
-      ...writer,
+      api,
+      clock,
+      logger,
+      metrics,
       apiPod: (pod) => {
-        const found = apiPod(pod);
-        return found && isStatic(pod) && !mayWriteMirror(pod, found) ? undefined : found;
+        // Until the status of a static pod has the times of its mirror, a write would change them.
+        const isEarly = apiPods.statusOf(pod) !== undefined && !statuses.hasMirrorTimes(pod.metadata.uid);
+        return isStatic(pod) && isEarly ? undefined : apiPods.get(pod);
       },
-      couldHaveRunningContainers: (uid) => (worker(uid)?.phase ?? "terminated") !== "terminated",
+      couldHaveRunningContainers: (uid) => (workers.get(uid)?.phase ?? "terminated") !== "terminated",
       resourcesReclaimed: (uid) => this.#reclaimed.has(uid),
     });
   }
@@ -48,8 +49,8 @@ export class ApiStatuses {
 
   /** Writes the current status of the pod to the API, and deletes the pod if it is being deleted and has terminated. */
   sync(uid: PodUid): void {
-    const pod = this.#o.worker(uid)?.pod;
-    const status = this.#o.status(uid);
+    const pod = this.#o.workers.get(uid)?.pod;
+    const status = this.#o.statuses.get(uid);
     if (pod && status) this.#set(pod, status);
     else this.#writer.wake(uid);
   }
@@ -86,8 +87,8 @@ export class ApiStatuses {
 
   #set(pod: Pod, status: PodStatus): void {
     const { uid } = pod.metadata;
-    if (this.#o.isInRuntime(uid)) this.#ran.add(uid);
-    const inApi = isStatic(pod) ? undefined : this.#o.apiPod(pod)?.status;
+    if (this.#o.observed.get(uid) !== undefined) this.#ran.add(uid);
+    const inApi = isStatic(pod) ? undefined : this.#o.apiPods.get(pod)?.status;
     // If a pod terminated before this agent observed it, the status in the API is more accurate.
     this.#writer.set(pod, inApi && isTerminalPhase(inApi.phase) && !this.#ran.has(uid) ? inApi : status);
   }

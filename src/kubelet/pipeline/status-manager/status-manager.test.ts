@@ -11,6 +11,7 @@ import { monotonicTime } from "../../../lib/base/fake-clock.ts";
 import { wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
+import { PodStatuses } from "../../state/pod-statuses.ts";
 import { ProbeResults } from "../../state/probe-results.ts";
 import { at, iso, statusOf } from "./fake-input.ts";
 import { type StatusDetails, StatusManager } from "./status-manager.ts";
@@ -21,7 +22,7 @@ const run = (more: Partial<ObservedContainer> = {}) =>
 const exitedWith = (exitCode: number) => run({ state: "exited", exitCode });
 const { uid } = aPod().metadata;
 
-function manager() {
+function setUp() {
   const clock = {
     time: at,
     wall: () => wallTime(clock.time),
@@ -38,7 +39,9 @@ function manager() {
     warn: () => {},
     error: (_: string, fields?: Record<string, unknown>) => errors.push(fields?.err),
   };
-  const statuses = new StatusManager({
+  const statuses = new PodStatuses();
+  const manager = new StatusManager({
+    statuses,
     clock,
     observed: { get: () => state.observed, knows: () => state.knows },
     probes,
@@ -47,43 +50,43 @@ function manager() {
     onChange: (changed) => changes.push(changed),
     logger: logger as never,
   });
-  return { clock, statuses, changes, state, probes, errors };
+  return { clock, statuses, manager, changes, state, probes, errors };
 }
 
 test("only changes are reported", () => {
-  const { clock, statuses, changes, state } = manager();
+  const { clock, statuses, changes, state, manager } = setUp();
   const pod = aPod();
-  statuses.refresh(pod, details);
+  manager.refresh(pod, details);
   clock.time += 1000;
-  statuses.refresh(pod, details);
+  manager.refresh(pod, details);
   assert.equal(changes.length, 1);
   state.observed = anObservedPod([run()]);
-  statuses.refresh(pod, details);
+  manager.refresh(pod, details);
   assert.equal(changes.length, 2);
-  statuses.forget(uid);
-  statuses.forget(uid);
+  manager.forget(uid);
+  manager.forget(uid);
   assert.equal(changes.length, 3);
   assert.deepEqual([statuses.get(uid), statuses.activeSince(uid)], [undefined, undefined]);
 });
 
 test("the start time is when the pod is first seen; after a restart of the agent it is active since its oldest sandbox", () => {
-  const first = manager();
-  first.statuses.refresh(aPod(), details);
+  const first = setUp();
+  first.manager.refresh(aPod(), details);
   first.clock.time += 60_000;
-  first.statuses.refresh(aPod(), details);
+  first.manager.refresh(aPod(), details);
   assert.equal(first.statuses.get(uid)?.startTime, iso(wallTime(at)));
   assert.equal(first.statuses.activeSince(uid), at);
 
-  const second = manager();
+  const second = setUp();
   second.state.observed = anObservedPod(
     [run()],
     [aSandbox({ createdAt: wallTime(at - 5000) }), aSandbox({ createdAt: wallTime(at - 60_000) })],
   );
-  second.statuses.refresh(aPod(), details);
+  second.manager.refresh(aPod(), details);
   assert.equal(second.statuses.activeSince(uid), at - 60_000);
   assert.equal(second.statuses.get(uid)?.startTime, iso(wallTime(at)), "a static pod without a known status");
-  second.statuses.forget(uid);
-  second.statuses.refresh(aPod({}, { annotations: {} }), details);
+  second.manager.forget(uid);
+  second.manager.refresh(aPod({}, { annotations: {} }), details);
   assert.equal(second.statuses.get(uid)?.startTime, iso(wallTime(at - 60_000)), "a pod of the API");
 });
 
@@ -98,19 +101,19 @@ for (const when of ["with the first status", "later"] as const)
       now: wallTime(then),
       hostIPs: [],
     });
-    const { statuses, state, probes, changes } = manager();
+    const { statuses, state, probes, changes, manager } = setUp();
     probes.set({ uid, id: "a-0" as ContainerId, kind: "readiness", outcome: "success" });
     state.observed = anObservedPod([run()]);
-    statuses.refresh(pod, when === "later" ? details : { ...details, mirror });
-    if (when === "later") statuses.refresh(pod, { ...details, mirror });
+    manager.refresh(pod, when === "later" ? details : { ...details, mirror });
+    if (when === "later") manager.refresh(pod, { ...details, mirror });
     assert.deepEqual(statuses.get(uid), mirror);
     assert.equal(statuses.activeSince(uid), then);
-    statuses.refresh(pod, { ...details, mirror: { ...mirror, startTime: iso(wallTime(at)) } });
+    manager.refresh(pod, { ...details, mirror: { ...mirror, startTime: iso(wallTime(at)) } });
     assert.deepEqual(statuses.get(uid), mirror, "once");
     assert.equal(changes.length, when === "later" ? 2 : 1);
     const failed = { ...mirror, phase: "Failed" };
-    statuses.forget(uid);
-    statuses.refresh(pod, { ...details, mirror: failed });
+    manager.forget(uid);
+    manager.refresh(pod, { ...details, mirror: failed });
     assert.equal(statuses.get(uid)?.phase, "Running", "only its times");
   });
 
@@ -122,53 +125,53 @@ test("after a restart of the agent the previous status is kept until a probe has
     startTime: wallTime(at - 90_000),
     hostIPs: [],
   });
-  const { statuses, state, probes } = manager();
+  const { statuses, state, probes, manager } = setUp();
   state.observed = anObservedPod([run()]);
-  statuses.refresh(pod, { ...details, previous });
+  manager.refresh(pod, { ...details, previous });
   assert.deepEqual(statuses.get(uid), previous, "nothing has changed");
   const id = "a-0" as ContainerId;
   probes.set({ uid, id, kind: "readiness", outcome: "unknown" });
-  statuses.refresh(pod, details);
+  manager.refresh(pod, details);
   assert.deepEqual(statuses.get(uid), previous, "an unknown probe result does not count");
   probes.set({ uid, id, kind: "readiness", outcome: "failure" });
-  statuses.refresh(pod, details);
+  manager.refresh(pod, details);
   assert.equal(statuses.get(uid)?.containerStatuses?.[0]?.ready, false);
 });
 
 test("the status of a pod from the API is its previous status, that in a manifest is not", () => {
-  const { statuses } = manager();
+  const { statuses, manager } = setUp();
   const status = { phase: "Failed", startTime: iso(wallTime(at - 90_000)) };
-  statuses.refresh({ ...aPod({}, { annotations: {} }), status }, details);
+  manager.refresh({ ...aPod({}, { annotations: {} }), status }, details);
   assert.deepEqual([statuses.get(uid)?.phase, statuses.activeSince(uid)], ["Failed", at - 90_000]);
-  statuses.forget(uid);
-  statuses.refresh({ ...aPod(), status }, details);
+  manager.forget(uid);
+  manager.refresh({ ...aPod(), status }, details);
   assert.deepEqual([statuses.get(uid)?.phase, statuses.activeSince(uid)], ["Pending", at]);
 });
 
 test("before the first relist a status is not changed, and a pod without one gets none", () => {
-  const { statuses, state, changes } = manager();
+  const { statuses, state, changes, manager } = setUp();
   const pod = aPod({ restartPolicy: "Never" });
   state.knows = false;
-  statuses.refresh(pod, details);
+  manager.refresh(pod, details);
   assert.equal(statuses.get(uid), undefined);
   const previous = statusOf(pod, anObservedPod([run()]), { hostIPs: [] });
-  statuses.refresh(pod, { ...details, previous });
+  manager.refresh(pod, { ...details, previous });
   assert.deepEqual([statuses.get(uid), statuses.activeSince(uid), changes], [previous, at, []]);
   state.knows = true;
   state.observed = anObservedPod([run()]);
-  statuses.refresh(pod, details);
+  manager.refresh(pod, details);
   assert.deepEqual([statuses.get(uid), changes], [previous, []]);
 });
 
 test("an invalid transition of a terminated container is rejected: the status is not changed", () => {
-  const { statuses, state, errors } = manager();
+  const { statuses, state, errors, manager } = setUp();
   const pod = aPod({ restartPolicy: "OnFailure", containers: [aContainer("a"), aContainer("b")] });
   state.observed = anObservedPod([exitedWith(0), anObservedContainer("b")]);
-  statuses.refresh(pod, details);
+  manager.refresh(pod, details);
   const previous = statuses.get(uid);
   state.observed = anObservedPod([run({ attempt: 1 }), exitedWith(0), anObservedContainer("b")]);
-  statuses.refresh(pod, details);
-  statuses.refresh(pod, details);
+  manager.refresh(pod, details);
+  manager.refresh(pod, details);
   assert.equal(statuses.get(uid), previous);
   assert.deepEqual(
     errors,
@@ -176,19 +179,19 @@ test("an invalid transition of a terminated container is rejected: the status is
     "logged once, not with each refresh",
   );
   state.observed = anObservedPod([exitedWith(0), anObservedContainer("b", { state: "exited", exitCode: 1 })]);
-  statuses.refresh(pod, details);
+  manager.refresh(pod, details);
   state.observed = anObservedPod([exitedWith(0), anObservedContainer("b", { attempt: 1 })]);
-  statuses.refresh(pod, details);
+  manager.refresh(pod, details);
   assert.equal(errors.length, 1, "a failed one may be restarted");
 });
 
 test("an invalid transition of a terminated init container is rejected with restartPolicy Never", () => {
-  const { statuses, state, errors } = manager();
+  const { state, errors, manager } = setUp();
   const pod = aPod({ restartPolicy: "Never", initContainers: [aContainer("i")] });
   state.observed = anObservedPod([anObservedContainer("i", { state: "exited" })]);
-  statuses.refresh(pod, details);
+  manager.refresh(pod, details);
   state.observed = anObservedPod([anObservedContainer("i", { attempt: 1 })]);
-  statuses.refresh(pod, details);
+  manager.refresh(pod, details);
   assert.deepEqual(errors, [
     "terminated init container i attempted illegal transition to non-terminated state",
   ]);

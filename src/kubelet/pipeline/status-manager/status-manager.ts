@@ -4,15 +4,11 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import { type WallTime, wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { CgroupLimits } from "../../../lib/host/cgroups/limits-reader.ts";
-import {
-  isStatic,
-  type Pod,
-  type PodStatus,
-  type PodUid,
-  type ResourceRequirements,
-} from "../../../lib/model/pod.ts";
-import type { ResizeCondition } from "../../resources/allocation/resize-conditions.ts";
+import { isStatic, type Pod, type PodStatus, type PodUid } from "../../../lib/model/pod.ts";
+import type { Allocation } from "../../resources/allocation/allocation.ts";
+import type { ResizeConditions } from "../../resources/allocation/resize-conditions.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
+import type { PodStatuses, StatusEntry } from "../../state/pod-statuses.ts";
 import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
 import type { ReplacedContainers } from "../../state/replaced-containers.ts";
 import type { ApiContainerStatus } from "./api-types.ts";
@@ -23,6 +19,7 @@ import type { StatusMetrics } from "./status-metrics.ts";
 import { invalidTransition } from "./transitions.ts";
 
 export interface StatusManagerOptions {
+  statuses: PodStatuses;
   clock: Clock;
   /** `knows` is false while an absent pod means nothing: until then a status is not changed. */
   observed: { get(uid: PodUid): ObservedPod | undefined; knows?(uid: PodUid): boolean };
@@ -35,11 +32,9 @@ export interface StatusManagerOptions {
   /** Whether the runtime supports recursive read-only mounts for this pod. */
   recursiveReadOnly?: (pod: Pod) => boolean;
   podCgroup?: (pod: Pod) => CgroupLimits | undefined;
-  /** Resizes, and the resources that containers were last given. */
-  allocation?: {
-    resizes(uid: PodUid): readonly ResizeCondition[];
-    actuated(uid: PodUid, container: string): ResourceRequirements | undefined;
-  };
+  /** The resources that containers were last given. */
+  allocation?: Pick<Allocation, "actuated">;
+  resizeConditions?: Pick<ResizeConditions, "of">;
   /** The health of the devices that a container has. */
   resourceHealth?: (
     uid: PodUid,
@@ -60,51 +55,27 @@ export interface StatusDetails extends Pick<StatusInput, "waiting" | "workerPhas
   mirror?: PodStatus;
 }
 
-interface Entry {
-  startTime: WallTime;
-  /** When the pod became active on this node: its deadline starts then. */
-  activeSince: WallTime;
-  /** The status has the times of its mirror. */
-  hasMirrorTimes: boolean;
-  status: PodStatus;
-  /** The transition that was last rejected: it is logged once, not with each refresh. */
-  rejected?: string;
-}
-
 /** Keeps the status of each pod. Nothing else computes or changes one. */
 export class StatusManager {
   readonly #o: StatusManagerOptions;
-  #entries = new Map<PodUid, Entry>();
+  /** The transition of each pod that was last rejected: it is logged once, not with each refresh. */
+  readonly #rejected = new Map<PodUid, string>();
 
   constructor(options: StatusManagerOptions) {
     this.#o = options;
   }
 
-  get(uid: PodUid): PodStatus | undefined {
-    return this.#entries.get(uid)?.status;
-  }
-
-  /** When the pod became active on this node: its deadline starts then. */
-  activeSince(uid: PodUid): WallTime | undefined {
-    return this.#entries.get(uid)?.activeSince;
-  }
-
-  /** True once the status of a static pod has the times that its mirror had. */
-  hasMirrorTimes(uid: PodUid): boolean {
-    return this.#entries.get(uid)?.hasMirrorTimes ?? false;
-  }
-
   /** Computes the status again. */
   refresh(pod: Pod, details: StatusDetails): void {
-    const { clock, probes, hostIPs, runtimeName, gates = defaultStatusGates } = this.#o;
+    const { clock, statuses, probes, hostIPs, runtimeName, gates = defaultStatusGates } = this.#o;
     const { uid } = pod.metadata;
     const now = clock.wall();
-    const entry = this.#entries.get(uid);
+    const entry = statuses.entry(uid);
     const observed = this.#o.observed.get(uid);
     const previous = entry?.status ?? details.previous ?? (isStatic(pod) ? undefined : pod.status);
     if (this.#o.observed.knows?.(uid) === false) {
       if (!entry && previous?.phase)
-        this.#entries.set(uid, {
+        statuses.set(uid, {
           ...startsOf(pod, previous, observed, now),
           hasMirrorTimes: false,
           status: previous,
@@ -129,7 +100,7 @@ export class StatusManager {
       previous,
       recursiveReadOnly: this.#o.recursiveReadOnly?.(pod) ?? false,
       podCgroup: () => this.#o.podCgroup?.(pod),
-      resizes: this.#o.allocation?.resizes(uid),
+      resizes: this.#o.resizeConditions?.of(uid),
       actuated: (container) => this.#o.allocation?.actuated(uid, container),
       resourceHealth: (container) => this.#o.resourceHealth?.(uid, container) ?? [],
       gates,
@@ -140,22 +111,24 @@ export class StatusManager {
     const status = changed ? next : entry.status;
     const problem = invalidTransition(pod, previous, status, gates);
     if (problem && entry) {
-      if (entry.rejected !== problem)
+      if (this.#rejected.get(uid) !== problem)
         this.#o.logger?.error("Rejected invalid pod status transition", { podUID: uid, err: problem });
-      entry.rejected = problem;
+      this.#rejected.set(uid, problem);
       return;
     }
     this.#o.metrics?.containersChanged(previous, status);
     if (entry?.status.phase === "Pending" && status.phase === "Running")
       this.#o.metrics?.podRunning(pod, now);
+    this.#rejected.delete(uid);
     const { startTime, activeSince } = starts;
     const hasMirrorTimes = entry?.hasMirrorTimes || mirror !== undefined;
-    this.#entries.set(uid, { startTime, activeSince, hasMirrorTimes, status });
+    statuses.set(uid, { startTime, activeSince, hasMirrorTimes, status });
     if (changed) this.#o.onChange(uid);
   }
 
   forget(uid: PodUid): void {
-    if (this.#entries.delete(uid)) this.#o.onChange(uid);
+    this.#rejected.delete(uid);
+    if (this.#o.statuses.delete(uid)) this.#o.onChange(uid);
   }
 }
 
@@ -168,7 +141,7 @@ function startsOf(
   previous: PodStatus | undefined,
   observed: ObservedPod | undefined,
   now: WallTime,
-): Pick<Entry, "startTime" | "activeSince"> {
+): Pick<StatusEntry, "startTime" | "activeSince"> {
   const activeSince = startOf(previous) ?? observed?.sandboxes.at(-1)?.createdAt ?? now;
   return { activeSince, startTime: startOf(previous) ?? (isStatic(pod) ? now : activeSince) };
 }

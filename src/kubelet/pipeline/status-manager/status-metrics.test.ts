@@ -12,6 +12,7 @@ import {
   type PodStatus,
 } from "../../../lib/model/pod.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
+import { PodStatuses } from "../../state/pod-statuses.ts";
 import { ProbeResults } from "../../state/probe-results.ts";
 import { at } from "./fake-input.ts";
 import { StatusManager } from "./status-manager.ts";
@@ -70,6 +71,7 @@ describe("the status manager", () => {
     const metrics = createMetrics();
     const state: { observed: ObservedPod | undefined; now: number } = { observed: undefined, now: at };
     const statuses = new StatusManager({
+      statuses: new PodStatuses(),
       clock: {
         wall: () => wallTime(state.now),
         monotonic: () => monotonicTime(state.now),

@@ -24,7 +24,7 @@ function setUp(...list: PodSyncStatus[]) {
         refreshed.push(`${uid} ${mirror?.phase ?? "no mirror"}`);
       },
     },
-    mirrorStatus: () => ({ phase: "Running" }),
+    apiPods: { statusOf: () => ({ phase: "Running" }) },
   });
   return { statuses, refreshed };
 }

@@ -1,13 +1,13 @@
 import { messageOf } from "../../../lib/base/errors.ts";
-import { isStatic, type Pod, type PodStatus, type PodUid } from "../../../lib/model/pod.ts";
+import { isStatic, type PodUid } from "../../../lib/model/pod.ts";
+import type { ApiPods } from "../../state/api-pods.ts";
 import type { PodSyncStatus } from "../../state/pod-sync-status.ts";
 import type { StatusManager } from "./status-manager.ts";
 
 export interface WorkerStatusesOptions {
   readonly workers: { get(uid: PodUid): PodSyncStatus | undefined; all(): Iterable<PodSyncStatus> };
   readonly statuses: Pick<StatusManager, "refresh">;
-  /** The status of the mirror of a static pod, if there is one. */
-  readonly mirrorStatus: (pod: Pod) => PodStatus | undefined;
+  readonly apiPods: Pick<ApiPods, "statusOf">;
 }
 
 /** Updates the status of a pod from its worker. */
@@ -38,7 +38,7 @@ export class WorkerStatuses {
 
   #refresh({ pod, waiting, phase, failure, rejected }: PodSyncStatus): void {
     if (!pod) return;
-    const mirror = isStatic(pod) ? this.#o.mirrorStatus(pod) : undefined;
+    const mirror = isStatic(pod) ? this.#o.apiPods.statusOf(pod) : undefined;
     this.#o.statuses.refresh(pod, { waiting, workerPhase: phase, failure, rejected, mirror });
   }
 }

@@ -19,7 +19,7 @@ async function setUp(t: TestContext, more: Partial<HousekeepingOptions> = {}) {
   const housekeeping = new Housekeeping({
     clock,
     logger: silentLogger,
-    isSynced: () => true,
+    initialSync: { isComplete: () => true },
     mayTerminate: () => true,
     removesOrphans: true,
     isKnown: () => false,
@@ -49,7 +49,7 @@ test("a failed removal does not prevent others, and is retried in the next round
   let isSynced = false;
   const cleanedUp: number[][] = [];
   const { clock, removed, fails } = await setUp(t, {
-    isSynced: () => isSynced,
+    initialSync: { isComplete: () => isSynced },
     metrics: { cleanedUp: (...counts) => void cleanedUp.push(counts) },
   });
   fails.add("files of a");
@@ -120,7 +120,7 @@ test("runSoon runs a round without delay", async (t) => {
   let isSynced = false;
   const terminated: string[] = [];
   const { clock, housekeeping } = await setUp(t, {
-    isSynced: () => isSynced,
+    initialSync: { isComplete: () => isSynced },
     inRuntime: () => [id("orphan")],
     onOrphan: ({ uid }) => void terminated.push(uid),
   });
@@ -160,7 +160,7 @@ test("nothing is an orphan before the initial sync is complete; then orphans are
   const housekeeping = new Housekeeping({
     clock,
     logger: silentLogger,
-    isSynced: () => isSynced,
+    initialSync: { isComplete: () => isSynced },
     isKnown: (uid) => known.has(uid),
     inRuntime: () => [id("desired"), id("orphan"), id("others")],
     mayTerminate: (uid) => uid !== "others",
@@ -193,7 +193,7 @@ test("nothing is an orphan before the initial sync is complete; then orphans are
 
 test("a cgroup is kept, with the minimum CPU, while the volumes of its pod cannot be removed", async (t) => {
   let isSynced = false;
-  const { clock, removed, fails } = await setUp(t, { isSynced: () => isSynced });
+  const { clock, removed, fails } = await setUp(t, { initialSync: { isComplete: () => isSynced } });
   fails.add("files of b");
   isSynced = true;
   await clock.advance(2000);
@@ -205,7 +205,7 @@ test("a cgroup is kept, with the minimum CPU, while the volumes of its pod canno
 
 test("a cgroup that cannot be removed does not prevent the removal of others", async (t) => {
   let isSynced = false;
-  const { clock, removed, fails } = await setUp(t, { isSynced: () => isSynced });
+  const { clock, removed, fails } = await setUp(t, { initialSync: { isComplete: () => isSynced } });
   fails.add("cgroup of a");
   isSynced = true;
   await clock.advance(2000);

@@ -4,13 +4,14 @@ import { messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { WakeUp } from "../../../lib/base/wait.ts";
 import type { PodId, PodUid } from "../../../lib/model/pod.ts";
+import type { InitialSync } from "./initial-sync.ts";
 import type { OrphanMetrics } from "./orphan-metrics.ts";
 
 export interface HousekeepingOptions {
   clock: Clock;
   logger: Logger;
   /** False until every source is ready and the runtime was listed: before that nothing is an orphan. */
-  isSynced: () => boolean;
+  initialSync: Pick<InitialSync, "isComplete">;
   /** True if the pod is desired or being terminated. */
   isKnown: (uid: PodUid) => boolean;
   inRuntime: () => Iterable<PodId>;
@@ -65,7 +66,7 @@ export class Housekeeping implements Component {
     const { clock, logger } = this.#o;
     for (let round = 0; !signal.aborted; ) {
       this.#wake.reset();
-      if (this.#o.isSynced()) {
+      if (this.#o.initialSync.isComplete()) {
         this.#terminateOrphans();
         // A volume that cannot be unmounted must not delay the termination of other orphans.
         if (this.#o.removesOrphans)

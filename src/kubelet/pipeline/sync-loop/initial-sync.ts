@@ -4,7 +4,7 @@ import type { Post } from "./events.ts";
 export interface InitialSyncOptions {
   readonly post: Post;
   /** All sources that there will be. */
-  readonly sources: () => readonly PodSourceName[];
+  readonly sources: readonly PodSourceName[];
 }
 
 /** Tracks what has to be known before a pod may start, and before a pod in no source is an orphan. */
@@ -36,7 +36,7 @@ export class InitialSync {
 
   /** Every source has delivered its pods: before that they would look like orphans. */
   areSourcesReady(): boolean {
-    return this.#o.sources().every((source) => this.#delivered.has(source));
+    return this.#o.sources.every((source) => this.#delivered.has(source));
   }
 
   /** Whether a pod of the runtime that is in no source is an orphan. */

@@ -67,7 +67,7 @@ test("sources are ready when each has delivered its pods, and pods start when th
   const posted: string[] = [];
   const sync = new InitialSync({
     post: (event) => posted.push(event.kind === "source-synced" ? event.source : event.kind),
-    sources: () => ["file", "api"],
+    sources: ["file", "api"],
   });
   sync.delivered("file");
   sync.delivered("file");

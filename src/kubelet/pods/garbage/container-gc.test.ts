@@ -27,7 +27,7 @@ function setUp(pod: ObservedPod, gcState: PodGcState) {
     observed: () => [pod],
     gcState: () => gcState,
     removeLogs: async (_pod, { id }) => void calls.push(`remove logs of ${id}`),
-    refresh: async (uid) => void calls.push(`refresh ${uid.slice(0, 1)}`),
+    pleg: { refresh: async (uid) => void calls.push(`refresh ${uid.slice(0, 1)}`) },
     policy: { minAgeMs: 0, maxPerContainer: 1, maxContainers: -1 },
     clock,
     logger: silentLogger,

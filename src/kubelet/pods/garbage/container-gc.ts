@@ -7,6 +7,7 @@ import type { Tracer } from "../../../lib/base/tracing/tracer.ts";
 import type { ContainerId, RuntimeService, SandboxId } from "../../../lib/clients/cri/cri.ts";
 import type { PodId, PodUid } from "../../../lib/model/pod.ts";
 import type { NodeEvents } from "../../../lib/model/pod-events.ts";
+import type { Pleg } from "../../pipeline/pleg/pleg.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import {
   type ContainerGcPolicy,
@@ -22,7 +23,7 @@ export interface ContainerGcOptions {
   /** Removes the logs of a container that was removed. */
   removeLogs: (pod: PodId, container: { name: string; id: ContainerId; logPath: string }) => Promise<void>;
   /** Relists the pod after something was removed. */
-  refresh: (uid: PodUid) => Promise<void>;
+  pleg: Pick<Pleg, "refresh">;
   policy: ContainerGcPolicy;
   clock: Clock;
   logger: Logger;
@@ -74,7 +75,7 @@ export class ContainerGc implements Component {
     signal?: AbortSignal;
     removeTerminated?: boolean;
   }): Promise<void> {
-    const { observed, gcState, policy, clock, runtime, refresh } = this.#o;
+    const { observed, gcState, policy, clock, runtime, pleg } = this.#o;
     const plan = planContainerGc({ pods: observed(), gcState, now: clock.wall(), removeTerminated }, policy);
     const failures: string[] = [];
     const changed = new Set<PodUid>();
@@ -105,7 +106,7 @@ export class ContainerGc implements Component {
         });
       }
     } finally {
-      await Promise.allSettled([...changed].map((uid) => refresh(uid)));
+      await Promise.allSettled([...changed].map((uid) => pleg.refresh(uid)));
     }
     if (failures.length > 0)
       throw new KubeletError("ContainerGC", `cannot be removed: ${failures.join("; ")}`);

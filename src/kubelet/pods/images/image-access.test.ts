@@ -42,9 +42,11 @@ function setUp(o: { present: boolean; mustPull?: boolean; parallel?: number }) {
       normal: (_pod, reason, message) => events.push(`${reason}: ${message}`),
       warning: (_pod, reason, message) => events.push(`${reason}! ${message}`),
     },
-    credentials: async () => {
-      calls.push("credentials");
-      return [{ username: "node", password: "p" }, own];
+    credentials: {
+      async credentials() {
+        calls.push("credentials");
+        return [{ username: "node", password: "p" }, own];
+      },
     },
     records: {
       mustPull: async ({ image, imageRef }, credentials) => {

@@ -170,13 +170,13 @@ for (const [error, reason, message] of failureTable)
     });
   });
 
-// parity: gate RuntimeClassInImageCriApi=true as runtimeHandler, gate RuntimeClassInImageCriApi=false as runtimeHandler
+// parity: gate RuntimeClassInImageCriApi=true as handlers, gate RuntimeClassInImageCriApi=false as handlers
 test("the runtime gets the pod's annotations, and the handler if it stores images by handler", async () => {
-  for (const [runtimeHandler, expected] of [
+  for (const [handlers, expected] of [
     [undefined, undefined],
-    [() => "kata", "kata"],
+    [{ of: () => "kata" }, "kata"],
   ] as const) {
-    const { ensure, specs } = setUp({ runtimeHandler });
+    const { ensure, specs } = setUp({ handlers });
     await ensure("x:1", "Always", aPod({}, { annotations: { a: "b" } }));
     assert.deepEqual(specs[0], { image: "x:1", annotations: { a: "b" }, runtimeHandler: expected });
   }
@@ -225,9 +225,11 @@ for (const [rule, users, right, outcome, tried] of credentialTable)
   test(`credentials: ${rule}`, async () => {
     const lookups: string[] = [];
     const { ensure, registry, auths } = setUp({
-      credentials: async (pod, image) => {
-        lookups.push(`${pod.metadata.name} ${image}`);
-        return users.map((username) => ({ username, password: "" }));
+      credentials: {
+        async credentials(pod, image) {
+          lookups.push(`${pod.metadata.name} ${image}`);
+          return users.map((username) => ({ username, password: "" }));
+        },
       },
     });
     registry.pull = async () => {
@@ -250,7 +252,7 @@ test("credentials are not looked up for an image that is present, nor during the
     lookups++;
     return [];
   };
-  const { ensure, registry } = setUp({ credentials, records: undefined }, ["x:1"]);
+  const { ensure, registry } = setUp({ credentials: { credentials }, records: undefined }, ["x:1"]);
   await ensure("x:1");
   assert.equal(lookups, 0);
   registry.pull = fails;

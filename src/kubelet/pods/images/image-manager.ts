@@ -8,8 +8,10 @@ import type { Image } from "../../../lib/gen/runtime/v1/api_pb.js";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import type { EnsuredImage } from "../../../lib/model/pod-sync.ts";
+import type { RuntimeHandlers } from "../../pipeline/pod-runtime/runtime-handlers.ts";
 import { type EnsureOutcome, type ImageMetrics, imageMetrics } from "./image-metrics.ts";
 import { withDefaultTag } from "./image-name.ts";
+import type { PullCredentials } from "./pull-credentials.ts";
 import { pullFailure, pullOutcome } from "./pull-error.ts";
 import { type Pulled, Puller, type PullWait } from "./puller.ts";
 import type { PullRecords } from "./records/pull-records.ts";
@@ -24,11 +26,11 @@ export interface ImageManagerOptions {
   pullBurst: number;
   events: PodEvents;
   /** Credentials in the order to try; without this, pulls are anonymous. */
-  credentials?: (pod: Pod, image: string, signal: AbortSignal) => Promise<readonly TrackedCredential[]>;
+  credentials?: Pick<PullCredentials, "credentials">;
   /** Which images were pulled with which credentials. Without it (KubeletEnsureSecretPulledImages is off) every pod may use all. */
   records?: Pick<PullRecords, "recordPullIntent" | "recordImagePulled" | "recordPullEnded" | "mustPull">;
-  /** The runtime handler to pull for, if the runtime stores images by handler. */
-  runtimeHandler?: (pod: Pod) => string;
+  /** The runtime handlers to pull for, if the runtime stores images by handler. */
+  handlers?: Pick<RuntimeHandlers, "of"> | undefined;
   metrics?: Metrics;
 }
 
@@ -107,9 +109,11 @@ export class ImageManager {
     const spec = {
       image,
       annotations: pod.metadata.annotations,
-      runtimeHandler: this.#o.runtimeHandler?.(pod),
+      runtimeHandler: this.#o.handlers?.of(pod),
     };
-    const credentials = once(async () => (await this.#o.credentials?.(pod, image, options.signal)) ?? []);
+    const credentials = once(
+      async () => (await this.#o.credentials?.credentials(pod, image, options.signal)) ?? [],
+    );
     const request: ImageRequest = { pod, container, requestedImage, spec, sandbox, credentials, ...options };
     if (container.imagePullPolicy !== "Always") {
       const found = await this.#find(request);

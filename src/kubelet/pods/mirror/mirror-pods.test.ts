@@ -74,7 +74,7 @@ async function setUp(t: { after(fn: () => void): void }) {
     staticPods: () => state.pods,
     mirrors: () => state.watched.filter((p) => p.metadata.annotations?.[annotationMirror] !== undefined),
     node: () => state.node,
-    areSourcesReady: () => state.ready,
+    initialSync: { areSourcesReady: () => state.ready },
     isTerminating: () => state.terminating,
   });
   await mirrors.start(stop.signal);

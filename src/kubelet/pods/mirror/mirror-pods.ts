@@ -8,6 +8,7 @@ import type { MonotonicTime } from "../../../lib/base/time.ts";
 import { WakeUp } from "../../../lib/base/wait.ts";
 import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 import { fullNameOf, type Pod, type PodFullName, podRef } from "../../../lib/model/pod.ts";
+import type { InitialSync } from "../../pipeline/sync-loop/initial-sync.ts";
 import { isMirrorOf, type MirrorStep, mirrorOf, type OwnerNode, planMirrors } from "./mirror-plan.ts";
 
 export interface MirrorPodsOptions {
@@ -21,7 +22,7 @@ export interface MirrorPodsOptions {
   /** Undefined while the node is not registered or is being deleted: no mirror is created then. */
   node: () => OwnerNode | undefined;
   /** All sources have reported their pods. Before that, a mirror without a pod is not an orphan. */
-  areSourcesReady: () => boolean;
+  initialSync: Pick<InitialSync, "areSourcesReady">;
   /** A static pod of this name is still terminating here: its mirror has the status. */
   isTerminating: (name: PodFullName) => boolean;
 }
@@ -117,7 +118,7 @@ export class MirrorPods implements Component {
   }
 
   #plan(): MirrorStep[] {
-    const { clock, staticPods, mirrors, node, areSourcesReady, isTerminating } = this.#o;
+    const { clock, staticPods, mirrors, node, initialSync, isTerminating } = this.#o;
     const watched = mirrors();
     for (const uids of [this.#deleted, this.#terminated])
       for (const uid of uids) if (!watched.some((m) => m.metadata.uid === uid)) uids.delete(uid);
@@ -127,7 +128,8 @@ export class MirrorPods implements Component {
       if (names.has(name) || msSince(clock, at) >= watchLagMs) this.#created.delete(name);
     const steps = planMirrors(staticPods(), current, this.#terminated);
     return steps.filter((step) => {
-      if (step.kind === "delete") return areSourcesReady() && !isTerminating(fullNameOf(step.mirror));
+      if (step.kind === "delete")
+        return initialSync.areSourcesReady() && !isTerminating(fullNameOf(step.mirror));
       const created = this.#created.get(fullNameOf(step.pod))?.pod;
       const isCreated = created?.metadata.uid === step.pod.metadata.uid;
       return step.kind === "replace" || (!isCreated && node() !== undefined);

@@ -8,7 +8,8 @@ import {
   type Pod,
   type PodUid,
 } from "../../../lib/model/pod.ts";
-import { DesiredPods, isSamePod } from "../../state/desired-pods.ts";
+import { ApiPods } from "../../state/api-pods.ts";
+import { DesiredPods } from "../../state/desired-pods.ts";
 import { MirrorWatch } from "./mirror-watch.ts";
 
 function staticPod(hash: string): Pod {
@@ -29,13 +30,14 @@ function setUp() {
   const calls: string[] = [];
   const desired = new DesiredPods();
   const state: { inApi?: Pod } = {};
+  const apiPods = new ApiPods({ get: () => state.inApi });
   const watch = new MirrorWatch({
     mirrors: { wake: () => calls.push("wake"), podTerminated: () => calls.push("terminated") },
     desired,
-    apiPod: (pod) => (state.inApi && isSamePod(pod, state.inApi) ? state.inApi : undefined),
+    apiPods,
     onMirror: (uid, isFirst) => calls.push(`${uid}${isFirst ? " first" : ""}`),
   });
-  return { watch, calls, desired, state };
+  return { watch, apiPods, calls, desired, state };
 }
 
 test("a mirror is seen for the first time once, and reported at each change", () => {
@@ -58,18 +60,18 @@ test("a mirror is seen for the first time once, and reported at each change", ()
 });
 
 test("the status of a mirror is used until the pod has terminated and started again", () => {
-  const { watch, calls, desired, state } = setUp();
+  const { watch, apiPods, calls, desired, state } = setUp();
   const own = staticPod("1");
   desired.set(own);
   state.inApi = mirrorPod("1");
-  assert.deepEqual(watch.statusInApi(own), { phase: "Running" });
+  assert.deepEqual(apiPods.statusOf(own), { phase: "Running" });
   watch.forget(own.metadata.uid);
   assert.deepEqual(calls.splice(0), ["terminated"]);
-  assert.equal(watch.statusInApi(own), undefined);
+  assert.equal(apiPods.statusOf(own), undefined);
   watch.apiPodChanged(mirrorPod("1"));
   assert.deepEqual(calls.splice(0), ["wake", "static-1 first"], "it is another run");
   desired.remove(own.metadata.uid);
   watch.forget(own.metadata.uid);
   assert.deepEqual(calls, ["wake"]);
-  assert.deepEqual(watch.statusInApi(own), { phase: "Running" });
+  assert.deepEqual(apiPods.statusOf(own), { phase: "Running" });
 });

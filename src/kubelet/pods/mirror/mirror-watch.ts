@@ -1,30 +1,24 @@
-import { fullNameOf, isStatic, type Pod, type PodStatus, type PodUid } from "../../../lib/model/pod.ts";
+import { fullNameOf, isStatic, type Pod, type PodUid } from "../../../lib/model/pod.ts";
+import type { ApiPods } from "../../state/api-pods.ts";
 import { type DesiredPods, isMirror, isSamePod } from "../../state/desired-pods.ts";
 import type { MirrorPods } from "./mirror-pods.ts";
 
 export interface MirrorWatchOptions {
   readonly mirrors: Pick<MirrorPods, "wake" | "podTerminated">;
   readonly desired: Pick<DesiredPods, "get" | "podOfMirror">;
-  /** The pod as it was last watched in the API; for a static pod its mirror. */
-  readonly apiPod: (pod: Pod) => Pod | undefined;
+  readonly apiPods: Pick<ApiPods, "restarted" | "forget">;
   /** The mirror of this static pod has changed; `isFirst`: it was observed for the first time. */
   readonly onMirror: (uid: PodUid, isFirst: boolean) => void;
 }
 
-/** The statuses of static pods from before this agent, which their mirrors have, and until when they are used. */
+/** Follows the mirrors of static pods: which of them were observed, and which are from a previous run of their pod. */
 export class MirrorWatch {
   readonly #o: MirrorWatchOptions;
   /** Static pods whose mirror was observed: from then on this agent writes its status. */
   readonly #mirrored = new Set<PodUid>();
-  readonly #restarted = new Set<PodUid>();
 
   constructor(options: MirrorWatchOptions) {
     this.#o = options;
-  }
-
-  /** The status of the pod or its mirror; undefined if the pod has terminated since and started again. */
-  statusInApi(pod: Pod): PodStatus | undefined {
-    return this.#restarted.has(pod.metadata.uid) ? undefined : this.#o.apiPod(pod)?.status;
   }
 
   apiPodChanged(pod: Pod): void {
@@ -46,10 +40,10 @@ export class MirrorWatch {
     this.#mirrored.delete(uid);
     const desired = this.#o.desired.get(uid);
     if (desired && isStatic(desired)) {
-      this.#restarted.add(uid);
+      this.#o.apiPods.restarted(uid);
       this.#o.mirrors.podTerminated(fullNameOf(desired));
     } else {
-      this.#restarted.delete(uid);
+      this.#o.apiPods.forget(uid);
       this.#o.mirrors.wake();
     }
   }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { type PodDns, podDns } from "./dns.ts";
-import { hostNetworkHosts, managedHosts } from "./etc-hosts.ts";
+import { hostNetworkHosts, managedHosts, writeEtcHosts } from "./etc-hosts.ts";
 import { kernelHostname, podHostname } from "./hostname.ts";
 import { parseResolvConf } from "./resolv-conf.ts";
 
@@ -39,6 +39,10 @@ export class PodNameResolution {
   async etcHosts(pod: Pod, podIps: readonly string[]): Promise<string | undefined> {
     if (pod.spec.hostNetwork) return hostNetworkHosts(pod, await readFile("/etc/hosts", "utf8"));
     return podIps.length === 0 ? undefined : managedHosts(pod, podIps, this.#name(pod));
+  }
+
+  writeEtcHosts(path: string, content: string): Promise<void> {
+    return writeEtcHosts(path, content);
   }
 
   #name(pod: Pod) {

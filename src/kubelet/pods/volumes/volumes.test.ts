@@ -33,6 +33,7 @@ import { kubeVolumeApi } from "./persistent/volume-api.ts";
 import { VolumeExpander } from "./persistent/volume-expander.ts";
 
 const signal = () => AbortSignal.timeout(20_000);
+const mountRequest = () => ({ signal: signal(), sandbox: async () => ({}) });
 const uid = "0a1b" as PodUid;
 const hasHugePages = existsSync("/sys/kernel/mm/hugepages/hugepages-2048kB");
 const hasLoopDevices = ["/dev/loop-control", "/usr/sbin/mkfs.ext4"].every((path) => existsSync(path));
@@ -239,7 +240,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       await mkdir(dir);
       const pod = podWith([{ name: "h", hostPath: { path: dir } }]);
       await volumes.manager.waitFor(pod, signal());
-      const [mount] = await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), signal());
+      const [mount] = await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), mountRequest());
       assert.equal(mount?.hostPath, dir);
       await volumes.manager.release(uid, signal());
       assert.equal(await exists(dir), true);
@@ -261,7 +262,12 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       ];
       const pod = podWith([{ name: "data", emptyDir: {} }], { securityContext: { fsGroup: 4321 } }, mounts);
       await volumes.manager.waitFor(pod, signal());
-      const got = await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map([["POD", "p1"]]), signal());
+      const got = await volumes.mountsFor(
+        pod,
+        pod.spec.containers[0]!,
+        new Map([["POD", "p1"]]),
+        mountRequest(),
+      );
       const subPath = (index: number) => join(rootDir, "pods", uid, "volume-subpaths/data/c0", String(index));
       const dir = dirOf("kubernetes.io~empty-dir", "data");
       assert.deepEqual(
@@ -277,7 +283,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       await writeFile(join(subPath(0), "file"), "seen");
       assert.equal(await readFile(join(dir, "sub/dir/file"), "utf8"), "seen");
       const before = await hostMounts.at(subPath(0));
-      await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map([["POD", "p1"]]), signal());
+      await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map([["POD", "p1"]]), mountRequest());
       assert.equal((await hostMounts.at(subPath(0)))?.id, before?.id);
       await volumes.manager.release(uid, signal());
       assert.equal(await exists(join(rootDir, "pods", uid, "volume-subpaths")), false);
@@ -289,7 +295,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       await volumes.manager.waitFor(pod, signal());
       const dir = dirOf("kubernetes.io~empty-dir", "data");
       const read = async () => {
-        const [mount] = await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), signal());
+        const [mount] = await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), mountRequest());
         return readFile(mount!.hostPath!, "utf8");
       };
       await writeFile(join(dir, "file"), "one");
@@ -330,7 +336,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
           volumeMounts: [{ name: "data", mountPath: "/d", ...part }],
         };
         const env = new Map(Object.entries({ EMPTY: "", LONG: "x".repeat(3000) }));
-        await assert.rejects(volumes.mountsFor(pod, container, env, signal()), message);
+        await assert.rejects(volumes.mountsFor(pod, container, env, mountRequest()), message);
         assert.deepEqual(
           hostMounts.list().filter((m) => m.path.includes("volume-subpaths") && m.path.startsWith(rootDir)),
           [],
@@ -346,7 +352,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       const volume = { name: "img", image: { reference: "example/data:1" } } as Volume;
       const pod = podWith([volume], {}, [{ name: "img", mountPath: "/i", subPath: "part" }]);
       await volumes.manager.waitFor(pod, signal());
-      const [mount] = await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), signal());
+      const [mount] = await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), mountRequest());
       assert.deepEqual(
         [mount?.hostPath, mount?.image, mount?.imageSubPath, mount?.readonly],
         [undefined, { image: "sha256:1", userSpecifiedImage: "example/data:1" }, "part", true],
@@ -480,7 +486,11 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
 
     test("an empty disk is formatted, mounted once for the node and bind-mounted for the pod; its data is kept", async () => {
       const resolveClaim = async (_pod: Pod, volume: Volume) => ({ spec: spec(volume, "Filesystem") });
-      volumes = await startVolumes(rootDir, { resolveClaim, ready: () => true, phaseOf: () => "syncing" });
+      volumes = await startVolumes(rootDir, {
+        resolveClaim,
+        initialSync: { isComplete: () => true },
+        nodePods: { phaseOf: () => "syncing" },
+      });
       const dir = dirOf("kubernetes.io~local-volume", "pv1");
       const global = join(rootDir, "plugins/kubernetes.io/local-volume/mounts/pv1");
       for (const round of [1, 2]) {
@@ -657,7 +667,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       const mounted = await hostMounts.at(dir);
       assert.equal(mounted?.fsType, "tmpfs");
       assert.equal(await readFile(join(dir, "password"), "utf8"), "one");
-      const [mount] = await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), signal());
+      const [mount] = await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), mountRequest());
       assert.deepEqual([mount?.hostPath, mount?.readonly], [dir, true]);
 
       objects.secret("s", { password: "two" });
@@ -687,14 +697,14 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       );
       const mounts = () => hostMounts.list().filter((m) => m.path.startsWith(rootDir));
       await volumes.manager.waitFor(pod, signal());
-      await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), signal());
+      await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), mountRequest());
       await writeFile(join(dirOf("kubernetes.io~empty-dir", "disk"), "file"), "kept");
       const before = mounts();
       assert.equal(before.length, 2);
       await volumes.stop();
       volumes = await startVolumes(rootDir);
       await volumes.manager.waitFor(pod, signal());
-      await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), signal());
+      await volumes.mountsFor(pod, pod.spec.containers[0]!, new Map(), mountRequest());
       assert.deepEqual(mounts(), before);
       assert.equal(await readFile(join(dirOf("kubernetes.io~empty-dir", "disk"), "file"), "utf8"), "kept");
       await volumes.manager.release(uid, signal());
@@ -708,7 +718,10 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       const unknown = dirOf("example.com~other", "v");
       await mkdir(unknown, { recursive: true });
       await writeFile(join(unknown, "precious"), "x");
-      volumes = await startVolumes(rootDir, { ready: () => true, phaseOf: () => undefined });
+      volumes = await startVolumes(rootDir, {
+        initialSync: { isComplete: () => true },
+        nodePods: { phaseOf: () => undefined },
+      });
       await new Promise<void>((done) => volumes.manager.onChange(() => done()));
       assert.equal(await exists(dirOf("kubernetes.io~empty-dir", "mem")), false);
       assert.equal(await readFile(join(unknown, "precious"), "utf8"), "x");

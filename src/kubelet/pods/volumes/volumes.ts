@@ -25,6 +25,7 @@ import {
   containerMounts,
   type DeviceInit,
   type MountInit,
+  type MountRequest,
 } from "./mounts/container-mounts.ts";
 import { applyFsGroup, type OwnershipRequest } from "./mounts/ownership.ts";
 import { SubPaths } from "./mounts/sub-paths.ts";
@@ -34,7 +35,13 @@ import type { VolumePlugin } from "./volume-plugin.ts";
 export interface VolumesOptions
   extends Pick<
       VolumeManagerOptions,
-      "resolveClaim" | "phaseOf" | "ready" | "rootDir" | "onInUseChange" | "mountLabels" | "volumeEvents"
+      | "resolveClaim"
+      | "nodePods"
+      | "initialSync"
+      | "rootDir"
+      | "onInUseChange"
+      | "mountLabels"
+      | "volumeEvents"
     >,
     Pick<OperationsOptions, "verifyAttached" | "attaches" | "affinityConflict">,
     Pick<ContainerMountsOptions, "selinux" | "recursiveReadOnly" | "imageSource"> {
@@ -77,7 +84,7 @@ export interface Volumes {
     pod: Pod,
     container: Container,
     env: ReadonlyMap<string, string>,
-    signal: AbortSignal,
+    request: MountRequest,
   ): Promise<MountInit[]>;
   devicesFor(pod: Pod, container: Container): Promise<DeviceInit[]>;
   stats(uid: PodUid): Promise<readonly VolumeStat[]>;
@@ -151,8 +158,8 @@ export function createVolumes(o: VolumesOptions): Volumes {
   manager.onChange((uid, change) => change !== "updated" && stats.delete(uid));
   return {
     manager,
-    mountsFor: (pod, container, env, signal) =>
-      containerMounts(pod, container, env, { ...o, mounted, subPaths, guard, logger }, signal),
+    mountsFor: (pod, container, env, request) =>
+      containerMounts(pod, container, env, { ...o, mounted, subPaths, guard, logger }, request),
     devicesFor: (pod, container) => containerDevices(pod, container, mounted),
     stats: (uid) => stats.stats(uid),
     pathOf: (uid, volume) => manager.mounted(uid, volume)?.path,

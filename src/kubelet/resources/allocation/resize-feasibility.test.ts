@@ -9,7 +9,7 @@ const limits: ResizeLimits = {
   podLevelResources: true,
   exclusiveCpus: false,
   exclusiveMemory: false,
-  mayUseSwap: () => false,
+  resources: { mayUseSwap: () => false },
 };
 const amounts = (cpu: string, memory: string) => ({ cpu, memory });
 const guaranteed = (cpu: string, memory: string): ResourceRequirements => ({
@@ -67,20 +67,20 @@ const rows: [rule: string, from: Pod, to: Pod, settings: Partial<ResizeLimits>, 
     "memory of a container with swap",
     aPod(burstable("1", "1Gi")),
     aPod(burstable("1", "2Gi")),
-    { mayUseSwap: () => true },
+    { resources: { mayUseSwap: () => true } },
     swap,
   ],
   [
     "CPU of a container with swap",
     aPod(burstable("1", "1Gi")),
     aPod(burstable("2", "1Gi")),
-    { mayUseSwap: () => true },
+    { resources: { mayUseSwap: () => true } },
   ],
   [
     "memory of a container with swap that is restarted",
     aPod(burstable("1", "1Gi"), { container: restarts }),
     aPod(burstable("1", "2Gi"), { container: restarts }),
-    { mayUseSwap: () => true },
+    { resources: { mayUseSwap: () => true } },
   ],
   [
     "an init container of a Guaranteed pod that is not resizable",

@@ -1,6 +1,7 @@
 import type { Container, Pod } from "../../../lib/model/pod.ts";
 import { podQos } from "../../../lib/model/qos.ts";
 import { amountsOf } from "../../../lib/model/resources.ts";
+import type { ContainerResources } from "../../pipeline/pod-runtime/container-resources.ts";
 import { type AllocationGates, isResizable, sameResources } from "./allocated-pod.ts";
 
 /** The resizes that the node cannot perform, even if resources become free. */
@@ -13,7 +14,7 @@ export interface ResizeLimits {
   /** The same for memory: memoryManagerPolicy Static. */
   readonly exclusiveMemory: boolean;
   /** The container may use swap. */
-  readonly mayUseSwap: (pod: Pod, container: Container) => boolean;
+  readonly resources: Pick<ContainerResources, "mayUseSwap">;
 }
 
 export interface Infeasible {
@@ -50,12 +51,12 @@ export function infeasibleResize(desired: Pod, allocated: Pod, limits: ResizeLim
 }
 
 /** The swap of a container depends on its memory request, and is not changed while it runs. */
-function resizesSwap(desired: Pod, allocated: Pod, { mayUseSwap }: ResizeLimits): boolean {
+function resizesSwap(desired: Pod, allocated: Pod, { resources }: ResizeLimits): boolean {
   return pairsOf(desired, allocated).some(([now, before]) => {
     if (requestOf(now, "memory") === requestOf(before, "memory")) return false;
     const policy = before.resizePolicy?.find(({ resourceName }) => resourceName === "memory");
     if (policy?.restartPolicy === "RestartContainer") return false;
-    return mayUseSwap(desired, now) || mayUseSwap(allocated, before);
+    return resources.mayUseSwap(desired, now) || resources.mayUseSwap(allocated, before);
   });
 }
 

@@ -48,18 +48,18 @@ async function setUp(t: TestContext) {
       podLevelResources: true,
       exclusiveCpus: false,
       exclusiveMemory: false,
-      get mayUseSwap() {
-        return () => node.isInfeasible;
+      resources: { mayUseSwap: () => node.isInfeasible },
+    },
+    desired: pods,
+    admission: {
+      rejectResize(pod) {
+        if (node.broken === pod.metadata.name) throw new Error("broken");
+        const others = [...pods.values()].filter((other) => other.metadata.uid !== pod.metadata.uid);
+        const used = others.reduce((sum, other) => sum + cpuOf(allocation.allocatedPod(other)), 0);
+        return used + cpuOf(pod) > 1000 ? { reason: "OutOfcpu", message: `used: ${used}` } : undefined;
       },
     },
-    desired: (uid) => pods.get(uid),
-    reject: (pod) => {
-      if (node.broken === pod.metadata.name) throw new Error("broken");
-      const others = [...pods.values()].filter((other) => other.metadata.uid !== pod.metadata.uid);
-      const used = others.reduce((sum, other) => sum + cpuOf(allocation.allocatedPod(other)), 0);
-      return used + cpuOf(pod) > 1000 ? { reason: "OutOfcpu", message: `used: ${used}` } : undefined;
-    },
-    isReady: () => node.isReady,
+    initialSync: { isComplete: () => node.isReady },
     events: {
       normal: (pod, reason, message) => events.push(`${pod.metadata.name} ${reason} ${message}`),
       warning: (pod, reason, message) => events.push(`${pod.metadata.name} ${reason} ${message}`),

@@ -6,6 +6,9 @@ import { type Container, type Pod, type PodUid, podRef } from "../../../lib/mode
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import { podQos } from "../../../lib/model/qos.ts";
 import { podRequests } from "../../../lib/model/resources.ts";
+import type { InitialSync } from "../../pipeline/sync-loop/initial-sync.ts";
+import type { PodAdmission } from "../../pods/admission/pod-admission.ts";
+import type { DesiredPods } from "../../state/desired-pods.ts";
 import { isResizable, sameResources } from "./allocated-pod.ts";
 import type { Allocation } from "./allocation.ts";
 import { resizeOperations } from "./resize-change.ts";
@@ -19,11 +22,9 @@ export interface ResizesOptions {
   readonly conditions: ResizeConditions;
   readonly limits: ResizeLimits;
   /** The current pod of its source. */
-  readonly desired: (uid: PodUid) => Pod | undefined;
-  /** Why the node cannot run this pod alongside the others, now. */
-  readonly reject: (pod: Pod) => { readonly reason: string; readonly message: string } | undefined;
-  /** False until all pods of the node are known. */
-  readonly isReady: () => boolean;
+  readonly desired: Pick<DesiredPods, "get">;
+  readonly admission: Pick<PodAdmission, "rejectResize">;
+  readonly initialSync: Pick<InitialSync, "isComplete">;
   readonly events: Pick<PodEvents, "normal" | "warning">;
   readonly metrics: ResizeMetrics;
   readonly clock: Clock;
@@ -110,12 +111,12 @@ export class Resizes implements Component {
 
   /** Tries all pending resizes, in their order. */
   retry(trigger: ResizeTrigger): void {
-    const { conditions, logger, isReady, desired } = this.#o;
-    if (this.#pending.length === 0 || !isReady()) return;
+    const { conditions, logger, initialSync, desired } = this.#o;
+    if (this.#pending.length === 0 || !initialSync.isComplete()) return;
     const pending = this.#pending;
     this.#pending = [];
     for (const uid of this.#ordered(pending)) {
-      const pod = desired(uid);
+      const pod = desired.get(uid);
       if (!pod) continue;
       try {
         const wasDeferred = conditions.get(uid, "PodResizePending")?.reason === "Deferred";
@@ -163,7 +164,7 @@ export class Resizes implements Component {
   }
 
   #decide(pod: Pod): "allocated" | "deferred" | "infeasible" | "none" {
-    const { allocation, conditions, events, limits, metrics, onAllocated, onChange, reject } = this.#o;
+    const { allocation, conditions, events, limits, metrics, onAllocated, onChange, admission } = this.#o;
     const { uid, generation = 0 } = pod.metadata;
     const allocated = allocation.allocatedPod(pod);
     if (allocated === pod) {
@@ -171,7 +172,7 @@ export class Resizes implements Component {
       return "none";
     }
     const infeasible = infeasibleResize(pod, allocated, limits);
-    const rejection = infeasible ? { reason: "Infeasible", ...infeasible } : reject(pod);
+    const rejection = infeasible ? { reason: "Infeasible", ...infeasible } : admission.rejectResize(pod);
     if (infeasible) metrics.infeasible(infeasible.detail);
     if (!rejection) {
       allocation.allocate(pod);
@@ -221,7 +222,7 @@ export class Resizes implements Component {
     const { desired, allocation, conditions, limits } = this.#o;
     const options = { podLevel: limits.podLevelResources };
     const keyOf = (uid: PodUid): PendingPod | undefined => {
-      const pod = desired(uid);
+      const pod = desired.get(uid);
       if (!pod) return undefined;
       const [before, after] = [allocation.allocatedPod(pod), pod].map((each) => podRequests(each, options));
       return {

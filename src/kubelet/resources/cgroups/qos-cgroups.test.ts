@@ -37,7 +37,7 @@ async function setUp(t: { after(fn: () => void): void }) {
       logger: silentLogger,
     }),
     activePods: () => state.pods,
-    isSynced: () => state.synced,
+    initialSync: { isComplete: () => state.synced },
     clock,
     logger,
   });

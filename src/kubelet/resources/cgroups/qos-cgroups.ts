@@ -3,6 +3,7 @@ import type { Component } from "../../../lib/base/component.ts";
 import { isAbort, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
+import type { InitialSync } from "../../pipeline/sync-loop/initial-sync.ts";
 import type { PodCgroups } from "./pod-cgroups.ts";
 
 export interface QosCgroupsOptions {
@@ -10,7 +11,7 @@ export interface QosCgroupsOptions {
   /** Pods that have not terminated, with their allocated resources. */
   readonly activePods: () => readonly Pod[];
   /** False until every source has delivered its pods: the limits of running pods would be too low. */
-  readonly isSynced: () => boolean;
+  readonly initialSync: Pick<InitialSync, "isComplete">;
   /** Records metrics of the pods that the limits are for. */
   readonly record?: ((pods: readonly Pod[]) => void) | undefined;
   readonly clock: Clock;
@@ -93,8 +94,8 @@ export class QosCgroups implements Component {
   }
 
   async #updateAll(): Promise<void> {
-    const { cgroups, activePods, isSynced, logger } = this.#o;
-    while (this.#again && isSynced()) {
+    const { cgroups, activePods, initialSync, logger } = this.#o;
+    while (this.#again && initialSync.isComplete()) {
       this.#again = false;
       const ifChanged = !this.#writesAll;
       this.#writesAll = false;

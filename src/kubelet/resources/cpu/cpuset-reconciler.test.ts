@@ -35,7 +35,7 @@ function setUp(t: { after(f: () => void): void }) {
     everyMs: 10_000,
     activePods: () => pods,
     observed,
-    cpusOf: (uid, container) => cpusets.get(`${uid}/${container}`),
+    cpus: { cpusOf: (uid, container) => cpusets.get(`${uid}/${container}`) },
     runtime: {
       updateContainerResources: async (id, { cpusetCpus, ...rest }) => {
         assert.deepEqual(rest, {});

@@ -4,18 +4,19 @@ import { isAbort, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { ContainerId, RuntimeService } from "../../../lib/clients/cri/cri.ts";
-import { type CpuSet, formatCpuSet } from "../../../lib/model/cpu-set.ts";
+import { formatCpuSet } from "../../../lib/model/cpu-set.ts";
 import { containersOf } from "../../../lib/model/exclusive-cpus.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import { podRef } from "../../../lib/model/pod.ts";
 import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts";
+import type { CpuManager } from "./cpu-manager.ts";
 
 export interface CpusetReconcilerOptions {
   readonly everyMs: number;
   readonly activePods: () => readonly Pod[];
   readonly observed: { get(uid: PodUid): ObservedPod | undefined };
   /** The CPUs that the container may run on; undefined for all. */
-  readonly cpusOf: (uid: PodUid, container: string) => CpuSet | undefined;
+  readonly cpus: Pick<CpuManager, "cpusOf">;
   readonly runtime: Pick<RuntimeService, "updateContainerResources">;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -48,13 +49,13 @@ export class CpusetReconciler implements Component {
   }
 
   async #reconcile(signal: AbortSignal): Promise<void> {
-    const { activePods, observed, cpusOf } = this.#o;
+    const { activePods, observed, cpus: manager } = this.#o;
     const applied = new Map<ContainerId, string>();
     for (const pod of activePods()) {
       const { uid } = pod.metadata;
       for (const { name } of [...containersOf(pod), ...(pod.spec.ephemeralContainers ?? [])]) {
         const container = newestContainer(observed.get(uid), name);
-        const cpus = cpusOf(uid, name);
+        const cpus = manager.cpusOf(uid, name);
         if (container?.state !== "running" || !cpus) continue;
         const before = this.#applied.get(container.id);
         const after = await this.#update(pod, { ...container, cpus: formatCpuSet(cpus), before }, signal);

@@ -7,6 +7,7 @@ import { endsWithin } from "../../../lib/base/wait.ts";
 import type { ContainerAllocateResponse } from "../../../lib/gen/deviceplugin/v1beta1/api_pb.js";
 import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { HintProvider, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
+import type { NodePods } from "../../state/node-pods.ts";
 import type { AllocatedDevices } from "./allocated-devices.ts";
 import { chooseDevices, hasTopology } from "./choose-devices.ts";
 import { devicesByNode, idsOf } from "./device.ts";
@@ -32,10 +33,7 @@ export interface DeviceAllocatorOptions {
   readonly numaNodes: readonly number[];
   /** True if the runtime has a sandbox of the pod: it keeps its devices, regardless of what their plugin does. */
   readonly isLive: (uid: PodUid) => boolean;
-  /** True if the containers of the pod are being stopped. */
-  readonly isTerminating: (uid: PodUid) => boolean;
-  /** The name of a pod, for explanations. */
-  readonly nameOf: (uid: PodUid) => string;
+  readonly nodePods: Pick<NodePods, "willReleaseResources" | "nameOf">;
   /** False if the gate DRAExtendedResource is off: devices that DRA could allocate are allocated here. */
   readonly extendedResourcesByDra?: boolean | undefined;
   readonly clock: Clock;
@@ -164,7 +162,9 @@ export class DeviceAllocator implements HintProvider {
   /** The state of a resource in one line. */
   describe(resource: string): string {
     const owners = [...this.#o.allocated.owners(resource).values()];
-    const users = [...new Set(owners.map(({ uid }) => this.#o.nameOf(uid)))].sort((a, b) => (a < b ? -1 : 1));
+    const users = [...new Set(owners.map(({ uid }) => this.#o.nodePods.nameOf(uid)))].sort((a, b) =>
+      a < b ? -1 : 1,
+    );
     return resourceText(this.#state(resource), owners.length, users);
   }
 
@@ -320,13 +320,13 @@ export class DeviceAllocator implements HintProvider {
 
   /** True if the pod needs devices that are held by pods that are being terminated. */
   #willBeReleased({ metadata: { uid } }: Pod, resource: string, count: number): boolean {
-    const { inventory, allocated, isTerminating } = this.#o;
+    const { inventory, allocated, nodePods } = this.#o;
     const owners = allocated.owners(resource);
     const missing = count - allocated.ofPod(uid, resource).size - this.#available(resource).length;
     if (missing <= 0) return false;
     const releasing = inventory.healthy(resource).filter((id) => {
       const owner = owners.get(id);
-      return owner !== undefined && owner.uid !== uid && isTerminating(owner.uid);
+      return owner !== undefined && owner.uid !== uid && nodePods.willReleaseResources(owner.uid);
     });
     return releasing.length >= missing;
   }

@@ -8,6 +8,7 @@ import { shortened } from "../../../lib/clients/plugin-rpc/shortened.ts";
 import { CheckpointFile } from "../../../lib/host/checkpoint-file.ts";
 import { writeDurably } from "../../../lib/host/durable-file.ts";
 import { type Container, type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
+import type { NodePods } from "../../state/node-pods.ts";
 import { AllocatedDevices } from "./allocated-devices.ts";
 import { decodeCheckpoint, encodeCheckpoint } from "./checkpoint.ts";
 import { type ContainerDevices, combineResponses } from "./container-devices.ts";
@@ -31,10 +32,7 @@ export interface DeviceManagerOptions {
   readonly numaNodes: readonly number[];
   /** True if the runtime has a sandbox of the pod. */
   readonly isLive: (uid: PodUid) => boolean;
-  /** True if the containers of the pod are being stopped. */
-  readonly isTerminating: (uid: PodUid) => boolean;
-  /** The name of a pod, for explanations. */
-  readonly nameOf: (uid: PodUid) => string;
+  readonly nodePods: Pick<NodePods, "willReleaseResources" | "nameOf">;
   /** False if the gate DRAExtendedResource is off: devices that DRA could allocate are allocated here. */
   readonly extendedResourcesByDra?: boolean | undefined;
   /** Capacity or allocatable may have changed; `pods` have devices whose health has changed. */
@@ -68,7 +66,7 @@ export class DeviceManager {
   #isNewNode = false;
 
   constructor(options: DeviceManagerOptions) {
-    const { dir, clock, logger, open, isLive, isTerminating, nameOf, numaNodes } = options;
+    const { dir, clock, logger, open, isLive, nodePods, numaNodes } = options;
     this.#o = options;
     this.#inventory = new DeviceInventory(clock);
     const [inventory, allocated] = [this.#inventory, this.#allocated];
@@ -88,8 +86,7 @@ export class DeviceManager {
       allocated,
       numaNodes,
       isLive,
-      isTerminating,
-      nameOf,
+      nodePods,
       clock,
       logger,
       metrics,

@@ -47,8 +47,10 @@ export function managerIn(
     },
     numaNodes: [0, 1],
     isLive: (uid) => more.live?.has(uid) ?? false,
-    isTerminating: (uid) => more.terminating?.has(uid) ?? false,
-    nameOf: (uid) => `default/${uid}`,
+    nodePods: {
+      willReleaseResources: (uid) => more.terminating?.has(uid) ?? false,
+      nameOf: (uid) => `default/${uid}`,
+    },
     onChange: (pods) => changes.push(pods),
     clock,
     logger: silentLogger,

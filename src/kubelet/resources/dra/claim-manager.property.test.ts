@@ -11,6 +11,8 @@ import { silentLogger } from "../../../lib/base/logger.ts";
 import { createMetrics } from "../../../lib/base/metrics.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import { ClaimManager } from "./claim-manager.ts";
+import type { ClaimStates } from "./claim-state.ts";
+import { draMetrics } from "./dra-metrics.ts";
 import { FakeDrivers, fakeClaim, podWithClaims } from "./fake-drivers.ts";
 
 /** Each claim has one or two drivers; each pod uses some of the claims. */
@@ -75,13 +77,15 @@ class Simulation {
 
   async begin(): Promise<void> {
     this.#abort = new AbortController();
+    const states: ClaimStates = new Map();
     this.#manager = new ClaimManager({
       rootDir: this.#rootDir,
       clock: systemClock,
       logger: silentLogger,
-      metrics: createMetrics(),
+      metrics: draMetrics(createMetrics(), systemClock, states),
+      states,
       extendedResources: true,
-      driver: (name) => this.drivers.get(name),
+      drivers: this.drivers,
       getClaim: async (_, name) =>
         fakeClaim(name, driversByClaim[name as keyof typeof driversByClaim], podNames),
     });

@@ -4,7 +4,6 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import { KeyedLocks } from "../../../lib/base/keyed-locks.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
-import type { Metrics } from "../../../lib/base/metrics.ts";
 import type { ResourceClaim } from "../../../lib/gen/kubernetes/resource.d.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
 import { ClaimFile } from "./claim-file.ts";
@@ -17,12 +16,13 @@ import {
 } from "./claim-references.ts";
 import {
   type ClaimState,
+  type ClaimStates,
   type DriverState,
   devicesOf,
   notPrepared,
   type PreparedDevice,
 } from "./claim-state.ts";
-import { type DraMetrics, draMetrics } from "./dra-metrics.ts";
+import type { DraMetrics } from "./dra-metrics.ts";
 
 /** A DRA driver. Both calls are idempotent. */
 export interface ClaimDriver {
@@ -42,15 +42,17 @@ type OnStep = (text: string) => void;
 export interface ClaimManagerOptions {
   readonly rootDir: string;
   readonly getClaim: (namespace: string, name: string, signal: AbortSignal) => Promise<ResourceClaim>;
-  /** Throws if there is no such driver. */
-  readonly driver: (name: string) => ClaimDriver;
+  /** `get` throws if there is no such driver. */
+  readonly drivers: { get(name: string): ClaimDriver };
   /** Extended resources may be backed by claims. */
   readonly extendedResources: boolean;
   /** Pods may use the claims of their group (DRAWorkloadResourceClaims). */
   readonly podGroups?: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly metrics: Metrics;
+  readonly metrics: DraMetrics;
+  /** The claims that pods use; nothing else writes it. */
+  readonly states: ClaimStates;
 }
 
 /**
@@ -59,25 +61,21 @@ export interface ClaimManagerOptions {
  */
 export class ClaimManager {
   readonly #o: ClaimManagerOptions;
-  readonly #claims = new Map<string, ClaimState>();
+  readonly #claims: ClaimStates;
   readonly #locks = new KeyedLocks();
   readonly #file: ClaimFile;
   readonly #metrics: DraMetrics;
 
   constructor(options: ClaimManagerOptions) {
     this.#o = options;
-    const claims = () => this.#claims.values();
-    this.#file = new ClaimFile(join(options.rootDir, "dra_manager_state"), claims);
-    this.#metrics = draMetrics(options.metrics, options.clock, claims);
+    this.#claims = options.states;
+    this.#metrics = options.metrics;
+    this.#file = new ClaimFile(join(options.rootDir, "dra_manager_state"), () => options.states.values());
   }
 
   /** Reads the claims of a previous run. */
   async load(): Promise<void> {
     for (const claim of await this.#file.load()) this.#set(claim);
-  }
-
-  get metrics(): DraMetrics {
-    return this.#metrics;
   }
 
   all(): Iterable<ClaimState> {
@@ -177,7 +175,7 @@ export class ClaimManager {
       const drivers = driversOf(pod, reference, object, this.#o.podGroups);
       for (const name of drivers) {
         onStep(`ResourceClaim ${reference.claim}: waiting for DRA driver ${name} to register`);
-        this.#o.driver(name);
+        this.#o.drivers.get(name);
       }
       const { uid = "", name = "" } = object.metadata ?? {};
       const states = new Map(drivers.map((driver) => [driver, notPrepared]));
@@ -222,7 +220,7 @@ export class ClaimManager {
     const todo = claims.filter(({ uid }) => !this.#byUid(uid)?.drivers.get(name)?.isPrepared);
     if (todo.length === 0) return;
     onStep(`waiting for DRA driver ${name} to prepare ${titles(todo)}`);
-    const prepared = await this.#o.driver(name).prepare(todo, signal);
+    const prepared = await this.#o.drivers.get(name).prepare(todo, signal);
     for (const { uid } of todo)
       this.#setDrivers(uid, [name], () => ({ devices: prepared.get(uid) ?? [], isPrepared: true }));
   }
@@ -250,7 +248,7 @@ export class ClaimManager {
     const todo = claims.filter(({ uid }) => [...(this.#byUid(uid)?.pods ?? [])].every((one) => one === pod));
     if (todo.length === 0) return;
     onStep(`waiting for DRA driver ${name} to unprepare ${titles(todo)}`);
-    const driver = this.#o.driver(name);
+    const driver = this.#o.drivers.get(name);
     for (const { uid } of todo) this.#setDrivers(uid, [name], (state) => ({ ...state, isPrepared: false }));
     await driver.unprepare(todo, signal);
   }

@@ -29,6 +29,9 @@ export interface ClaimState {
 
 export const notPrepared: DriverState = { devices: [], isPrepared: false };
 
+/** The claims that pods of this node use, by namespace and name. */
+export type ClaimStates = Map<string, ClaimState>;
+
 export function isPrepared({ drivers }: ClaimState): boolean {
   return [...drivers.values()].every((driver) => driver.isPrepared);
 }

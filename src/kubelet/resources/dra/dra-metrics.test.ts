@@ -9,7 +9,7 @@ import { draMetrics } from "./dra-metrics.ts";
 test("the work for the claims of a pod is measured by operation and success, also for pods without claims", async () => {
   const clock = new FakeClock();
   const metrics = createMetrics();
-  const { timed, nothingToPrepare } = draMetrics(metrics, clock, () => []);
+  const { timed, nothingToPrepare } = draMetrics(metrics, clock, new Map());
   assert.equal(await timed("PrepareResources", () => clock.advance(2000).then(() => "prepared")), "prepared");
   nothingToPrepare();
   const failure = timed("UnprepareResources", async () => {

@@ -2,7 +2,7 @@ import type { Clock } from "../../../lib/base/clock.ts";
 import { exponentialBuckets, type Metrics } from "../../../lib/base/metrics.ts";
 import { msBetween } from "../../../lib/base/time.ts";
 import { codeName, rpcCodeOf } from "../../../lib/clients/plugin-rpc/rpc-error.ts";
-import { type ClaimState, isPrepared } from "./claim-state.ts";
+import { type ClaimState, type ClaimStates, isPrepared } from "./claim-state.ts";
 
 export interface DraMetrics {
   /** Measures the work for all claims of a pod. */
@@ -15,7 +15,7 @@ export interface DraMetrics {
 
 const buckets = exponentialBuckets(0.1, 400 ** (1 / 14), 15);
 
-export function draMetrics(metrics: Metrics, clock: Clock, claims: () => Iterable<ClaimState>): DraMetrics {
+export function draMetrics(metrics: Metrics, clock: Clock, claims: ClaimStates): DraMetrics {
   const operations = metrics.histogram({
     name: "dra_operations_duration_seconds",
     help: "Latency histogram in seconds for the duration of handling all ResourceClaims referenced by a pod when the pod starts or stops. Identified by the name of the operation (PrepareResources or UnprepareResources) and separated by the success of the operation. The number of failed operations is provided through the histogram's overall count.",
@@ -34,7 +34,7 @@ export function draMetrics(metrics: Metrics, clock: Clock, claims: () => Iterabl
     labels: ["driver_name"] as const,
     collect: (gauge) => {
       gauge.reset();
-      for (const [driver_name, count] of claimsInUse(claims())) gauge.set({ driver_name }, count);
+      for (const [driver_name, count] of claimsInUse(claims.values())) gauge.set({ driver_name }, count);
     },
   });
   const secondsOf = async <T>(work: () => Promise<T>, ended: (seconds: number, error?: unknown) => void) => {

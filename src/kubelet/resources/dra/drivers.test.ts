@@ -48,7 +48,7 @@ function setUp(results: Record<string, unknown> = {}) {
     clock,
     logger: silentLogger,
     open,
-    metrics: draMetrics(metrics, clock, () => []),
+    metrics: draMetrics(metrics, clock, new Map()),
     slices: { usable: (driver, isUsable) => usable.push(`${driver} ${isUsable}`) },
     onConnected: (driver) => usable.push(`${driver} connected`),
   });

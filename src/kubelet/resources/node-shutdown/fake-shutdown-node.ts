@@ -69,8 +69,8 @@ export class FakeShutdownNode {
       logind: (listener) => this.#connect(listener),
       activePods: () =>
         pods.flatMap(({ pod }) => (this.#terminationOf(pod.metadata.uid) === "none" ? [pod] : [])),
-      isSynced: () => this.isSynced,
-      isWritten: () => this.isWritten,
+      initialSync: { isComplete: () => this.isSynced },
+      apiStatuses: { isWritten: () => this.isWritten },
       terminationOf: (uid) => this.#terminationOf(uid),
       onTerminate: (uid, { graceSeconds }) => this.#terminate(uid, graceSeconds),
       onChange: () => {},

@@ -7,6 +7,7 @@ import { dateOf, type WallTime } from "../../../lib/base/time.ts";
 import { endsWithin } from "../../../lib/base/wait.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { NodeEvents } from "../../../lib/model/pod-events.ts";
+import type { InitialSync } from "../../pipeline/sync-loop/initial-sync.ts";
 import type { NodeShutdownState } from "../../state/node-shutdown-state.ts";
 import { type DelaySource, raiseInhibitDelay } from "./inhibit-delay.ts";
 import { groupPods, type ShutdownGroup, type ShutdownPeriod, totalMs } from "./shutdown-groups.ts";
@@ -36,7 +37,7 @@ export interface NodeShutdownOptions extends TerminationOptions {
   /** All pods that have not terminated. */
   readonly activePods: () => readonly Pod[];
   /** False while the agent does not know all pods yet. */
-  readonly isSynced: () => boolean;
+  readonly initialSync: Pick<InitialSync, "isComplete">;
   readonly state: NodeShutdownState;
   readonly record?: ShutdownRecord | undefined;
   readonly nodeEvents: NodeEvents;
@@ -291,9 +292,9 @@ export class NodeShutdown implements Component {
   }
 
   async #untilSynced(signal: AbortSignal): Promise<void> {
-    const { clock, isSynced } = this.#o;
+    const { clock, initialSync } = this.#o;
     const end = msFromNow(clock, syncWithinMs);
-    while (!isSynced() && msUntil(clock, end) > 0) await sleep(clock, pollMs, signal);
+    while (!initialSync.isComplete() && msUntil(clock, end) > 0) await sleep(clock, pollMs, signal);
   }
 
   #releaseLock(): void {

@@ -4,6 +4,7 @@ import { earliest, type MonotonicTime } from "../../../lib/base/time.ts";
 import { type Pod, type PodUid, podRef } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
+import type { ApiStatuses } from "../../pipeline/status-manager/api-statuses.ts";
 import { type ShutdownGroup, shutdownGraceSeconds } from "./shutdown-groups.ts";
 
 export interface PodTermination {
@@ -19,7 +20,7 @@ export interface TerminationOptions {
   /** `finished`: its volumes are unmounted, too. */
   readonly terminationOf: (uid: PodUid) => "none" | "terminated" | "finished";
   /** Whether the API server has the last status of the pod; always true without one. */
-  readonly isWritten: (uid: PodUid) => boolean;
+  readonly apiStatuses: Pick<ApiStatuses, "isWritten"> | undefined;
 }
 
 const pollMs = 100;
@@ -48,7 +49,7 @@ export async function terminateGroup(
   while (unfinished().length > 0 && !isOver(end)) await sleep(clock, pollMs, signal);
   const left = unfinished();
   const writeEnd = earliest(end, msFromNow(clock, writeWithinMs));
-  const isWritten = () => group.pods.every(({ metadata }) => o.isWritten(metadata.uid));
+  const isWritten = () => group.pods.every(({ metadata }) => o.apiStatuses?.isWritten(metadata.uid) ?? true);
   while (left.length === 0 && !isWritten() && !isOver(writeEnd)) await sleep(clock, pollMs, signal);
   return left;
 }

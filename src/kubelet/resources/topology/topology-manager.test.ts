@@ -20,7 +20,11 @@ const numaNodes = (count: number): NumaNode[] =>
     distances: Array.from({ length: count }, () => 10),
   }));
 
-function setUp(options: Partial<TopologyManagerOptions> = {}, hintProviders = [new FakeHintProvider("cpu")]) {
+type Given = Partial<Omit<TopologyManagerOptions, "nodePods">> & {
+  nodePods?: Partial<TopologyManagerOptions["nodePods"]>;
+};
+
+function setUp({ nodePods, ...options }: Given = {}, hintProviders = [new FakeHintProvider("cpu")]) {
   const metrics = createMetrics();
   const reported: string[] = [];
   const manager = new TopologyManager({
@@ -29,15 +33,18 @@ function setUp(options: Partial<TopologyManagerOptions> = {}, hintProviders = [n
     policyOptions: {},
     numaNodes: numaNodes(2),
     hintProviders,
-    isSynced: () => true,
-    isKnown: () => true,
+    initialSync: { isComplete: () => true },
     runs: () => false,
-    isTerminating: () => false,
-    nameOf: (uid) => `default/${uid}`,
     metrics,
     clock: new FakeClock(),
     logger: silentLogger,
     ...options,
+    nodePods: {
+      isKnown: () => true,
+      willReleaseResources: () => false,
+      nameOf: (uid) => `default/${uid}`,
+      ...nodePods,
+    },
   });
   const report = { blockedOn: (text: string) => void reported.push(text), waiting() {} };
   const abort = new AbortController();
@@ -138,7 +145,10 @@ describe("allocation", () => {
 
   test("resources of pods that is no longer in any source are released first, once all pods are known", async () => {
     for (const isSynced of [false, true]) {
-      const { admit, provider } = setUp({ isSynced: () => isSynced, isKnown: (uid) => uid !== "gone" });
+      const { admit, provider } = setUp({
+        initialSync: { isComplete: () => isSynced },
+        nodePods: { isKnown: (uid) => uid !== "gone" },
+      });
       provider.allocated.set("gone" as PodUid, ["app"]);
       await admit(podOf("p", { name: "a" }));
       assert.equal(provider.allocated.has("gone" as PodUid), !isSynced);
@@ -320,7 +330,9 @@ describe("shortage", () => {
 
   test("a pod waits for resources of pods that are being terminated, then it is decided again", async () => {
     const terminating = new Set(["old" as PodUid]);
-    const { admit, provider, manager, value } = setUp({ isTerminating: (uid) => terminating.has(uid) });
+    const { admit, provider, manager, value } = setUp({
+      nodePods: { willReleaseResources: (uid) => terminating.has(uid) },
+    });
     provider.allocated.set("old" as PodUid, ["app"]).set("other" as PodUid, ["app"]);
     provider.before = shortage;
     const admission = await admit(podOf("p", { name: "a" }));
@@ -334,7 +346,10 @@ describe("shortage", () => {
   });
 
   test("a pod that cannot be aligned waits in the same way", async () => {
-    const { admit, provider } = setUp({ policy: "restricted", isTerminating: (uid) => uid === "old" });
+    const { admit, provider } = setUp({
+      policy: "restricted",
+      nodePods: { willReleaseResources: (uid) => uid === "old" },
+    });
     provider.allocated.set("old" as PodUid, ["app"]);
     provider.hintsOf = () => hints("cpu", [3n, false]);
     assert.equal((await admit(podOf("p", { name: "a" })))?.kind, "waiting");
@@ -342,7 +357,9 @@ describe("shortage", () => {
 
   test("a pod waits as well if the resources become free while it is being decided", async () => {
     const terminating = new Set(["old" as PodUid]);
-    const { admit, provider, manager } = setUp({ isTerminating: (uid) => terminating.has(uid) });
+    const { admit, provider, manager } = setUp({
+      nodePods: { willReleaseResources: (uid) => terminating.has(uid) },
+    });
     provider.allocated.set("old" as PodUid, ["app"]);
     provider.before = () => {
       queueMicrotask(() => {
@@ -389,7 +406,9 @@ describe("shortage", () => {
     ["a shortage while no other pod is being terminated", new ResourceShortage("X", "not enough"), "other"],
   ] as const)
     test(`${rule} rejects the pod`, async () => {
-      const { admit, provider } = setUp({ isTerminating: (uid) => uid === "old" || uid === "p" });
+      const { admit, provider } = setUp({
+        nodePods: { willReleaseResources: (uid) => uid === "old" || uid === "p" },
+      });
       provider.allocated.set(holder as PodUid, ["app"]);
       provider.before = () => Promise.reject(error);
       rejected(await admit(podOf("p", { name: "a" })));

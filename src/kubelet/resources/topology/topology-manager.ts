@@ -8,6 +8,8 @@ import type { Admission, SyncReport } from "../../../lib/model/pod-sync.ts";
 import { ResourceShortage } from "../../../lib/model/resource-shortage.ts";
 import { hasPodLevelResources } from "../../../lib/model/resources.ts";
 import type { HintProvider, NumaNode, TopologyHint, TopologyHints } from "../../../lib/model/topology.ts";
+import type { InitialSync } from "../../pipeline/sync-loop/initial-sync.ts";
+import type { NodePods } from "../../state/node-pods.ts";
 import { HintProviderLocks, type Unlock } from "./hint-provider-locks.ts";
 import { type AligningPolicy, type MergeOptions, mergeHints } from "./merge-hints.ts";
 import { policyOptions } from "./policy-options.ts";
@@ -26,14 +28,10 @@ export interface TopologyManagerOptions {
   /** In the order in which they are locked and allocate. */
   readonly hintProviders: readonly HintProvider[];
   /** All pods are known: resources of others can be released. */
-  readonly isSynced: () => boolean;
-  readonly isKnown: (uid: PodUid) => boolean;
+  readonly initialSync: Pick<InitialSync, "isComplete">;
+  readonly nodePods: Pick<NodePods, "isKnown" | "willReleaseResources" | "nameOf">;
   /** Containers of the pod run: they keep their resources until they have terminated. */
   readonly runs: (uid: PodUid) => boolean;
-  /** The containers of the pod are being stopped, or are about to be: its resources will be free. */
-  readonly isTerminating: (uid: PodUid) => boolean;
-  /** The name of a pod, for explanations. */
-  readonly nameOf: (uid: PodUid) => string;
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -121,11 +119,11 @@ export class TopologyManager {
     unlock: Unlock,
     signal: AbortSignal,
   ): Promise<Admission> {
-    const { isSynced, isKnown, runs, logger } = this.#o;
+    const { initialSync, nodePods, runs, logger } = this.#o;
     const { uid } = pod.metadata;
     const failed: { container?: Container } = {};
     // Containers of a pod that is no longer in any source may still be running.
-    if (isSynced()) this.keepOnly((other) => isKnown(other) || runs(other));
+    if (initialSync.isComplete()) this.keepOnly((other) => nodePods.isKnown(other) || runs(other));
     // A pod that terminates during the decision counts: its resources are free for the next pod.
     const releasing = this.#releasing(uid, hintProviders);
     const unlockEarly: Unlock = (some) => {
@@ -162,9 +160,9 @@ export class TopologyManager {
 
   /** The decision about a pod that lacks resources, if pods that have some of them may release them. */
   #waitFor(releasing: ReadonlySet<PodUid>): Admission | undefined {
-    const { clock, nameOf } = this.#o;
+    const { clock, nodePods } = this.#o;
     if (releasing.size === 0) return undefined;
-    const names = [...releasing].map(nameOf).sort((a, b) => (a < b ? -1 : 1));
+    const names = [...releasing].map((uid) => nodePods.nameOf(uid)).sort((a, b) => (a < b ? -1 : 1));
     const what = releasing.isDisjointFrom(this.#undecided) ? "terminated" : "terminated or admitted";
     return {
       kind: "waiting",
@@ -176,7 +174,9 @@ export class TopologyManager {
   /** The other pods that have some of the resources, and are being terminated or may be rejected. */
   #releasing(uid: PodUid, hintProviders: readonly HintProvider[]): Set<PodUid> {
     const others = hintProviders.flatMap((provider) => provider.holders()).filter((other) => other !== uid);
-    return new Set(others.filter((other) => this.#o.isTerminating(other) || this.#undecided.has(other)));
+    return new Set(
+      others.filter((other) => this.#o.nodePods.willReleaseResources(other) || this.#undecided.has(other)),
+    );
   }
 
   /**

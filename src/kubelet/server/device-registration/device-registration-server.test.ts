@@ -21,8 +21,10 @@ before(async () => {
     // Not in its shortest form.
     dir: `${dir}//./plugins`,
     logger: silentLogger,
-    register: async ({ socketPath }) => void registered.push(socketPath),
-    stop: async () => {},
+    plugins: {
+      requested: async ({ socketPath }) => void registered.push(socketPath),
+      stop: async () => {},
+    },
   });
   await server.start(stop.signal);
   channel = openChannel(join(dir, "plugins/kubelet.sock"));

@@ -13,19 +13,14 @@ import {
   type RegisterRequest,
   Registration,
 } from "../../../lib/gen/deviceplugin/v1beta1/api_pb.js";
+import type { PluginConnections } from "../../resources/devices/plugin-connections.ts";
 import { GrpcComponent } from "../grpc-socket/grpc-component.ts";
 
 export interface DeviceRegistrationOptions {
   /** `/var/lib/kubelet/device-plugins`: the sockets of plugins are here too. */
   readonly dir: string;
   readonly logger: Logger;
-  /** Throws if the plugin cannot be used; the message is sent to it. */
-  readonly register: (
-    request: { readonly version: string; readonly resource: string; readonly socketPath: string },
-    signal: AbortSignal,
-  ) => Promise<void>;
-  /** Ends the connections to plugins. */
-  readonly stop: () => Promise<void>;
+  readonly plugins: Pick<PluginConnections, "requested" | "stop">;
 }
 
 /** Sockets have shorter paths. */
@@ -50,7 +45,7 @@ export class DeviceRegistrationServer extends GrpcComponent {
   }
 
   override get done(): Promise<void> {
-    return super.done.then(() => this.#o.stop());
+    return super.done.then(() => this.#o.plugins.stop());
   }
 
   protected override server(): Server {
@@ -67,7 +62,7 @@ export class DeviceRegistrationServer extends GrpcComponent {
   }
 
   async #register(version: string, resource: string, endpoint: string): Promise<void> {
-    const { dir, register } = this.#o;
+    const { dir, plugins } = this.#o;
     const socketPath = join(dir, endpoint);
     // A plugin may have access to this directory only: through the agent, it would connect to any socket of the node.
     const isInside = socketPath.startsWith(join(dir, "/")) && !socketPath.includes("\0");
@@ -76,7 +71,7 @@ export class DeviceRegistrationServer extends GrpcComponent {
         "DevicePluginEndpoint",
         `the endpoint ${JSON.stringify(shortened(endpoint, maxEndpoint))} is not in the directory of device plugins`,
       );
-    await register({ version, resource, socketPath }, this.#stopping.signal);
+    await plugins.requested({ version, resource, socketPath }, this.#stopping.signal);
   }
 
   async #removeSockets(): Promise<void> {

@@ -64,8 +64,8 @@ async function started(setup: Setup = {}, clock = new FakeClock(), host = new Fa
       const spec = claimSpec(volume);
       return { spec: { ...spec, persistent: { ...spec.persistent!, spec: { accessModes } } } };
     },
-    ready: () => true,
-    phaseOf: () => "syncing",
+    initialSync: { isComplete: () => true },
+    nodePods: { phaseOf: () => "syncing" },
   });
   await manager.start(never);
   const values = async () => {

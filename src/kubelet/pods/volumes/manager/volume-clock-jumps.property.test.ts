@@ -10,7 +10,7 @@ unaffectedByJumps(
     const stop = new AbortController();
     const manager = host.manager({
       plugins: [host.plugin("own", { requiresRemount: true }), host.plugin("shared")],
-      phaseOf: () => "syncing",
+      nodePods: { phaseOf: () => "syncing" },
     });
     await manager.start(stop.signal);
     host.behavior.set("fake/own/a-x", { failures: 6 });

@@ -56,8 +56,8 @@ test("at most one call at a time per volume, and in the end exactly the desired 
           stop = new AbortController();
           manager = host.manager({
             plugins: [host.plugin("own", { requiresRemount: true }), host.plugin("shared")],
-            ready: () => true,
-            phaseOf: (uid) => (alive.has(uid) ? "syncing" : undefined),
+            initialSync: { isComplete: () => true },
+            nodePods: { phaseOf: (uid) => (alive.has(uid) ? "syncing" : undefined) },
           });
           await manager.start(stop.signal);
           for (const name of alive) manager.register(pods.get(name)!);

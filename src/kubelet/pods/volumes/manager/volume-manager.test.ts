@@ -719,7 +719,10 @@ describe("after a restart", () => {
 
   test("volumes on disk are left alone until their pod is known to be running or gone", async () => {
     let ready = false;
-    const { clock, host, manager } = await restarted({ ready: () => ready, phaseOf: () => undefined });
+    const { clock, host, manager } = await restarted({
+      initialSync: { isComplete: () => ready },
+      nodePods: { phaseOf: () => undefined },
+    });
     await clock.advance(600_000);
     assert.deepEqual(host.calls, []);
     assert.deepEqual(manager.inUse(), ["fake/shared/pv-c"]);
@@ -731,19 +734,28 @@ describe("after a restart", () => {
   });
 
   test("the resync finds pods that are gone without a release", async () => {
-    const { clock, host } = await restarted({ ready: () => true, phaseOf: () => "terminated" });
+    const { clock, host } = await restarted({
+      initialSync: { isComplete: () => true },
+      nodePods: { phaseOf: () => "terminated" },
+    });
     await clock.advance(100);
     assert.equal(host.mounted.size, 0);
   });
 
   test("a terminating pod keeps its volumes", async () => {
-    const { clock, host } = await restarted({ ready: () => true, phaseOf: () => "terminating" });
+    const { clock, host } = await restarted({
+      initialSync: { isComplete: () => true },
+      nodePods: { phaseOf: () => "terminating" },
+    });
     await clock.advance(600_000);
     assert.deepEqual(host.calls, []);
   });
 
   test("the volumes of a running pod are set up again without being unmounted", async () => {
-    const { clock, host, manager } = await restarted({ ready: () => true, phaseOf: () => "syncing" });
+    const { clock, host, manager } = await restarted({
+      initialSync: { isComplete: () => true },
+      nodePods: { phaseOf: () => "syncing" },
+    });
     await Promise.all([manager.waitFor(podWithVolumes("a", ["x"], ["c"]), never), clock.advance(50)]);
     assert.deepEqual(host.calls.sort(byText), [
       "mountDevice fake/shared/pv-c",

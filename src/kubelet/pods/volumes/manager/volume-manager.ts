@@ -4,6 +4,8 @@ import type { Component } from "../../../../lib/base/component.ts";
 import { abortError, isAbort, KubeletError } from "../../../../lib/base/errors.ts";
 import { type MonotonicTime, msBetween } from "../../../../lib/base/time.ts";
 import type { Pod, PodUid } from "../../../../lib/model/pod.ts";
+import type { InitialSync } from "../../../pipeline/sync-loop/initial-sync.ts";
+import type { NodePods } from "../../../state/node-pods.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 import {
   type DesiredPod,
@@ -22,12 +24,9 @@ import { type UnmountedMessageOptions, unmountedMessage, waitingLines } from "./
 export interface VolumeManagerOptions extends ReconcilerOptions {
   /** Without it pods with PVCs cannot start. */
   readonly resolveClaim?: ResolveClaim;
-  /**
-   * The phase of a pod; undefined if it is neither desired nor running. Only called once `ready` returns true, when all sources and the
-   * runtime have synced: before that, no volume on disk is removed.
-   */
-  readonly phaseOf?: (uid: PodUid) => "syncing" | "terminating" | "terminated" | undefined;
-  readonly ready?: () => boolean;
+  /** Used once all sources and the runtime have synced: before that, no volume on disk is removed. */
+  readonly nodePods?: Pick<NodePods, "phaseOf">;
+  readonly initialSync?: Pick<InitialSync, "isComplete">;
   /** The result of `inUse` has changed. */
   readonly onInUseChange?: () => void;
   /** Undefined without SELinux. */
@@ -60,7 +59,7 @@ export interface FailedVolume {
 }
 
 /** The error code of a wait for a volume that cannot be attached because the node's limit is reached. */
-export const attachmentLimitExceeded = "VolumeAttachmentLimitExceeded";
+const attachmentLimitExceeded = "VolumeAttachmentLimitExceeded";
 
 /** As upstream: slightly more than two minutes, to be distinguishable from other timeouts. */
 const waitLimitMs = 123_000;
@@ -270,6 +269,11 @@ export class VolumeManager implements Component {
     return names.flatMap((name) => this.mounted(uid, name) ?? []);
   }
 
+  /** True if the pod can never have its volumes on this node. */
+  isRejection(error: unknown): error is KubeletError {
+    return error instanceof KubeletError && error.code === attachmentLimitExceeded;
+  }
+
   /** Supplemental groups of the pod's PersistentVolumes that the pod does not have. */
   extraGroups(pod: Pod): number[] {
     const own = pod.spec.securityContext?.supplementalGroups ?? [];
@@ -364,12 +368,12 @@ export class VolumeManager implements Component {
 
   /** Drops pods that are gone without a `release`, and the volumes on disk of such pods. */
   #dropGonePods(): void {
-    const { phaseOf, ready = () => false } = this.#o;
-    if (!phaseOf || !ready()) return;
+    const { nodePods, initialSync } = this.#o;
+    if (!nodePods || !initialSync?.isComplete()) return;
     const uids = new Set([...this.#reconciler.records.values()].map((record) => record.podUid));
     for (const { pod } of this.#pods.all()) uids.add(pod.metadata.uid);
     for (const uid of uids) {
-      const phase = phaseOf(uid);
+      const phase = nodePods.phaseOf(uid);
       if (phase !== undefined && phase !== "terminated") continue;
       if (this.#pods.get(uid) || this.#reconciler.recordsOf(uid).some((record) => record.reconstructed))
         this.#drop(uid);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { errnoOf, KubeletError, messageOf } from "../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
+import type { PodSandboxConfigInit } from "../../../../lib/clients/cri/cri.ts";
 import {
   type DeviceSchema,
   type ImageSpecSchema,
@@ -24,8 +25,14 @@ export type ImageSpecInit = MessageInitShape<typeof ImageSpecSchema>;
 export type ImageSource = (
   pod: Pod,
   volume: { readonly name: string } & ImageVolumeSource,
-  signal: AbortSignal,
+  o: MountRequest,
 ) => Promise<ImageSpecInit>;
+
+export interface MountRequest {
+  readonly signal: AbortSignal;
+  /** The configuration of the pod's sandbox, to pull images. */
+  readonly sandbox: () => Promise<PodSandboxConfigInit>;
+}
 
 export interface ContainerMountsOptions {
   readonly mounted: (uid: PodUid, name: string) => MountedVolume | undefined;
@@ -51,7 +58,7 @@ export async function containerMounts(
   container: Container,
   env: Env,
   o: ContainerMountsOptions,
-  signal: AbortSignal,
+  request: MountRequest,
 ): Promise<MountInit[]> {
   const mounts: MountInit[] = [];
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
@@ -60,7 +67,7 @@ export async function containerMounts(
     const subPath = subPathOf(container, mount, env);
     const image = imageOf(volume.spec.volume);
     const source = image
-      ? { image: await pulled(pod, mount.name, image, o, signal), imageSubPath: subPath }
+      ? { image: await pulled(pod, mount.name, image, o, request), imageSubPath: subPath }
       : { hostPath: await hostPathOf(pod, container, index, mount, volume, subPath, o) };
     mounts.push({
       ...source,
@@ -167,10 +174,10 @@ async function pulled(
   name: string,
   image: ImageVolumeSource,
   { imageSource }: ContainerMountsOptions,
-  signal: AbortSignal,
+  request: MountRequest,
 ): Promise<ImageSpecInit> {
   if (!imageSource) throw new KubeletError("Volume", `volume "${name}": image volumes are not available`);
-  return imageSource(pod, { name, ...image }, signal);
+  return imageSource(pod, { name, ...image }, request);
 }
 
 function isRelabeled({ plugin, spec, path, label }: MountedVolume): boolean {

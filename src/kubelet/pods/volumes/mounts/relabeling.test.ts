@@ -75,7 +75,7 @@ async function isRelabeled(spec: VolumeSpec, table: readonly MountPoint[], selin
       selinux,
       recursiveReadOnly: () => true,
     },
-    new AbortController().signal,
+    { signal: new AbortController().signal, sandbox: async () => ({}) },
   );
   return mount?.selinuxRelabel;
 }
