@@ -103,7 +103,7 @@ export class Stats {
   }
 
   /**
-   * The disk usage of some pods, and nothing else of them, for evictions: with termination message files. `layers`: with their
+   * The disk usage of some pods, for evictions. It includes termination message files, and nothing else is measured. `layers`: with their
    * writable layers, which the runtime measures.
    */
   async storageOf(uids: ReadonlySet<PodUid>, o: { readonly layers: boolean }): Promise<PodStats[]> {

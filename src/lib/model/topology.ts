@@ -70,7 +70,7 @@ export interface HintProvider {
   allocatePod?(pod: Pod, affinity: TopologyHint): Promise<void>;
   /** The container runs: init containers before it have completed, and those that are not sidecars no longer need resources. */
   containerStarted?(pod: Pod, container: Container): void;
-  /** Everything that the pod has; after a failed admission, and when its containers are gone. */
+  /** Releases everything that the pod has: after a failed admission, and when its containers are gone. */
   release(uid: PodUid): void;
   /** The pods that have some of the resources. */
   holders(): readonly PodUid[];

@@ -20,7 +20,7 @@ export interface RefreshHintsOptions {
 
 /** The pod runtime refreshes a pod after each of its own calls: within this time after the call has returned, even while many pods start. */
 const ownCallMs = 250;
-/** A call that takes longer may hang: what happened before it is observed without waiting for it. */
+/** A call that takes longer may hang. Events from before the call are observed without waiting for it. */
 const maxStartMs = 10_000;
 
 /**

@@ -31,7 +31,7 @@ export interface PullRequest {
 
 export interface Pulled {
   ref: string;
-  /** The one that was accepted, if there were any. */
+  /** The credentials that were accepted, if any were needed. */
   credential: TrackedCredential | undefined;
   /** Without waiting. */
   tookMs: number;

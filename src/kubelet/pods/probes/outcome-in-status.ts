@@ -3,8 +3,8 @@ import type { PodStatus } from "../../../lib/model/pod.ts";
 import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
 
 /**
- * The outcome that a status, which another kubelet may have written, implies for the container with this ID. Undefined if
- * there is none, or if the container has not started: that is no reason to kill one that has.
+ * The outcome that a status, which another kubelet may have written, implies for the container with this ID. Undefined if there is none, or
+ * if the status shows that the container has not started: it may have started since, and must not be killed for that.
  */
 export function outcomeInStatus(
   status: PodStatus | undefined,
