@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
 import { importsOf } from "./import-rule.mjs";
 
 /**
@@ -13,16 +14,17 @@ const patternOf = {
 
 /** The sizes and the file name filters that the arguments of a test run select, and whether files that failed are run again. */
 export function parseArguments(args) {
-  const options = args.filter((arg) => arg.startsWith("-"));
-  const filters = args.filter((arg) => !arg.startsWith("-"));
-  const unknown = options.find((option) => !["--all", "--rest", "--repeat-failed"].includes(option));
-  if (unknown)
-    throw new Error(
-      `${unknown}: unknown option; --all runs both sizes, --rest runs only the long tests, --repeat-failed runs files that failed again`,
-    );
-  const repeatFailed = options.includes("--repeat-failed");
-  if (options.includes("--rest")) return { sizes: ["long"], filters, repeatFailed };
-  return { sizes: options.includes("--all") ? ["small", "long"] : ["small"], filters, repeatFailed };
+  const { values, positionals: filters } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      all: { type: "boolean", default: false },
+      rest: { type: "boolean", default: false },
+      "repeat-failed": { type: "boolean", default: false },
+    },
+  });
+  const sizes = values.rest ? ["long"] : values.all ? ["small", "long"] : ["small"];
+  return { sizes, filters, repeatFailed: values["repeat-failed"] };
 }
 
 /**
