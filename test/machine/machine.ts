@@ -32,6 +32,8 @@ export interface MachineOptions {
   readonly cgroupVersion?: 1 | 2;
   /** Boots a minimal Debian, without a runtime and without the programs of other tests. */
   readonly base?: boolean;
+  /** Boots the older kernel, as with cgroup v1: the newer one has no iptables. */
+  readonly iptables?: boolean;
   /** Enables AppArmor in the kernel. The runtime then loads a profile for each container, which takes time. */
   readonly appArmor?: boolean;
 }
@@ -67,7 +69,7 @@ export class Machine {
   /** Resolves when the guest runs commands, which is before systemd has started everything. */
   static async boot(options: MachineOptions = {}): Promise<Machine> {
     const { kernel, olderKernel, disk, baseDisk } = await machineFiles();
-    const program = options.cgroupVersion === 1 ? olderKernel : kernel;
+    const program = options.cgroupVersion === 1 || options.iptables ? olderKernel : kernel;
     removeAbandoned();
     const dir = mkdtempSync(join(tmpdir(), `machine-${process.pid}-`));
     const network = createNetwork();

@@ -70,6 +70,7 @@ export async function observeGuest(kind: Kind): Promise<Observation> {
   const node = await GuestNode.start({
     driver: "systemd",
     withApi: true,
+    iptables: true,
     prepare,
     startKubelet: false,
     config: { ...observedConfig, readOnlyPort, containerRuntimeEndpoint: `unix://${cri.proxy}` },
