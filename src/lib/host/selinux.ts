@@ -13,7 +13,7 @@ export function isSELinuxEnabled(
 
 function labelIn(file: string): string {
   try {
-    return readFileSync(file, "utf8").replace(/[\0\n]+$/, "");
+    return readFileSync(file, "utf8").split(/[\0\n]/, 1)[0] ?? "";
   } catch {
     return ""; // no security module has labels
   }
