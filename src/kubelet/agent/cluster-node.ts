@@ -126,7 +126,7 @@ function statusInfo(
       features: { recursiveReadOnlyMounts, userNamespaces },
     })),
     supplementalGroupsPolicy: features.supplementalGroupsPolicy(),
-    declaredFeatures: declaredFeatures((gate) => options.gates.enabled(gate), features),
+    declaredFeatures: declaredFeatures(options.gates, features),
     conditions: { pressure: pressure.conditions, notReady: parts.notReady() },
     volumesInUse: parts.volumes.manager.inUse(),
   });

@@ -57,11 +57,7 @@ export function evictionManager(
       if (worker.phase !== "terminated") return "none";
       return worker.resourcesReclaimed ? "finished" : "terminated";
     },
-    evicted: {
-      has: (uid) => evictedPods.get(uid) !== undefined,
-      all: () => evictedPods.all(),
-      evict: (uid, eviction) => evictedPods.evict(uid, eviction),
-    },
+    evicted: evictedPods,
     reclaim: parts.reclaim,
     ...(notifier && { notifier }),
     metrics: createEvictionMetrics(metrics),

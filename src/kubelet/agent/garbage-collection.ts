@@ -22,7 +22,7 @@ export interface GarbageCollectionOptions {
   cri: CriClient;
   observed: ObservedPods;
   gcState: (uid: PodUid) => PodGcState;
-  removeLogs: ContainerGcOptions["removeLogs"];
+  files: ContainerGcOptions["files"];
   pleg: ContainerGcOptions["pleg"];
   events: NodeEvents;
   clock: Clock;
@@ -60,9 +60,9 @@ export function garbageCollectors(parts: GarbageCollectionOptions): GarbageColle
   const { config, cri, observed, clock, logger, events, metrics, tracer } = parts;
   const containers = new ContainerGc({
     runtime: cri,
-    observed: () => observed.all(),
+    observed,
     gcState: parts.gcState,
-    removeLogs: parts.removeLogs,
+    files: parts.files,
     pleg: parts.pleg,
     policy: parts.deadContainers ?? defaultDeadContainers,
     clock,

@@ -9,7 +9,7 @@ export function reportMissingFeatures(
   { op, pods }: PodChange,
 ): void {
   if (op !== "UPDATE") return;
-  const declared = declaredFeatures((gate) => options.gates.enabled(gate), features);
+  const declared = declaredFeatures(options.gates, features);
   if (!declared) return;
   for (const pod of pods) {
     const before = desired.get(pod.metadata.uid);

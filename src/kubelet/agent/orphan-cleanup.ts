@@ -75,7 +75,7 @@ export function orphanCleanup(
         isDesired: desired.get(uid) !== undefined,
         mayTerminate: o.terminatesOrphans !== false && initialSync.isComplete() && mayTerminate(uid),
       }),
-    removeLogs: (pod, container) => files.removeLogs(pod, container),
+    files,
     pleg,
     events: core.nodeEvents,
     clock,

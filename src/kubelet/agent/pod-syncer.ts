@@ -31,8 +31,7 @@ export function nodeAdmission(
     nodeName: node.name,
     labelsAndTaints: core.labelsAndTaints,
     evict: (uid, failure) => void evictedPods.evict(uid, { failure }),
-    isTerminating: (uid) =>
-      evictedPods.get(uid) !== undefined || core.workers.get(uid)?.phase === "terminating",
+    isTerminating: (uid) => evictedPods.has(uid) || core.workers.get(uid)?.phase === "terminating",
     allocatable: node.info.allocatable,
     ...(view && { apiAllocatable: () => view.allocatable() }),
     cpus: node.cpus,
@@ -41,7 +40,7 @@ export function nodeAdmission(
     allowedUnsafeSysctls: config.allowedUnsafeSysctls ?? [],
     podLevelResources: node.settings.gates.podLevelResources,
     extendedResourcesByDra: core.options.gates.enabled("DRAExtendedResource"),
-    declaredFeatures: () => declaredFeatures((gate) => core.options.gates.enabled(gate), core.features),
+    declaredFeatures: () => declaredFeatures(core.options.gates, core.features),
     comparesTaints: core.options.gates.enabled("TaintTolerationComparisonOperators"),
     runtime: core.features,
     pressure: core.pressure,

@@ -14,13 +14,13 @@ type Gate = (typeof declarable)[number] | "NodeDeclaredFeatures";
  * NodeDeclaredFeatures is off.
  */
 export function declaredFeatures(
-  enabled: (gate: Gate) => boolean,
+  gates: { enabled(gate: Gate): boolean },
   runtime: { userNamespacesHostNetwork(): boolean },
 ): string[] | undefined {
-  if (!enabled("NodeDeclaredFeatures")) return undefined;
+  if (!gates.enabled("NodeDeclaredFeatures")) return undefined;
   return declarable.filter(
     (feature) =>
-      enabled(feature) &&
+      gates.enabled(feature) &&
       (feature !== "UserNamespacesHostNetworkSupport" || runtime.userNamespacesHostNetwork()),
   );
 }

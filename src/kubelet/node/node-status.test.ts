@@ -160,7 +160,7 @@ describe("parts of a status", () => {
   it("features are declared if their gate is on and the runtime supports them", () => {
     const declared = (settings: Record<string, boolean>, userNamespacesHostNetwork = true) => {
       const gates = new FeatureGates(settings);
-      return declaredFeatures((name) => gates.enabled(name), {
+      return declaredFeatures(gates, {
         userNamespacesHostNetwork: () => userNamespacesHostNetwork,
       });
     };

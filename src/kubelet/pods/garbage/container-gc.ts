@@ -4,10 +4,11 @@ import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { Tracer } from "../../../lib/base/tracing/tracer.ts";
-import type { ContainerId, RuntimeService, SandboxId } from "../../../lib/clients/cri/cri.ts";
-import type { PodId, PodUid } from "../../../lib/model/pod.ts";
+import type { RuntimeService, SandboxId } from "../../../lib/clients/cri/cri.ts";
+import type { PodUid } from "../../../lib/model/pod.ts";
 import type { NodeEvents } from "../../../lib/model/pod-events.ts";
 import type { Pleg } from "../../pipeline/pleg/pleg.ts";
+import type { PodFiles } from "../../pipeline/pod-runtime/pod-files.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
 import {
   type ContainerGcPolicy,
@@ -18,10 +19,10 @@ import {
 
 export interface ContainerGcOptions {
   runtime: Pick<RuntimeService, "stopContainer" | "removeContainer" | "stopPodSandbox" | "removePodSandbox">;
-  observed: () => Iterable<ObservedPod>;
+  observed: { all(): Iterable<ObservedPod> };
   gcState: (uid: PodUid) => PodGcState;
   /** Removes the logs of a container that was removed. */
-  removeLogs: (pod: PodId, container: { name: string; id: ContainerId; logPath: string }) => Promise<void>;
+  files: Pick<PodFiles, "removeLogs">;
   /** Relists the pod after something was removed. */
   pleg: Pick<Pleg, "refresh">;
   policy: ContainerGcPolicy;
@@ -76,7 +77,10 @@ export class ContainerGc implements Component {
     removeTerminated?: boolean;
   }): Promise<void> {
     const { observed, gcState, policy, clock, runtime, pleg } = this.#o;
-    const plan = planContainerGc({ pods: observed(), gcState, now: clock.wall(), removeTerminated }, policy);
+    const plan = planContainerGc(
+      { pods: observed.all(), gcState, now: clock.wall(), removeTerminated },
+      policy,
+    );
     const failures: string[] = [];
     const changed = new Set<PodUid>();
     const notEmpty = new Set<SandboxId>();
@@ -113,7 +117,7 @@ export class ContainerGc implements Component {
   }
 
   async #remove({ pod, container }: DeadContainer, signal: AbortSignal | undefined): Promise<void> {
-    const { runtime, removeLogs, logger } = this.#o;
+    const { runtime, files, logger } = this.#o;
     // It may still be running.
     if (container.state === "unknown") await runtime.stopContainer(container.id, graceSeconds, { signal });
     await runtime.removeContainer(container.id, { signal });
@@ -123,6 +127,6 @@ export class ContainerGc implements Component {
       container: container.name,
       id: container.id,
     });
-    await removeLogs(pod, container);
+    await files.removeLogs(pod, container);
   }
 }

@@ -65,6 +65,10 @@ export class EvictedPods {
     return this.#evictions.get(uid);
   }
 
+  has(uid: PodUid): boolean {
+    return this.#evictions.has(uid);
+  }
+
   all(): PodUid[] {
     return [...this.#evictions.keys()];
   }

@@ -10,6 +10,7 @@ import type { NodeEvents, PodEvents } from "../../../lib/model/pod-events.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
 import type { PodStats } from "../../../lib/model/stats-summary.ts";
 import type { NodePressure } from "../../state/node-pressure.ts";
+import type { EvictedPods } from "../evicted-pods/evicted-pods.ts";
 import { choiceText, evictionText, signalText } from "./eviction-message.ts";
 import type { EvictionMetrics } from "./eviction-metrics.ts";
 import { exceededStorageLimit, limitsStorage } from "./local-storage.ts";
@@ -55,11 +56,7 @@ export interface EvictionManagerOptions {
   readonly activePods: () => readonly Pod[];
   /** The progress of a pod's termination. */
   readonly terminationOf: (uid: PodUid) => "none" | "terminated" | "finished";
-  readonly evicted: {
-    has(uid: PodUid): boolean;
-    all(): readonly PodUid[];
-    evict(uid: PodUid, o: { failure: PodFailure; graceSeconds: number }): Promise<void>;
-  };
+  readonly evicted: Pick<EvictedPods, "has" | "all" | "evict">;
   /** "evicted containers": the dead containers of evicted pods, with their logs. Containers of other pods are kept. */
   readonly reclaim: (what: NodeReclaim | "evicted containers", signal: AbortSignal) => Promise<unknown>;
   /** Notifications of the kernel before a measurement is due; undefined without kernelMemcgNotification. */

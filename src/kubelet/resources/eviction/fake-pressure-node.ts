@@ -140,7 +140,7 @@ export class FakePressureNode {
       evicted: {
         has: (uid) => this.#record.has(uid),
         all: () => [...this.#record.keys()],
-        evict: async (uid, { failure, graceSeconds }) => this.#evict(uid, failure.message, graceSeconds),
+        evict: async (uid, { failure, graceSeconds = 0 }) => this.#evict(uid, failure.message, graceSeconds),
       },
       reclaim: async (what) => {
         this.reclaimed.push(what);
