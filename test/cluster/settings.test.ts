@@ -10,6 +10,7 @@ import {
   type PodSandboxConfig,
   SecurityProfile_ProfileType,
 } from "../../src/lib/gen/runtime/v1/api_pb.js";
+import { amountsOf, wholeOf } from "../../src/lib/model/resources.ts";
 import type { Summary } from "../../src/lib/model/stats-summary.ts";
 import { freePort } from "../e2e/free-port.ts";
 import { waitFor } from "../e2e/wait-for.ts";
@@ -21,12 +22,15 @@ const attachDetach = "volumes.kubernetes.io/controller-managed-attach-detach";
 type LeaseSpec = { leaseDurationSeconds?: number };
 type Read = (of: { node: NodeObject; lease: LeaseSpec }) => unknown;
 
-/** In MiB. */
+/** In MiB, without the huge pages of the machine, which are not allocatable as memory. */
 const unallocatable: Read = ({ node: { status } }) => {
-  const [capacity = 0, allocatable = 0] = [status.capacity, status.allocatable].map((of) =>
-    Number.parseInt(of?.memory ?? "0", 10),
+  const [capacity, allocatable] = [amountsOf(status.capacity), amountsOf(status.allocatable)];
+  const hugePages = [...capacity.keys()].filter((name) => name.startsWith("hugepages-"));
+  const bytes = hugePages.reduce(
+    (rest, name) => rest - wholeOf(capacity, name),
+    wholeOf(capacity, "memory") - wholeOf(allocatable, "memory"),
   );
-  return (capacity - allocatable) / 1024;
+  return Number(bytes >> 20n);
 };
 
 /** Each setting with a value that differs from the default, and what of the Node object or its Lease depends on it. */
