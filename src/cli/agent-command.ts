@@ -134,6 +134,7 @@ async function runAgent({
       maxContainers: flags.maximumDeadContainers,
     },
     maxParallelStarts: flags.maxParallelStarts,
+    prefetchImages: flags.prefetchImages,
     certDir: config.enableServer || config.serverTLSBootstrap ? flags.certDir : undefined,
     server:
       config.enableServer || config.readOnlyPort > 0

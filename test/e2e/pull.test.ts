@@ -11,7 +11,7 @@ import { containerOf, podsOf } from "./agent-pods.ts";
 import { AgentProcess } from "./agent-process.ts";
 import { CliProcess } from "./cli-process.ts";
 import { podManifest, writeManifest } from "./manifests.ts";
-import { Registry, registryUnavailable } from "./registry.ts";
+import { Registry, type RegistryRequest, registryUnavailable } from "./registry.ts";
 import { waitFor } from "./wait-for.ts";
 
 /** An image that does nothing, with unique content. */
@@ -114,6 +114,25 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
       assert.equal(containerOf(row).state?.waiting?.reason, "ErrImageNeverPull"),
     );
     assert.equal(registry.requests.length, requestsBefore);
+  });
+
+  test("the image of a container is pulled while an init container runs", async () => {
+    await registry.push(image("early"), "early", "1");
+    placed.push("early.json");
+    const container = (name: string, repository: string) => {
+      const image = registry.nameOf(repository, "1");
+      return { name, image, imagePullPolicy: "IfNotPresent", command: ["/pause"] };
+    };
+    const spec = {
+      hostNetwork: true,
+      initContainers: [container("init", "there")],
+      containers: [container("c", "early")],
+    };
+    writeManifest(node.manifests, "early.json", podManifest("early", spec));
+    const isLayer = ({ kind, method }: RegistryRequest) => kind === "blobs" && method === "GET";
+    await waitFor(() => assert.ok(registry.requestsFor("early").some(isLayer)));
+    const row = await pods.waitForPod("early", (one) => assert.ok(containerOf(one, "init").state?.running));
+    assert.equal(containerOf(row).state?.waiting?.reason, "PodInitializing");
   });
 
   const three = ["p0", "p1", "p2"];

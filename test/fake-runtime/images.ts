@@ -30,6 +30,8 @@ export interface StoredImage {
 export class FakeImages {
   /** Names that can be pulled; tests may change it at any time. */
   readonly registry: Map<string, RegistryEntry>;
+  /** The number of pulls that run. */
+  pulling = 0;
   readonly #clock: Clock;
   readonly #stored = new Map<string, StoredImage>();
 
@@ -69,7 +71,12 @@ export class FakeImages {
       );
     }
     if ("error" in entry) throw new RuntimeFailure(entry.error.code, entry.error.message);
-    if (entry.pullMs) await sleep(this.#clock, entry.pullMs, signal);
+    this.pulling++;
+    try {
+      if (entry.pullMs) await sleep(this.#clock, entry.pullMs, signal);
+    } finally {
+      this.pulling--;
+    }
     return this.#store(name, entry).id;
   }
 

@@ -80,6 +80,8 @@ export interface AgentOptions {
   deadContainers?: ContainerGcPolicy;
   /** How many sandboxes and containers are started in parallel; 0 derives it from the number of CPUs. */
   maxParallelStarts?: number;
+  /** False if images are pulled only when a container needs them, as the reference does. */
+  prefetchImages?: boolean;
   /** Overrides the configured port for /healthz; 0 for any free port. */
   healthPort?: number;
   /** False if other processes run pods in the same runtime: unknown pods are then left alone. */

@@ -11,7 +11,7 @@ import type { NodeEvents } from "../../lib/model/pod-events.ts";
 import { wholeUnits } from "../../lib/model/quantity.ts";
 import { ContainerGc, type ContainerGcOptions } from "../pods/garbage/container-gc.ts";
 import type { ContainerGcPolicy, PodGcState } from "../pods/garbage/container-plan.ts";
-import { ImageGc } from "../pods/garbage/image-gc.ts";
+import { ImageGc, type ImageGcOptions } from "../pods/garbage/image-gc.ts";
 import { LogRotation } from "../pods/logs/log-rotation.ts";
 import type { ObservedPods } from "../state/observed-pods.ts";
 
@@ -20,6 +20,7 @@ export interface GarbageCollectionOptions {
   gates: { enabled(gate: FeatureName): boolean };
   deadContainers?: ContainerGcPolicy;
   cri: CriClient;
+  prefetched: ImageGcOptions["prefetched"];
   observed: ObservedPods;
   gcState: (uid: PodUid) => PodGcState;
   files: ContainerGcOptions["files"];
@@ -73,6 +74,7 @@ export function garbageCollectors(parts: GarbageCollectionOptions): GarbageColle
   const images = new ImageGc({
     images: cri,
     runtime: cri,
+    prefetched: parts.prefetched,
     policy: {
       highPercent: config.imageGCHighThresholdPercent ?? 85,
       lowPercent: config.imageGCLowThresholdPercent ?? 80,

@@ -15,6 +15,7 @@ import type { TokenSource } from "../pods/images/providers/token-source.ts";
 import { PullCredentials, type PullSecret } from "../pods/images/pull-credentials.ts";
 import { PullRecords } from "../pods/images/records/pull-records.ts";
 import { verificationPolicy } from "../pods/images/records/verification-policy.ts";
+import type { NodePressure } from "../state/node-pressure.ts";
 
 export interface ImageParts {
   config: KubeletConfiguration;
@@ -28,6 +29,9 @@ export interface ImageParts {
   /** Reads the pull secrets of pods; absent without a source of Secrets. */
   secret?: (namespace: string, name: string, signal: AbortSignal) => Promise<PullSecret | undefined>;
   handlers: RuntimeHandlers;
+  /** False if images are pulled only when a container needs them. */
+  prefetch: boolean;
+  pressure: Pick<NodePressure, "conditions">;
   events: PodEvents;
   clock: Clock;
   logger: Logger;
@@ -70,6 +74,8 @@ export function imageManager(parts: ImageParts): {
     credentials,
     ...(records && { records }),
     handlers: gates.enabled("RuntimeClassInImageCriApi") ? parts.handlers : undefined,
+    prefetch: parts.prefetch,
+    pressure: parts.pressure,
     metrics,
   });
   return { manager, pullSecrets: credentials, components: records ? [records] : [] };

@@ -6,6 +6,7 @@ import type { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
 import { Housekeeping } from "../pipeline/sync-loop/housekeeping.ts";
 import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { createOrphanMetrics } from "../pipeline/sync-loop/orphan-metrics.ts";
+import type { ImageManager } from "../pods/images/image-manager.ts";
 import type { VolumeManager } from "../pods/volumes/manager/volume-manager.ts";
 import type { PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
 import type { EvictionManagerOptions } from "../resources/eviction/eviction-manager.ts";
@@ -35,6 +36,7 @@ export function orphanCleanup(
     /** Whether the runtime was listed and all sources have delivered their pods. */
     readonly initialSync: Pick<InitialSync, "isComplete">;
     readonly pleg: Pick<Pleg, "refresh">;
+    readonly images: Pick<ImageManager, "imagesInUse">;
   },
 ): OrphanCleanup {
   const { options: o, config, clock, logger, metrics, cri, desired, workers, observed } = core;
@@ -68,6 +70,7 @@ export function orphanCleanup(
     config,
     deadContainers: o.deadContainers,
     cri,
+    prefetched: parts.images,
     observed,
     gcState: (uid) =>
       gcStateOf({

@@ -11,6 +11,7 @@ import { restartDelays } from "../pipeline/pod-runtime/restart-backoff.ts";
 import type { RuntimeHandlers } from "../pipeline/pod-runtime/runtime-handlers.ts";
 import { createStartMetrics } from "../pipeline/pod-runtime/start-metrics.ts";
 import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
+import type { ImageManager } from "../pods/images/image-manager.ts";
 import { credentialTokens } from "../pods/images/providers/credential-tokens.ts";
 import type { PullCredentials } from "../pods/images/pull-credentials.ts";
 import { LifecycleHooks } from "../pods/lifecycle/lifecycle-hooks.ts";
@@ -33,6 +34,7 @@ export interface RuntimeParts {
   requests: CriRequests;
   files: PodFiles;
   volumes: PodVolumes;
+  images: ImageManager;
   pullSecrets: Pick<PullCredentials, "reportMissing">;
   /** Must be started before the first pod is synced. */
   components: readonly Component[];
@@ -78,6 +80,8 @@ export function podRuntime(
     ...(api && { tokens: credentialTokens(api, tokens) }),
     ...(objects && { secret: (namespace, name, signal) => objects.secret(namespace, name, signal) }),
     handlers,
+    prefetch: o.prefetchImages ?? true,
+    pressure: core.pressure,
     events,
     clock,
     logger,
@@ -163,6 +167,7 @@ export function podRuntime(
     requests,
     files,
     volumes,
+    images: images.manager,
     pullSecrets,
     components: [...images.components, ...volumes.components],
   };

@@ -6,6 +6,8 @@ type Images = PodRuntimeOptions["images"];
 /** The same images, with the time that pods wait for pulls recorded. */
 export function timedPulls(images: Images, times: PodStartupLatency): Images {
   return {
+    prefetch: (pod, sandbox) => images.prefetch?.(pod, sandbox),
+    cancelPrefetch: (uid) => images.cancelPrefetch?.(uid),
     forget: (uid) => images.forget(uid),
     async ensure(pod, container, sandbox, options) {
       let done: (() => void) | undefined;

@@ -31,6 +31,15 @@ export class RateLimit {
     }
   }
 
+  /** Resolves when a token may be available that no caller waits for. Takes none. */
+  async untilAvailable(signal?: AbortSignal): Promise<void> {
+    if (this.#perSecond <= 0) return;
+    this.#refill();
+    const missing = 1 - this.#tokens;
+    // Rounded up: a time that is too short to count would never end.
+    if (missing > 0) await sleep(this.#clock, Math.ceil((missing / this.#perSecond) * 1000), signal);
+  }
+
   /** Takes a token if one is available. Never waits. */
   tryTake(): boolean {
     if (this.#perSecond <= 0) return true;

@@ -101,6 +101,7 @@ export const implementedFlags: ReadonlySet<string> = new Set([
   "pod-max-pids",
   "pods-per-core",
   "port",
+  "prefetch-images",
   "protect-kernel-defaults",
   "provider-id",
   "qos-reserved",

@@ -53,6 +53,9 @@ export interface PodRuntimeOptions {
       sandbox: PodSandboxConfigInit,
       options: { signal: AbortSignal; onPull: (waitsFor: string) => void },
     ): Promise<EnsuredImage>;
+    /** Pulls the images of a pod that starts, before its containers need them. Later calls do nothing. */
+    prefetch?(pod: Pod, sandbox: () => Promise<PodSandboxConfigInit>): void;
+    cancelPrefetch?(uid: PodUid): void;
     forget(uid: PodUid): void;
   };
   requests: {
@@ -156,6 +159,14 @@ export class PodRuntime {
           signal,
         }),
     });
+  }
+
+  /** Called with each sync, before the pod has its volumes. */
+  prefetch(pod: Pod): void {
+    const { images, requests, observed } = this.#o;
+    // Containers that have run before have their images.
+    const isNew = (observed.get(pod.metadata.uid)?.containers.length ?? 0) === 0;
+    if (isNew) images.prefetch?.(pod, () => requests.sandbox(pod, 0));
   }
 
   async sync(pod: Pod, report: SyncReport, signal: AbortSignal): Promise<SyncResult> {
@@ -274,7 +285,8 @@ export class PodRuntime {
     pod: Pod | undefined,
     options: { graceSeconds?: number; signal: AbortSignal; report: SyncReport },
   ): Promise<void> {
-    const { pleg } = this.#o;
+    const { pleg, images } = this.#o;
+    images.cancelPrefetch?.(uid);
     await pleg.refresh(uid);
     const observed = this.#o.observed.get(uid);
     if (!observed) return;

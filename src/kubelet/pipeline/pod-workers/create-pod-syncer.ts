@@ -19,7 +19,7 @@ import type { PodRuntime } from "../pod-runtime/pod-runtime.ts";
 import type { PodSyncer } from "./pod-syncer.ts";
 
 export interface PodSyncerOptions {
-  readonly runtime: Pick<PodRuntime, "sync" | "stop" | "release" | "remove">;
+  readonly runtime: Pick<PodRuntime, "prefetch" | "sync" | "stop" | "release" | "remove">;
   readonly probes: Pick<ProbeManager, "addPod">;
   /** The ConfigMaps and Secrets that pods refer to; absent on a node that has none. */
   readonly objects: Pick<PodObjects, "register" | "unregister"> | undefined;
@@ -137,6 +137,7 @@ export function createPodSyncer(o: PodSyncerOptions): PodSyncer {
     sync: async (pod, report, signal) => {
       probes.addPod(pod);
       objects?.register(pod);
+      runtime.prefetch(pod);
       requireNetwork(pod, report);
       await waitForVolumes(pod, report, signal);
       // Containers whose images are present do not wait for secrets.

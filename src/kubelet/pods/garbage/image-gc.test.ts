@@ -26,6 +26,7 @@ function setUp(policy: Partial<ImageGcPolicy> = {}, byRuntimeHandler = false) {
     pinned: new Set<string>(),
     containers: [] as { id: string; image: string; handler?: string; mounts?: string[] }[],
     sandboxImage: "",
+    prefetched: [] as string[],
     otherBytes: 0,
     capacity: 1000,
     stuck: new Set<string>(),
@@ -76,6 +77,7 @@ function setUp(policy: Partial<ImageGcPolicy> = {}, byRuntimeHandler = false) {
           info: { config: JSON.stringify({ sandboxImage: host.sandboxImage }) },
         }),
     },
+    prefetched: { imagesInUse: () => host.prefetched },
     policy: { highPercent: 90, lowPercent: 80, minAgeMs: 2 * minute, maxAgeMs: 0, ...policy },
     byRuntimeHandler,
     clock,
@@ -135,6 +137,7 @@ const protectedTable: [rule: string, host: Partial<ReturnType<typeof setUp>["hos
   ["mounted as a volume", { containers: [{ id: "1", image: "x", mounts: ["b"] }] }],
   ["pinned by the runtime", { pinned: new Set(["b"]) }],
   ["used for sandboxes", { sandboxImage: "b:1" }],
+  ["pulled for a container that has not started yet", { prefetched: ["b"] }],
 ];
 for (const [rule, protection] of protectedTable)
   test(`an image is kept if it is ${rule}`, async () => {

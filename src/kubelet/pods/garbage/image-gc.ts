@@ -26,6 +26,7 @@ import { findUsedImages, type ImageUsageSource } from "./image-usage.ts";
 export interface ImageGcOptions {
   images: Pick<ImageService, "listImages" | "removeImage" | "imageFsInfo" | "imageStatus">;
   runtime: ImageUsageSource["runtime"];
+  prefetched?: ImageUsageSource["prefetched"];
   policy: ImageGcPolicy;
   /** RuntimeClassInImageCriApi: each runtime handler has its own images, which are used and removed independently. */
   byRuntimeHandler?: boolean;

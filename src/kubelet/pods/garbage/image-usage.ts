@@ -7,15 +7,17 @@ export interface ImageUsageSource {
   readonly byRuntimeHandler?: boolean | undefined;
   runtime: Pick<RuntimeService, "listContainers" | "containerStatus" | "status">;
   images: Pick<ImageService, "imageStatus">;
+  /** The images of containers that have not started yet. */
+  prefetched?: { imagesInUse(): Iterable<string> } | undefined;
 }
 
 /**
- * Resolves with a check whether an image is used: by a container, running or not, as its image or as a volume, or by the
- * runtime for sandboxes. If either names no runtime handler, the runtime does not store its images by handler, or does not report which
+ * Resolves with a check whether an image is used: by a container, running, exited or about to start, as its image or as a
+ * volume, or by the runtime for sandboxes. If either names no runtime handler, the runtime does not store its images by handler, or does not report which
  * one a container uses: they match.
  */
 export async function findUsedImages(
-  { runtime, images, byRuntimeHandler = false }: ImageUsageSource,
+  { runtime, images, prefetched, byRuntimeHandler = false }: ImageUsageSource,
   signal?: AbortSignal,
 ): Promise<(image: Image) => boolean> {
   const used = { byAny: new Set<string>(), byUnknown: new Set<string>(), byHandler: new Set<string>() };
@@ -34,6 +36,7 @@ export async function findUsedImages(
     const image = await images.imageStatus({ image: forSandboxes }, { signal });
     if (image) add(image.id);
   }
+  for (const id of prefetched?.imagesInUse() ?? []) add(id);
   return (image) => {
     const handler = byRuntimeHandler ? (image.spec?.runtimeHandler ?? "") : "";
     const isUsed = (name: string) =>

@@ -1,37 +1,25 @@
+import { orAbort } from "../../../lib/base/abort.ts";
 import { Backoff } from "../../../lib/base/backoff.ts";
-import { type Clock, msSince } from "../../../lib/base/clock.ts";
+import { msSince } from "../../../lib/base/clock.ts";
 import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import { createMetrics, type Metrics } from "../../../lib/base/metrics.ts";
-import type { ImageService, ImageSpecInit, PodSandboxConfigInit } from "../../../lib/clients/cri/cri.ts";
+import type { PodSandboxConfigInit } from "../../../lib/clients/cri/cri.ts";
 import { formatDuration } from "../../../lib/config/duration.ts";
 import type { Image } from "../../../lib/gen/runtime/v1/api_pb.js";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
 import type { EnsuredImage } from "../../../lib/model/pod-sync.ts";
-import type { RuntimeHandlers } from "../../pipeline/pod-runtime/runtime-handlers.ts";
 import { type EnsureOutcome, type ImageMetrics, imageMetrics } from "./image-metrics.ts";
 import { withDefaultTag } from "./image-name.ts";
-import type { PullCredentials } from "./pull-credentials.ts";
-import { pullFailure, pullOutcome } from "./pull-error.ts";
-import { type Pulled, Puller, type PullWait } from "./puller.ts";
-import type { PullRecords } from "./records/pull-records.ts";
-import type { TrackedCredential } from "./tracked-credential.ts";
+import { ImagePulls, type ImagePullsOptions, type PulledImage, type WantedImage } from "./image-pulls.ts";
+import { Prefetch, type Prefetched, type PrefetchOptions } from "./prefetch.ts";
+import { pullFailure } from "./pull-error.ts";
+import type { PullWait } from "./puller.ts";
 
-export interface ImageManagerOptions {
-  images: Pick<ImageService, "imageStatus" | "pullImage">;
-  clock: Clock;
-  /** maxParallelImagePulls. */
-  parallelPulls: number;
-  pullsPerSecond: number;
-  pullBurst: number;
+export interface ImageManagerOptions extends ImagePullsOptions {
   events: PodEvents;
-  /** Credentials in the order to try; without this, pulls are anonymous. */
-  credentials?: Pick<PullCredentials, "credentials">;
-  /** Which images were pulled with which credentials. Without it (KubeletEnsureSecretPulledImages is off) every pod may use all. */
-  records?: Pick<PullRecords, "recordPullIntent" | "recordImagePulled" | "recordPullEnded" | "mustPull">;
-  /** The runtime handlers to pull for, if the runtime stores images by handler. */
-  handlers?: Pick<RuntimeHandlers, "of"> | undefined;
   metrics?: Metrics;
+  pressure?: PrefetchOptions["pressure"];
 }
 
 export interface EnsureOptions {
@@ -43,21 +31,21 @@ export interface EnsureOptions {
 /** The consumer of an image: a container, or a volume of the pod, which has no name here. */
 export type ImageConsumer = Pick<Container, "image" | "imagePullPolicy"> & { name?: string };
 
-/** One request for an image: as the pod names it (`requestedImage`) and for the runtime (`spec`). */
+/** One request of a container for its image. */
 interface ImageRequest extends EnsureOptions {
   pod: Pod;
   container: ImageConsumer;
   requestedImage: string;
-  spec: ImageSpecInit & { image: string };
+  wanted: WantedImage;
   sandbox: PodSandboxConfigInit;
-  /** Looked up at the first call. */
-  credentials: () => Promise<readonly TrackedCredential[]>;
+  prefetched: Prefetched | undefined;
 }
 
 /** Ensures that the image of a container is present before the container is created, according to its pull policy. */
 export class ImageManager {
   readonly #o: ImageManagerOptions;
-  readonly #puller: Puller;
+  readonly #pulls: ImagePulls;
+  readonly #prefetch: Prefetch | undefined;
   readonly #metrics: ImageMetrics;
   readonly #backoff = new Backoff({ initialMs: 10_000, maxMs: 300_000, resetMs: 600_000 });
   /** The last pull error by pod and image, reported again during the back-off. */
@@ -65,8 +53,25 @@ export class ImageManager {
 
   constructor(options: ImageManagerOptions) {
     this.#o = options;
-    this.#puller = new Puller(options);
+    this.#pulls = new ImagePulls(options);
+    const { clock, pressure } = options;
+    this.#prefetch = options.prefetch ? new Prefetch({ pulls: this.#pulls, clock, pressure }) : undefined;
     this.#metrics = imageMetrics(options.metrics ?? createMetrics());
+  }
+
+  /** Pulls the images of a pod that starts, before its containers need them. Later calls do nothing. */
+  prefetch(pod: Pod, sandbox: () => Promise<PodSandboxConfigInit>): void {
+    this.#prefetch?.start(pod, sandbox);
+  }
+
+  /** No container of the pod will start. */
+  cancelPrefetch(uid: PodUid): void {
+    this.#prefetch?.cancel(uid);
+  }
+
+  /** The images of pods whose containers have not used them yet: they must not be removed. */
+  imagesInUse(): Set<string> {
+    return this.#prefetch?.imagesInUse() ?? new Set();
   }
 
   /** Resolves with the image to run. Fails with a KubeletError whose code is the reason in the container status. */
@@ -77,14 +82,22 @@ export class ImageManager {
     options: EnsureOptions,
   ): Promise<EnsuredImage> {
     const outcome: EnsureOutcome = { policy: container.imagePullPolicy ?? "" };
+    const { uid } = pod.metadata;
+    const { image: requestedImage = "" } = container;
     try {
-      return await this.#ensure(pod, container, sandbox, options, outcome);
+      const image = await this.#ensure(pod, container, sandbox, options, outcome);
+      this.#prefetch?.used(uid, requestedImage);
+      return image;
+    } catch (error) {
+      if (!isAbort(error)) this.#prefetch?.used(uid, requestedImage);
+      throw error;
     } finally {
       this.#metrics.ensured(outcome);
     }
   }
 
   forget(uid: PodUid): void {
+    this.#prefetch?.forget(uid);
     this.#backoff.forget(`${uid}_`);
     for (const key of this.#lastErrors.keys()) if (key.startsWith(`${uid}_`)) this.#lastErrors.delete(key);
   }
@@ -105,20 +118,19 @@ export class ImageManager {
       events.warning(pod, "InspectFailed", message, container.name);
       throw new KubeletError("InvalidImageName", message);
     }
-    const { image } = named;
-    const spec = {
-      image,
-      annotations: pod.metadata.annotations,
-      runtimeHandler: this.#o.handlers?.of(pod),
-    };
-    const credentials = once(
-      async () => (await this.#o.credentials?.credentials(pod, image, options.signal)) ?? [],
-    );
-    const request: ImageRequest = { pod, container, requestedImage, spec, sandbox, credentials, ...options };
-    if (container.imagePullPolicy !== "Always") {
-      const found = await this.#find(request);
-      outcome.present = found !== undefined;
-      if (found && !(await records?.mustPull({ image: requestedImage, imageRef: found.id }, credentials))) {
+    const wanted = this.#pulls.wanted(pod, requestedImage, named.image, options.signal);
+    const prefetched = this.#prefetch?.get(pod.metadata.uid, requestedImage);
+    const request: ImageRequest = { pod, container, requestedImage, wanted, sandbox, prefetched, ...options };
+    // An image that is being pulled for this pod was not present, or could not be used.
+    if (container.imagePullPolicy !== "Always" && !prefetched?.pull?.isRunning) {
+      const found = prefetched?.present ?? (await this.#find(request));
+      const pulled = found && (await this.#pulledBefore(request));
+      outcome.present = pulled ? prefetched?.pull?.wasPresent : found !== undefined;
+      if (pulled) {
+        outcome.pullRequired = true;
+        return this.#pull(request, async () => pulled);
+      }
+      if (found && !(await this.#pulls.mustPull(wanted, found))) {
         outcome.pullRequired = false;
         const access = records ? " and can be accessed by the pod" : "";
         const message = `Container image "${requestedImage}" already present on machine${access}`;
@@ -133,40 +145,70 @@ export class ImageManager {
         throw new KubeletError("ErrImageNeverPull", message);
       }
     }
+    if (prefetched?.pull?.isRunning && container.imagePullPolicy !== "Always")
+      outcome.present = prefetched.pull.wasPresent;
     outcome.pullRequired = true;
-    return this.#pull(request);
+    return this.#pull(request, async () => (await this.#runningPull(request)) ?? this.#pullNow(request));
   }
 
-  async #find({ pod, container, spec, signal }: ImageRequest): Promise<Image | undefined> {
+  async #find(request: ImageRequest): Promise<Image | undefined> {
     try {
-      const found = await this.#o.images.imageStatus(spec, { signal });
-      return found?.id ? found : undefined;
+      return await this.#pulls.find(request.wanted, request.signal);
     } catch (error) {
-      if (isAbort(error)) throw error;
-      const message = `Failed to inspect image "${spec.image}": ${messageOf(error)}`;
-      this.#o.events.warning(pod, "InspectFailed", message, container.name);
-      throw new KubeletError("ImageInspectError", message, { cause: error });
+      throw this.#inspectFailed(request, error);
     }
   }
 
-  async #pull(request: ImageRequest): Promise<EnsuredImage> {
+  #inspectFailed({ pod, container, wanted }: ImageRequest, error: unknown): unknown {
+    if (isAbort(error)) return error;
+    const message = `Failed to inspect image "${wanted.spec.image}": ${messageOf(error)}`;
+    this.#o.events.warning(pod, "InspectFailed", message, container.name);
+    return new KubeletError("ImageInspectError", message, { cause: error });
+  }
+
+  /** A pull for this pod that has succeeded, with the credentials that the pod has now. */
+  async #pulledBefore({ prefetched, wanted }: ImageRequest): Promise<PulledImage | undefined> {
+    const pull = prefetched?.pull;
+    if (!pull || pull.variant !== (await this.#pulls.variantOf(wanted))) return undefined;
+    return pull.result;
+  }
+
+  /** A pull for this pod that runs, likewise. */
+  async #runningPull({ prefetched, wanted, requestedImage, signal, onPull }: ImageRequest) {
+    const pull = prefetched?.pull;
+    if (!pull?.isRunning || pull.variant !== (await this.#pulls.variantOf(wanted))) return undefined;
+    onPull(waitText(requestedImage, "pull"));
+    return orAbort(pull.result, signal);
+  }
+
+  #pullNow({ wanted, requestedImage, sandbox, signal, onPull }: ImageRequest): Promise<PulledImage> {
+    const reportWait = (wait: PullWait) => onPull(waitText(requestedImage, wait));
+    return this.#pulls.pull(wanted, { sandbox, signal, onPull: reportWait });
+  }
+
+  /** Reports a pull that runs here, or that has already run. */
+  async #pull(request: ImageRequest, pull: () => Promise<PulledImage>): Promise<EnsuredImage> {
     const { clock, events } = this.#o;
     const { pod, container, requestedImage } = request;
     const key = `${pod.metadata.uid}_${requestedImage}`;
     this.#checkBackoff(request, key);
-    const credentials = await request.credentials();
+    await request.wanted.credentials();
+    events.normal(pod, "Pulling", `Pulling image "${requestedImage}"`, container.name);
     const startedAt = clock.monotonic();
-    const { ref, credential, tookMs } = await this.#pullNow(request, key, credentials);
-    const withWaitMs = msSince(clock, startedAt);
-    let image: Image | undefined;
+    let pulled: PulledImage;
     try {
-      image = await this.#find(request);
-    } finally {
-      await this.#o.records?.recordImagePulled(
-        { image: requestedImage, imageRef: image?.id ?? ref },
-        credential,
-      );
+      pulled = await pull();
+    } catch (error) {
+      throw isAbort(error) ? error : this.#failed(request, key, error);
     }
+    this.#backoff.succeeded(key);
+    this.#lastErrors.delete(key);
+    const { ref, tookMs } = pulled;
+    // A pull that has run before took its time then.
+    const withWaitMs = Math.max(tookMs, msSince(clock, startedAt));
+    const image = await pulled.image.catch((error) => {
+      throw this.#inspectFailed(request, error);
+    });
     const size = Number(image?.size ?? 0);
     const took = `${formatDuration(Math.trunc(tookMs))} (${formatDuration(Math.trunc(withWaitMs))} including waiting)`;
     events.normal(
@@ -177,37 +219,6 @@ export class ImageManager {
     );
     this.#metrics.pulled(size, withWaitMs / 1000);
     return { ref, user: image ? userOf(image) : {} };
-  }
-
-  async #pullNow(
-    request: ImageRequest,
-    key: string,
-    credentials: readonly TrackedCredential[],
-  ): Promise<Pulled> {
-    const { pod, container, requestedImage, spec, sandbox, signal } = request;
-    this.#o.events.normal(pod, "Pulling", `Pulling image "${requestedImage}"`, container.name);
-    const onPull = (wait: PullWait) => request.onPull(waitText(requestedImage, wait));
-    let intentRecorded = false;
-    const beforePull = async () => {
-      await this.#o.records?.recordPullIntent(requestedImage);
-      intentRecorded = true;
-    };
-    try {
-      const pulled = await this.#puller.pull({
-        image: spec,
-        sandbox,
-        credentials,
-        signal,
-        onPull,
-        beforePull,
-      });
-      this.#backoff.succeeded(key);
-      this.#lastErrors.delete(key);
-      return pulled;
-    } catch (error) {
-      if (intentRecorded) await this.#o.records?.recordPullEnded(requestedImage, pullOutcome(error));
-      throw isAbort(error) ? error : this.#failed(request, key, error);
-    }
   }
 
   /** Throws while the back-off after a failure lasts. */
@@ -234,14 +245,6 @@ export class ImageManager {
     // Without retryAt: the next sync, soon, reports the back-off until it ends.
     return new KubeletError(reason, message, { cause: error });
   }
-}
-
-function once<T>(work: () => Promise<T>): () => Promise<T> {
-  let done: Promise<T> | undefined;
-  return () => {
-    done ??= work();
-    return done;
-  };
 }
 
 function userOf(image: Image): EnsuredImage["user"] {

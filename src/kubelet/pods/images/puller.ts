@@ -56,14 +56,35 @@ export class Puller {
       async () => {
         onPull("rate");
         await this.#rate.take(signal);
-        onPull("pull");
-        await request.beforePull?.();
-        const startedAt = this.#o.clock.monotonic();
-        const pulled = await this.#try(request);
-        return { ...pulled, tookMs: msSince(this.#o.clock, startedAt) };
+        return this.pullNow(request);
       },
       { signal },
     );
+  }
+
+  /** Runs work that pulls with `pullNow`, when a pull may start and no container waits for one. It is skipped if it is no longer needed then. */
+  async whenIdle(signal: AbortSignal, isNeeded: () => boolean, work: () => Promise<void>): Promise<void> {
+    let isOver = false;
+    while (!isOver) {
+      await this.#rate.untilAvailable(signal);
+      isOver = await this.#limiter.run(
+        async () => {
+          if (signal.aborted || !isNeeded()) return true;
+          if (!this.#rate.tryTake()) return false;
+          await work();
+          return true;
+        },
+        { signal, priority: -1 },
+      );
+    }
+  }
+
+  async pullNow(request: PullRequest): Promise<Pulled> {
+    request.onPull("pull");
+    await request.beforePull?.();
+    const startedAt = this.#o.clock.monotonic();
+    const pulled = await this.#try(request);
+    return { ...pulled, tookMs: msSince(this.#o.clock, startedAt) };
   }
 
   async #try({ image, sandbox, credentials, signal }: PullRequest): Promise<Omit<Pulled, "tookMs">> {

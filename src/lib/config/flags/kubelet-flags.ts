@@ -31,6 +31,8 @@ export interface KubeletFlags {
   bootIDFile: string;
   /** kubelet-ts only: how many sandboxes and containers are created in parallel; 0: depends on the CPUs. */
   maxParallelStarts: number;
+  /** kubelet-ts only: pulls the images of a pod before its containers need them. */
+  prefetchImages: boolean;
   /** kubelet-ts only: serves /manifests on the kubelet API. */
   enableManifestsHandler: boolean;
   /** kubelet-ts only: serves the node console on the kubelet API. */
@@ -72,6 +74,7 @@ export function defaultFlags(): KubeletFlags {
     machineIDFile: "/etc/machine-id,/var/lib/dbus/machine-id",
     bootIDFile: "/proc/sys/kernel/random/boot_id",
     maxParallelStarts: 0,
+    prefetchImages: true,
     enableManifestsHandler: false,
     enableConsole: false,
     enableHeapSnapshots: false,

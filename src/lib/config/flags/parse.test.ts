@@ -37,6 +37,7 @@ const listed = readFileSync(new URL("../../../../test/fixtures/config/flags.txt"
 test("the flags of a real kubelet are known, and these of our own", () => {
   const ours = [
     "max-parallel-starts",
+    "prefetch-images",
     "enable-manifests-handler",
     "enable-console",
     "enable-heap-snapshots",

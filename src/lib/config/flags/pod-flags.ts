@@ -124,6 +124,12 @@ export const podFlags: readonly FlagGroup[] = [
         "maxParallelStarts",
         "maximum sandboxes and containers created in parallel, 0 to size by CPUs (kubelet-ts only)",
       ),
+      flagOnly(
+        "prefetch-images",
+        "bool",
+        "prefetchImages",
+        "pull the images of a pod before its containers need them (kubelet-ts only)",
+      ),
       deprecated(
         flagOnly(
           "minimum-container-ttl-duration",
