@@ -140,18 +140,19 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
   // parity: field serializeImagePulls
   test("pulls run in parallel with serializeImagePulls: false", async () => {
     const waiting = new Set<string>();
-    const all = Promise.withResolvers<void>();
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
     // No response is sent before all three requests have arrived: serial pulls would never finish.
     registry.gate = ({ repository }) => {
       waiting.add(repository);
-      if (waiting.size === three.length) all.resolve();
-      return all.promise;
+      return answered;
     };
     for (const name of three) await registry.push(image(name), `wide/${name}`, "1");
     for (const name of three) run(name, `wide/${name}`, "IfNotPresent");
+    await waitFor(() => assert.equal(waiting.size, three.length));
     await pods.waitForPod("p0", (row) =>
       assert.match(row.blockedOn, /^pulling image localhost:\d+\/wide\/p0:1$/),
     );
+    answer();
     for (const name of three) await pods.running(name);
   });
 
