@@ -1,3 +1,4 @@
+import type { WallTime } from "../../lib/base/time.ts";
 import { cgroupUsageReader } from "../../lib/host/cgroups/usage-reader.ts";
 import { countRanges } from "../../lib/host/node-info.ts";
 import { type Machine, readLayout, readMachine } from "../node/machine.ts";
@@ -24,10 +25,13 @@ export interface Node extends Machine {
   enforcement: Enforcement;
   /** Configuration and flags about the node as part of a cluster. */
   configuration: NodeConfiguration;
+  /** The start time of the agent. */
+  startedAt: WallTime;
 }
 
 export async function readNode(o: AgentOptions): Promise<Node> {
   const { config, clock, logger, gates, nodeFlags } = o;
+  const startedAt = clock.wall();
   const layout = await readLayout(config, o.cgroupLayout);
   const cgroups = await createCgroupManager(config.cgroupDriver, layout, clock);
   const manager = timedCgroups(cgroups, o.metrics, clock);
@@ -65,6 +69,7 @@ export async function readNode(o: AgentOptions): Promise<Node> {
   };
   return {
     ...machine,
+    startedAt,
     configuration,
     settings,
     cgroupManager: manager,

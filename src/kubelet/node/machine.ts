@@ -1,4 +1,3 @@
-import type { Clock } from "../../lib/base/clock.ts";
 import { KubeletError } from "../../lib/base/errors.ts";
 import type { WallTime } from "../../lib/base/time.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
@@ -44,9 +43,7 @@ export interface Machine {
   capacity: Readonly<Record<string, string>>;
   /** The reserved part of the capacity, in nano units by resource. */
   reserved: ReadonlyMap<string, bigint>;
-  /** The boot time of the machine and the start time of the agent. */
   bootedAt: WallTime;
-  startedAt: WallTime;
 }
 
 /** The cgroups of the machine, unless they are known; throws if the agent cannot use them as configured. */
@@ -70,11 +67,9 @@ export async function readMachine(o: {
   readonly nodeIp?: string | undefined;
   readonly identityFiles?: IdentityFiles | undefined;
   readonly sysDir?: string | undefined;
-  readonly clock: Clock;
 }): Promise<Machine> {
   const { config, layout, sysDir } = o;
   const { info } = o.configuration;
-  const startedAt = o.clock.wall();
   const machine = await readMachineInfo();
   const size = {
     ...info,
@@ -102,7 +97,6 @@ export async function readMachine(o: {
       numaNodes: numaNodes.length > 0 ? numaNodes : await withoutNuma(machine.memoryBytes, sysDir),
     },
     bootedAt: await readBootTime(),
-    startedAt,
     containerLabels: machine.containerLabels,
     info: {
       hostIps: await nodeAddresses(o.nodeIp),
