@@ -32,8 +32,10 @@ for (const [settings, period, periods, delays] of [
       metrics: createMetrics(),
       options: { gates: new FeatureGates(settings), logind, rootDir: "/none" },
     } as unknown as AgentCore;
-    const parts = { initialSync: { isComplete: () => true }, isWritten: () => true } as unknown as Parameters<
-      typeof nodeShutdown
-    >[1];
+    const parts = {
+      activePods: () => [],
+      initialSync: { isComplete: () => true },
+      apiStatuses: undefined,
+    };
     assert.equal(nodeShutdown(core, parts) !== undefined, delays);
   });

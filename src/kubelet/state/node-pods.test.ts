@@ -3,40 +3,55 @@ import { test } from "node:test";
 import { aPod } from "../../../test/builders/pods.ts";
 import type { Pod, PodStatus } from "../../lib/model/pod.ts";
 import { NodePods } from "./node-pods.ts";
-import type { PodSyncStatus, WorkerPhase } from "./pod-sync-status.ts";
+import type { PodSyncStatus } from "./pod-sync-status.ts";
 
 const { uid } = aPod().metadata;
 
-function willRelease(
-  pod: { phase: WorkerPhase | undefined; status: PodStatus | undefined },
-  desired: Pod | undefined = aPod(),
-) {
-  const { phase, status } = pod;
-  const worker = phase && ({ phase } as PodSyncStatus);
-  return new NodePods({
-    desired: { get: () => desired },
-    workers: { get: () => worker },
-    statuses: { get: () => status },
-  }).willReleaseResources(uid);
+interface Given {
+  readonly desired: Pod | undefined;
+  readonly worker?: Partial<PodSyncStatus> | undefined;
+  readonly status?: PodStatus | undefined;
 }
 
-for (const [rule, pod, expected] of [
-  ["runs", { phase: "syncing", status: { phase: "Running" } }, false],
-  ["has no worker yet", { phase: undefined, status: undefined }, false],
-  ["is being terminated", { phase: "terminating", status: { phase: "Running" } }, true],
-  ["has just terminated", { phase: "terminated", status: { phase: "Running" } }, true],
-  ["has completed, before its worker acts on it", { phase: "syncing", status: { phase: "Succeeded" } }, true],
+function nodePods({ desired, worker, status }: Given): NodePods {
+  return new NodePods({
+    desired: { get: () => desired },
+    workers: { get: () => worker as PodSyncStatus | undefined },
+    statuses: { get: () => status },
+  });
+}
+
+for (const [rule, phase, statusPhase, expected] of [
+  ["runs", "syncing", "Running", false],
+  ["has no worker yet", undefined, undefined, false],
+  ["is being terminated", "terminating", "Running", true],
+  ["has just terminated", "terminated", "Running", true],
+  ["has completed, before its worker acts on it", "syncing", "Succeeded", true],
 ] as const)
   test(`a pod that ${rule} ${expected ? "will release" : "keeps"} its resources`, () => {
-    assert.equal(willRelease(pod), expected);
+    const pod = { worker: phase && { phase }, status: statusPhase && { phase: statusPhase } };
+    assert.equal(nodePods({ ...pod, desired: aPod() }).willReleaseResources(uid), expected);
+    assert.equal(
+      nodePods({ ...pod, desired: undefined }).willReleaseResources(uid),
+      true,
+      "no source has it",
+    );
   });
 
-test("a pod that no source has will release its resources", () => {
-  const pods = new NodePods({
-    desired: { get: () => undefined },
-    workers: { get: () => undefined },
-    statuses: { get: () => undefined },
+const id = { uid, namespace: "ns", name: "old" };
+for (const [rule, given, isKnown, phase, name] of [
+  ["that a source has", { desired: aPod() }, true, "syncing", "default/p"],
+  [
+    "that was removed and is being terminated",
+    { desired: undefined, worker: { id, pod: aPod(), phase: "terminating" } },
+    true,
+    "terminating",
+    "ns/old",
+  ],
+  ["that is an orphan", { desired: undefined, worker: { id, phase: "syncing" } }, false, "syncing", "ns/old"],
+  ["that is gone", { desired: undefined }, false, undefined, `pod ${uid}`],
+] as const)
+  test(`name and phase of a pod ${rule}`, () => {
+    const pods = nodePods(given);
+    assert.deepEqual([pods.isKnown(uid), pods.phaseOf(uid), pods.nameOf(uid)], [isKnown, phase, name]);
   });
-  assert.equal(pods.willReleaseResources(uid), true);
-  assert.equal(pods.isKnown(uid), false);
-});

@@ -26,7 +26,8 @@ async function setUp(t: { after(fn: () => void): void }, own: Pod) {
     worker: { pod: own, phase: "syncing" as WorkerPhase } as { pod: Pod; phase: WorkerPhase } | undefined,
     status: undefined as PodStatus | undefined,
     watched: undefined as Pod | undefined,
-    mayWriteMirror: true,
+    hasMirrorTimes: true,
+    isRestarted: false,
     isInRuntime: true,
   };
   const statuses = new ApiStatuses({
@@ -34,8 +35,11 @@ async function setUp(t: { after(fn: () => void): void }, own: Pod) {
     clock,
     logger: silentLogger,
     workers: { get: () => node.worker },
-    statuses: { get: () => node.status, hasMirrorTimes: () => node.mayWriteMirror },
-    apiPods: { get: () => node.watched, statusOf: () => node.watched?.status ?? running },
+    statuses: { get: () => node.status, hasMirrorTimes: () => node.hasMirrorTimes },
+    apiPods: {
+      get: () => node.watched,
+      statusOf: () => (node.isRestarted ? undefined : node.watched?.status),
+    },
     observed: { get: () => (node.isInRuntime ? anObservedPod([]) : undefined) },
   });
   const stop = new AbortController();
@@ -91,18 +95,44 @@ test("a pod that terminated before it was in the runtime keeps the status of the
   assert.deepEqual(api.requests, [patch]);
 });
 
-test("a static pod's status is not written before it has the times of its mirror", async (t) => {
+function withMirror() {
   const own = fakePod();
   own.metadata.annotations = { [annotationSource]: "file", [annotationHash]: "h" };
   const mirror = fakePod({ status: { phase: "Pending" } });
   mirror.metadata.annotations = { [annotationMirror]: "h" };
+  return { own, mirror };
+}
+
+test("a static pod's status is not written before it has the times of its mirror", async (t) => {
+  const { own, mirror } = withMirror();
   const { api, node, sync, clock } = await setUp(t, own);
   node.watched = api.put(mirror);
-  node.mayWriteMirror = false;
+  node.hasMirrorTimes = false;
   node.status = running;
   await sync();
   assert.deepEqual(api.requests, []);
-  node.mayWriteMirror = true;
+  node.hasMirrorTimes = true;
   await clock.advance(10_000);
   assert.deepEqual(api.requests, [patch], "at the next reconciliation at the latest");
+});
+
+test("a static pod that starts again does not wait for the times of its previous run", async (t) => {
+  const { own, mirror } = withMirror();
+  const { api, node, sync } = await setUp(t, own);
+  Object.assign(node, {
+    watched: api.put(mirror),
+    hasMirrorTimes: false,
+    isRestarted: true,
+    status: running,
+  });
+  await sync();
+  assert.deepEqual(api.requests, [patch]);
+});
+
+test("a pod of the API is written regardless of mirrors", async (t) => {
+  const pod = fakePod({ status: { phase: "Pending" } });
+  const { api, node, sync } = await setUp(t, pod);
+  Object.assign(node, { watched: api.put(pod), hasMirrorTimes: false, status: running });
+  await sync();
+  assert.deepEqual(api.requests, [patch]);
 });
