@@ -26,7 +26,7 @@ export interface PodSyncStatus {
   readonly removed: boolean;
   /** The kubelet evicts or preempts it. */
   readonly evicted: boolean;
-  /** False until the pod was admitted and may start. */
+  /** True once the pod may have something in the runtime. */
   readonly started: boolean;
   /** Nothing of the pod uses resources of the node. */
   readonly resourcesReclaimed: boolean;
