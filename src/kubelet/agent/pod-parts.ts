@@ -194,7 +194,6 @@ export function podParts(core: AgentCore, initialSync: InitialSync) {
       ...(claims ? [claims.component] : []),
       ...run.components,
     ],
-    claims,
     cgroups,
     activePods,
     evictedPods,

@@ -3,7 +3,7 @@ import { parseIp } from "../../lib/base/ip-address.ts";
 import { hasExplicitDnsPolicy } from "../../lib/model/explicit-dns-policy.ts";
 import { containerLogsDir } from "../node/node-directories.ts";
 import type { Pleg } from "../pipeline/pleg/pleg.ts";
-import type { CriRequests, CriRequestsOptions } from "../pipeline/pod-runtime/cri-requests.ts";
+import type { CriRequestsOptions } from "../pipeline/pod-runtime/cri-requests.ts";
 import { PodFiles } from "../pipeline/pod-runtime/pod-files.ts";
 import { PodRuntime } from "../pipeline/pod-runtime/pod-runtime.ts";
 import type { PodResizing } from "../pipeline/pod-runtime/resize-pod.ts";
@@ -31,7 +31,6 @@ import { timedPulls } from "./timed-pulls.ts";
 
 export interface RuntimeParts {
   runtime: PodRuntime;
-  requests: CriRequests;
   files: PodFiles;
   volumes: PodVolumes;
   images: ImageManager;
@@ -164,7 +163,6 @@ export function podRuntime(
   const { pullSecrets } = images;
   return {
     runtime,
-    requests,
     files,
     volumes,
     images: images.manager,
