@@ -117,6 +117,14 @@ test("statuses that the API server does not accept delay the next group by 2 s",
   assert.deepEqual(times(), { a: 0, critical: 3 });
 });
 
+test("without an API server the next group does not wait for statuses", async (t) => {
+  const pods = [pod("a", 0, { stopsMs: 1000 }), pod("critical", critical)];
+  const { clock, node, times } = await setUp(t, pods, { apiStatuses: undefined });
+  node.prepare(true);
+  await clock.advance(1200);
+  assert.deepEqual(times(), { a: 0, critical: 1 });
+});
+
 test("a PrepareForShutdown signal during a shutdown changes nothing", async (t) => {
   const { clock, node, times } = await setUp(t, [pod("a", 0), pod("critical", critical)]);
   node.prepare(true);
