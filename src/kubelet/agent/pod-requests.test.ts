@@ -357,6 +357,23 @@ test("environment variables come from files in an emptyDir only", async (t) => {
   await assert.rejects(start("A", "passwd", "host"), { code, message: noVolume });
 });
 
+test("image volumes are pulled with the configuration of the sandbox", async (t) => {
+  let pulledWith: unknown;
+  const { requests } = await setUp(t, undefined, {
+    volumes: {
+      async mountsFor(_pod, _container, _env, o) {
+        pulledWith = await o.sandbox();
+        return [];
+      },
+      devicesFor: async () => [],
+    },
+  });
+  const container = aContainer("a");
+  const pod = aPod({ containers: [container] });
+  await requests.container(pod, container, request);
+  assert.deepEqual(pulledWith, await requests.sandbox(pod, 0));
+});
+
 test("an aborted request is not a configuration error", async (t) => {
   const aborted = abortError("the pod is being terminated");
   const { requests } = await setUp(t, undefined, {
