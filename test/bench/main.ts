@@ -1,4 +1,5 @@
 // npm run bench [-- MODE] [options]
+import * as coldStart from "./cold-start.ts";
 import * as compare from "./compare.ts";
 import * as nodeConsole from "./console.ts";
 import * as idle from "./idle.ts";
@@ -15,6 +16,7 @@ interface Mode {
 }
 
 const modes: Readonly<Record<string, Mode>> = {
+  "cold-start": coldStart,
   compare,
   console: nodeConsole,
   idle,

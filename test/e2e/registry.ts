@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PassThrough, pipeline, type Transform } from "node:stream";
 import { nodeFiles } from "../../src/single-node/node-files.ts";
 import type { OciImage } from "../../src/single-node/oci-image.ts";
 import type { TestNode } from "../node/test-node.ts";
@@ -29,6 +30,8 @@ export class Registry {
   readonly requests: RegistryRequest[] = [];
   /** Each request waits for this promise. */
   gate: (registryRequest: RegistryRequest) => Promise<void> = () => Promise.resolve();
+  /** Bodies of responses pass through one of these. */
+  transform: () => Transform = () => new PassThrough();
   readonly #child: ChildProcess;
   readonly #proxy: Server;
   readonly #dir: string;
@@ -121,7 +124,7 @@ export class Registry {
       { host: "127.0.0.1", port: this.#innerPort, method, path: url, headers },
       (response) => {
         outgoing.writeHead(response.statusCode ?? 502, response.headers);
-        response.pipe(outgoing);
+        pipeline(response, this.transform(), outgoing, () => {});
       },
     );
     inner.on("error", () => outgoing.destroy());
