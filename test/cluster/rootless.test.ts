@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, mkdirSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readFileSync } from "node:fs";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -71,6 +71,11 @@ async function rootlessKubelet(t: TestContext, flags: readonly string[]) {
   return { cluster, manifests, exited, log: () => log };
 }
 
+/** The machine already has this setting of a kubelet, and then all of them: one with root privileges has run here. */
+function overcommitsMemory(): boolean {
+  return readFileSync("/proc/sys/vm/overcommit_memory", "utf8").trim() === "1";
+}
+
 // parity: gate KubeletInUserNamespace=true
 test("KubeletInUserNamespace: a kubelet of a user without privileges starts and runs pods", {
   skip,
@@ -82,7 +87,9 @@ test("KubeletInUserNamespace: a kubelet of a user without privileges starts and 
   const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "web" }, spec };
   await writeFile(join(manifests, "web.json"), JSON.stringify(pod));
   await waitFor(() => assert.equal(cluster.runtime.callsOf("StartContainer")[0]?.result, "OK", log()));
-  assert.match(log(), /Updating kernel flag failed \(running in UserNS, ignoring\)/);
+  const expected = /Updating kernel flag failed \(running in UserNS, ignoring\)/;
+  if (overcommitsMemory()) assert.doesNotMatch(log(), expected);
+  else assert.match(log(), expected);
 });
 
 // parity: gate KubeletInUserNamespace=false

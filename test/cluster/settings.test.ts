@@ -3,8 +3,8 @@ import { cpus } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { NodeObject } from "../../src/kubelet/node/node-types.ts";
-import type { KubeletConfiguration } from "../../src/lib/config/kubelet-configuration.ts";
 import { send } from "../../src/kubelet/server/fixtures.ts";
+import type { KubeletConfiguration } from "../../src/lib/config/kubelet-configuration.ts";
 import {
   type ContainerConfig,
   type PodSandboxConfig,

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { KernelTunables } from "../bench/kernel-tunables.ts";
 import { type AgentProcess, get } from "../e2e/agent-process.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 
@@ -13,6 +14,8 @@ export class Kubelets {
   readonly #flags: readonly string[];
   readonly #reference: string | undefined;
   #child: ChildProcess | undefined;
+  /** Those of the machine: the reference kubelet changes them. */
+  #tunables: KernelTunables | undefined;
 
   constructor(agent: AgentProcess, flags: readonly string[], reference: string | undefined) {
     this.#agent = agent;
@@ -36,6 +39,7 @@ export class Kubelets {
     const exited = once(child, "exit");
     child.kill("SIGTERM");
     await exited;
+    this.#tunables?.restore();
   }
 
   log(kind: Kind): string {
@@ -48,6 +52,7 @@ export class Kubelets {
 
   #startReference(): void {
     if (this.#reference === undefined) throw new Error("KUBELET_REFERENCE is not set");
+    this.#tunables ??= new KernelTunables();
     const { rootDir } = this.#agent.node;
     const log = openSync(this.#referenceLog, "a");
     const flags = [

@@ -5,7 +5,7 @@ import type { Machine } from "../../machine/machine.ts";
 import type { Kind } from "../kubelet-kinds.ts";
 import { criCall } from "./cri-calls.ts";
 import type { Observation } from "./kinds.ts";
-import { isLimitFile, observeNode, observedConfig, type SystemObservation } from "./observed-node.ts";
+import { isLimitFile, observedConfig, observeNode, type SystemObservation } from "./observed-node.ts";
 
 const settledWithinMs = 300_000;
 const readOnlyPort = 10255;

@@ -13,7 +13,7 @@ import { addAddress, address } from "../isolated-kubelets-host.ts";
 import { type Kind, Kubelets } from "../kubelet-kinds.ts";
 import { criCall } from "./cri-calls.ts";
 import type { CriCall, Observation } from "./kinds.ts";
-import { isLimitFile, observeNode, observedConfig } from "./observed-node.ts";
+import { isLimitFile, observedConfig, observeNode } from "./observed-node.ts";
 import { observedNodeName } from "./observed-pods.ts";
 
 const settledWithinMs = 120_000;
