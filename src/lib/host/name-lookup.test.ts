@@ -45,7 +45,7 @@ before(async () => {
   );
   await writeFile(
     join(dir, "resolv.conf"),
-    "nameserver 192.0.2.1\nsearch a.test b.test .\noptions ndots:2 rotate\n",
+    "nameserver 192.0.2.1\ndomain c.test\nsearch . a.test b.test\noptions ndots:2 rotate\n",
   );
 });
 after(() => rm(dir, { recursive: true }));
@@ -68,9 +68,10 @@ test("names are resolved by the hosts file, then by DNS, with the search domains
       hostsFile: join(dir, "hosts"),
       resolvConf: join(dir, "resolv.conf"),
       servers: [dns.server],
+      sourceOf: async (address) => address,
     });
   const rows: [name: string, addresses: string[], queried: string[]][] = [
-    ["localhost", ["127.0.0.1", "::1"], []],
+    ["localhost", ["::1", "127.0.0.1"], []],
     ["db.EXAMPLE.", ["10.0.0.9"], []],
     ["web", ["10.0.0.1"], ["web.a.test", "web.b.test"]],
     ["x.y.z", ["10.0.0.2"], ["x.y.z"]],
@@ -96,6 +97,71 @@ test("names are resolved by the hosts file, then by DNS, with the search domains
     ),
   );
   assert.deepEqual(one, [null, "::1", 6]);
+});
+
+test("without a search domain, names are searched in the domain of the machine", async (t) => {
+  const dns = await dnsServer({ web: "10.0.0.1", "web.machines.test": "10.0.0.2" });
+  t.after(() => dns.close());
+  const resolvConf = join(dir, "no-search.conf");
+  await writeFile(resolvConf, "search .\n");
+  const options = { hostsFile: join(dir, "none"), resolvConf, servers: [dns.server] };
+  const found = (hostname: string) => find(new NameLookup({ ...options, hostname }), "web");
+  assert.deepEqual(await found("node1.machines.test"), ["10.0.0.2"]);
+  assert.deepEqual(await found("node1"), ["10.0.0.1"]);
+});
+
+test("the options of resolv.conf limit the time of queries", async (t) => {
+  const dns = await dnsServer({});
+  t.after(() => dns.close());
+  const resolvConf = join(dir, "short.conf");
+  await writeFile(resolvConf, "options timeout:1 attempts:1\n");
+  const lookup = new NameLookup({
+    hostsFile: join(dir, "none"),
+    resolvConf,
+    servers: [dns.server],
+    hostname: "n",
+  });
+  await assert.rejects(find(lookup, "silent"), { code: "ETIMEOUT", message: "i/o timeout" });
+  assert.deepEqual(dns.queried, ["silent"]);
+});
+
+const ipv4 = "192.0.2.1";
+for (const [rule, ipv6, sources, isIpv6First] of [
+  ["both families work", "2a00::1", { [ipv4]: "192.0.2.9", "2a00::1": "2a00::9" }, true],
+  ["there is no IPv6 route", "2a00::1", { [ipv4]: "192.0.2.9" }, false],
+  ["there is no IPv4 route", "fd00::1", { "fd00::1": "fd00::9" }, true],
+  ["there is no route", "2a00::1", {}, false],
+  ["the target is a unique local address", "fd00::1", { [ipv4]: "192.0.2.9", "fd00::1": "fd00::9" }, false],
+  ["the source is a unique local address", "2a00::1", { [ipv4]: "192.0.2.9", "2a00::1": "fd00::9" }, false],
+  ["the source is link-local", "2a00::1", { [ipv4]: "192.0.2.9", "2a00::1": "fe80::9%eth0" }, false],
+  ["the target is this machine", "::1", { [ipv4]: "192.0.2.9", "::1": "::1" }, true],
+] as const)
+  test(`IPv6 addresses are ${isIpv6First ? "before" : "after"} IPv4 addresses if ${rule}`, async () => {
+    const hostsFile = join(dir, "both");
+    await writeFile(hostsFile, `${ipv4} both\n${ipv6} both\n`);
+    const sourceOf = async (address: string) => (sources as Readonly<Record<string, string>>)[address];
+    const found = await find(new NameLookup({ hostsFile, sourceOf }), "both");
+    assert.deepEqual(found, isIpv6First ? [ipv6, ipv4] : [ipv4, ipv6]);
+  });
+
+test("the source of a connection is that of the route", {
+  skip: process.getuid?.() !== 0 && "needs root",
+}, async () => {
+  const hostsFile = join(dir, "routes");
+  await writeFile(hostsFile, "127.0.0.1 both\n::1 both\n");
+  const script = `
+    import { NameLookup } from ${JSON.stringify(join(import.meta.dirname, "name-lookup.ts"))};
+    new NameLookup({ hostsFile: ${JSON.stringify(hostsFile)} }).lookup("both", { all: true }, (error, found) =>
+      console.log(error ?? found.map(({ address }) => address).join()));
+  `;
+  const orderAfter = (command: string) => {
+    const args = ["--net", "sh", "-ec", `${command}; exec "$1" --input-type=module -e "$2"`, "sh"];
+    const done = spawnSync("unshare", [...args, process.execPath, script], { encoding: "utf8" });
+    assert.equal(done.status, 0, done.stderr);
+    return done.stdout.trim();
+  };
+  assert.equal(orderAfter("ip link set lo up"), "::1,127.0.0.1");
+  assert.equal(orderAfter("ip link set lo up; ip address del ::1/128 dev lo"), "127.0.0.1,::1");
 });
 
 test("a lookup that waits for a server ends when it is canceled", async (t) => {

@@ -1,6 +1,8 @@
+import { createSocket } from "node:dgram";
 import { Resolver } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
-import { isIP, type LookupFunction } from "node:net";
+import { BlockList, isIP, type LookupFunction } from "node:net";
+import { hostname } from "node:os";
 import { errnoOf, messageOf } from "../base/errors.ts";
 
 export interface NameLookupOptions {
@@ -8,15 +10,15 @@ export interface NameLookupOptions {
   readonly resolvConf?: string;
   /** By default the servers of resolv.conf. */
   readonly servers?: readonly string[];
+  readonly hostname?: string;
+  /** The address that this machine would connect from; undefined if it has no route. */
+  readonly sourceOf?: (address: string) => Promise<string | undefined>;
 }
 
 interface Found {
   readonly address: string;
   readonly family: 4 | 6;
 }
-
-const queryTimeoutMs = 5_000;
-const tries = 2;
 
 /**
  * Resolves a name that the author of a pod chose, by the hosts file and DNS. getaddrinfo(3), which Node.js uses unless `lookup` is set,
@@ -58,9 +60,10 @@ export class NameLookup {
   async #resolve(name: string): Promise<Found[]> {
     const { hostsFile = "/etc/hosts", resolvConf = "/etc/resolv.conf" } = this.#o;
     const local = addressesIn(await textOf(hostsFile), name);
-    if (local.length > 0) return local;
-    const candidates = candidatesOf(name, await textOf(resolvConf));
-    this.#resolver = new Resolver({ timeout: queryTimeoutMs, tries });
+    if (local.length > 0) return this.#sorted(local);
+    const settings = settingsOf(await textOf(resolvConf), this.#o.hostname ?? hostname());
+    const candidates = candidatesOf(name, settings);
+    this.#resolver = new Resolver({ timeout: settings.timeoutSeconds * 1000, tries: settings.attempts });
     const resolver = this.#resolver;
     if (this.#o.servers) resolver.setServers(this.#o.servers);
     let failure: NodeJS.ErrnoException = notFound(name);
@@ -78,11 +81,69 @@ export class NameLookup {
           ? ipv6.value.map((address) => ({ address, family: 6 as const }))
           : []),
       ];
-      if (found.length > 0) return found;
+      if (found.length > 0) return this.#sorted(found);
       for (const one of [ipv4, ipv6])
         if (one.status === "rejected" && !isAbsent(one.reason)) failure = failed(name, one.reason);
     }
     throw failure;
+  }
+
+  /** As RFC 6724 orders the two families. */
+  async #sorted(found: Found[]): Promise<Found[]> {
+    const { sourceOf = routeSourceOf } = this.#o;
+    const [ipv4, ipv6] = [4, 6].map((family) => found.filter((one) => one.family === family));
+    if (!ipv4?.[0] || !ipv6?.[0]) return found;
+    const sources = await Promise.all([sourceOf(ipv4[0].address), sourceOf(ipv6[0].address)]);
+    return prefersIpv6(ipv6[0].address, ...sources) ? [...ipv6, ...ipv4] : [...ipv4, ...ipv6];
+  }
+}
+
+/** IPv6 needs a source of the same kind as the target. */
+function prefersIpv6(
+  target: string,
+  ipv4Source: string | undefined,
+  ipv6Source: string | undefined,
+): boolean {
+  if (ipv4Source === undefined || ipv6Source === undefined) return ipv6Source !== undefined;
+  const kind = kindOf(target);
+  return kind !== "after IPv4" && kind === kindOf(ipv6Source);
+}
+
+const afterIpv4 = new BlockList();
+for (const [net, bits] of [
+  ["fc00::", 7],
+  ["2002::", 16],
+  ["2001::", 32],
+  ["3ffe::", 16],
+  ["fec0::", 10],
+  ["::", 96],
+  ["::ffff:0:0", 96],
+] as const)
+  afterIpv4.addSubnet(net, bits, "ipv6");
+const linkLocal = new BlockList();
+linkLocal.addSubnet("fe80::", 10, "ipv6");
+
+/** The kinds of IPv6 addresses in the default policy table of RFC 6724. */
+function kindOf(address: string): "loopback" | "link-local" | "after IPv4" | "global" {
+  const [ip = ""] = address.split("%", 1);
+  if (ip === "::1") return "loopback";
+  if (linkLocal.check(ip, "ipv6")) return "link-local";
+  return afterIpv4.check(ip, "ipv6") ? "after IPv4" : "global";
+}
+
+/** Connects a UDP socket, which sends nothing. */
+async function routeSourceOf(address: string): Promise<string | undefined> {
+  const socket = createSocket(isIP(address) === 6 ? "udp6" : "udp4");
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      socket.once("error", reject);
+      socket.once("connect", () => resolve(socket.address().address));
+      socket.bind(() => socket.connect(9, address));
+    });
+  } catch {
+    return undefined;
+  } finally {
+    socket.close();
   }
 }
 
@@ -99,20 +160,43 @@ function addressesIn(hosts: string, name: string): Found[] {
   return found.length > 0 || wanted !== "localhost" ? found : [{ address: "127.0.0.1", family: 4 }];
 }
 
-/** The names to query, in this order, as resolv.conf(5) describes "search" and "ndots". */
-function candidatesOf(name: string, resolvConf: string): string[] {
-  if (name.endsWith(".")) return [name];
+interface Settings {
+  readonly searches: readonly string[];
+  readonly ndots: number;
+  readonly timeoutSeconds: number;
+  readonly attempts: number;
+}
+
+/** The settings in resolv.conf(5). Without a search domain, names are searched in the domain of this machine. */
+function settingsOf(resolvConf: string, host: string): Settings {
   let searches: string[] = [];
-  let ndots = 1;
+  const options = { ndots: 1, timeout: 5, attempts: 2 };
   for (const line of resolvConf.split("\n")) {
     const [keyword, ...values] = line.trim().split(/\s+/);
-    if (keyword === "search" || keyword === "domain") searches = values;
+    if (keyword === "search") searches = values;
+    if (keyword === "domain") searches = values.slice(0, 1);
     if (keyword === "options")
-      for (const value of values) ndots = Number(/^ndots:(\d{1,2})$/.exec(value)?.[1] ?? ndots);
+      for (const value of values) {
+        const [, name, number] = /^(ndots|timeout|attempts):(\d{1,2})$/.exec(value) ?? [];
+        if (name) options[name as keyof typeof options] = Number(number);
+      }
   }
-  const searched = searches.map((domain) => (domain === "." ? name : `${name}.${domain}`));
+  searches = searches.filter((domain) => domain !== ".");
+  const domain = host.replace(/^[^.]*\.?/, "");
+  return {
+    searches: searches.length > 0 || domain === "" ? searches : [domain],
+    ndots: Math.min(options.ndots, 15),
+    timeoutSeconds: Math.max(options.timeout, 1),
+    attempts: Math.max(options.attempts, 1),
+  };
+}
+
+/** The names to query, in this order, as resolv.conf(5) describes "search" and "ndots". */
+function candidatesOf(name: string, { searches, ndots }: Settings): string[] {
+  if (name.endsWith(".")) return [name];
+  const searched = searches.map((domain) => `${name}.${domain}`);
   const isQualified = name.split(".").length - 1 >= ndots;
-  return [...new Set(isQualified ? [name, ...searched] : [...searched, name])];
+  return isQualified ? [name, ...searched] : [...searched, name];
 }
 
 async function textOf(path: string): Promise<string> {
