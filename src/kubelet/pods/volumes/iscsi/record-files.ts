@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
+import { chmod, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { errnoOf, KubeletError } from "../../../../lib/base/errors.ts";
 import { replaceDurably } from "../../../../lib/host/durable-file.ts";
@@ -8,6 +8,9 @@ import { replaceDurably } from "../../../../lib/host/durable-file.ts";
 export const recordDirs: readonly string[] = ["/etc/iscsi", "/var/lib/iscsi"];
 
 const endOfRecord = "# END RECORD";
+
+/** The records are on another filesystem than their directory, by a link or a mount, or the directory itself is read-only. */
+const elsewhere = new Set(["EXDEV", "EROFS"]);
 
 export interface RecordFile {
   readonly path: string;
@@ -56,9 +59,17 @@ export async function setInRecord(
     .split("\n")
     .filter((line) => line !== endOfRecord && !values.has(line.split("=", 1)[0]!.trim()));
   const added = [...values].map(([key, value]) => `${key} = ${value}`);
+  const text = `${[...lines, ...added, endOfRecord].join("\n")}\n`;
   // Not next to the record: iscsiadm reads all files there.
   const tempPath = join(dir, `.kubelet-${randomBytes(8).toString("hex")}`);
-  await replaceDurably(path, `${[...lines, ...added, endOfRecord].join("\n")}\n`, 0o600, tempPath);
+  try {
+    await replaceDurably(path, text, 0o600, tempPath);
+  } catch (error) {
+    await rm(tempPath, { force: true }).catch(() => {});
+    if (!elsewhere.has(errnoOf(error) ?? "")) throw error;
+    await chmod(path, 0o600);
+    await writeFile(path, text);
+  }
 }
 
 /** "192.0.2.1,3260": an IPv6 address without brackets. */
