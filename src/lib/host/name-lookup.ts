@@ -214,7 +214,12 @@ function notFound(name: string): NodeJS.ErrnoException {
 
 function failed(name: string, error: unknown): NodeJS.ErrnoException {
   const code = errnoOf(error) ?? "";
-  const why = { ETIMEOUT: "i/o timeout", ESERVFAIL: "server misbehaving" }[code] ?? messageOf(error);
+  const known = {
+    ETIMEOUT: "i/o timeout",
+    ESERVFAIL: "server misbehaving",
+    ECONNREFUSED: "connection refused",
+  };
+  const why = known[code as keyof typeof known] ?? messageOf(error);
   return lookupError(code, why || `failed: ${name}`);
 }
 

@@ -113,7 +113,11 @@ function isNotTls(error: unknown): boolean {
 /** The error as Go prints it: users search for these messages. */
 function reasonOf(error: unknown, { host, port }: HookRequest): string {
   const dial = (why: string) => `dial tcp ${hostPort(host, port)}: ${why}`;
-  switch (errnoOf(error)) {
+  const code = errnoOf(error);
+  // Its codes are those of the connection to the DNS server.
+  if ((error as NodeJS.ErrnoException).syscall === "getaddrinfo")
+    return `dial tcp: lookup ${host}: ${code === "ENOTFOUND" ? "no such host" : messageOf(error)}`;
+  switch (code) {
     case "ECONNREFUSED":
       return dial("connect: connection refused");
     case "EHOSTUNREACH":
@@ -122,9 +126,6 @@ function reasonOf(error: unknown, { host, port }: HookRequest): string {
       return dial("connect: network is unreachable");
     case "ETIMEDOUT":
       return dial("connect: connection timed out");
-    case "ENOTFOUND":
-    case "EAI_AGAIN":
-      return `dial tcp: lookup ${host}: no such host`;
     case "ECONNRESET":
       return "EOF";
     default:

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from "node:net";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { aPod, testUid } from "../../../../test/builders/pods.ts";
 import { isAbort, KubeletError } from "../../../lib/base/errors.ts";
@@ -401,4 +403,17 @@ test("an aborted hook is not started", async () => {
   const s = setUp();
   await assert.rejects(s.run({ exec: { command: ["x"] } }, { signal: AbortSignal.abort() }), isAbort);
   assert.deepEqual(s.execs, []);
+});
+
+test("httpGet: a DNS server without a route is not a host that refuses connections", {
+  skip: process.getuid?.() !== 0 && "needs root",
+}, () => {
+  const script = `
+    import { httpGet } from ${JSON.stringify(join(import.meta.dirname, "http-get.ts"))};
+    const request = { scheme: "http", host: "web.test", port: 80, path: "/", headers: [] };
+    await httpGet(request, new AbortController().signal).catch(({ message }) => console.log(message));
+  `;
+  const args = ["--net", process.execPath, "--input-type=module", "-e", script];
+  const { stdout, stderr } = spawnSync("unshare", args, { encoding: "utf8", timeout: 60_000 });
+  assert.equal(stdout, 'Get "http://web.test:80/": dial tcp: lookup web.test: connection refused\n', stderr);
 });
