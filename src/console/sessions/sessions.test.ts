@@ -29,6 +29,7 @@ test("too many sessions of other users do not end those of root", () => {
     sessions.create(key, { name, groups: [] }, { isLocal, validMs: 1000 });
   create("root", "root (link)", true);
   for (let i = 0; i < 100; i++) create(`key-${i}`, `user-${i}`, false);
+  create("other", "root (link)", false);
   assert.notEqual(sessions.get("root"), undefined);
   assert.equal(sessions.get("key-0"), undefined);
 });

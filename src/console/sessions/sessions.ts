@@ -35,7 +35,7 @@ export class Sessions {
 
   /** When there are too many sessions, the oldest session of the same user ends; otherwise the oldest that is not root's. */
   create(key: string, user: ConsoleUser, o: { isLocal: boolean; validMs: number }): ConsoleSession {
-    if (this.#sessions.size >= maxSessions) this.#endOldest(user);
+    if (this.#sessions.size >= maxSessions) this.#endOldest(user.name, o.isLocal);
     const end = new AbortController();
     const session: ConsoleSession = {
       user,
@@ -74,10 +74,11 @@ export class Sessions {
     stored?.end.abort();
   }
 
-  #endOldest({ name }: ConsoleUser): void {
+  #endOldest(name: string, isLocal: boolean): void {
     const all = [...this.#sessions];
     const [hash] =
-      all.find(([, { session }]) => session.user.name === name) ??
+      // The name of another user may equal that of root here.
+      all.find(([, { session }]) => session.user.name === name && session.isLocal === isLocal) ??
       all.find(([, { session }]) => !session.isLocal) ??
       all[0] ??
       [];
