@@ -30,6 +30,7 @@ describe("envFileValues", () => {
     ["a name with the key as suffix", "AK='1'\n", undefined],
     ["an empty file", "", undefined],
     ["lines after the key are not parsed", "K='v'\n???", "v"],
+    ["lines after the key may be long", `K='v'\n#${"x".repeat(65_536)}`, "v"],
   ];
   for (const [rule, text, expected] of rows) it(rule, () => assert.equal(envFileValues(text)("K"), expected));
 

@@ -25,7 +25,7 @@ export function envFileValues(text: string): (key: string) => string | undefined
 
 function* entriesOf(lines: readonly string[]): Generator<[name: string, value: string]> {
   for (let at = 0; at < lines.length; at++) {
-    const line = trimStart(lines[at] ?? "");
+    const line = trimStart(lineAt(lines, at));
     if (line === "" || line.startsWith("#")) continue;
     const fail = (what: string) =>
       new KubeletError("EnvFile", `invalid environment variable format at line ${at + 1}: ${what}`);
@@ -53,7 +53,7 @@ function* entriesOf(lines: readonly string[]): Generator<[name: string, value: s
           "EnvFile",
           `invalid environment variable format starting at line ${startLine + 1}: unclosed single quote`,
         );
-      last = lines[at] ?? "";
+      last = lineAt(lines, at);
       close = last.indexOf("'");
     }
     const value = [...linesBefore, last.slice(0, close)].join("\n");
@@ -67,9 +67,13 @@ function splitLines(text: string): string[] {
   const lines = text.split("\n").map((line) => line.replace(/\r$/, ""));
   // A newline at the end starts no further line.
   if (lines.at(-1) === "") lines.pop();
-  const long = lines.findIndex((line) => line.length >= maxLineLength);
-  if (long >= 0) throw new KubeletError("EnvFile", `line ${long + 1} is too long`);
   return lines;
+}
+
+function lineAt(lines: readonly string[], at: number): string {
+  const line = lines[at] ?? "";
+  if (line.length >= maxLineLength) throw new KubeletError("EnvFile", `line ${at + 1} is too long`);
+  return line;
 }
 
 function trimStart(text: string): string {
