@@ -246,6 +246,14 @@ describe("UserNamespaces", () => {
     await assert.rejects(readFile(join(podsDir, "a", "userns")), { code: "ENOENT" });
     assert.deepEqual(await namespaces.mappingsFor(uid("b")), a);
   });
+  it("assigns the same IDs to requests of a pod at the same time, and none after its release", async (t) => {
+    const { podsDir, create } = await setUp(t);
+    const namespaces = create();
+    const [first, ...others] = await Promise.all([1, 2, 3].map(() => namespaces.mappingsFor(uid("a"))));
+    assert.deepEqual(others, [first, first]);
+    await Promise.all([namespaces.mappingsFor(uid("b")), namespaces.release(uid("b"))]);
+    await assert.rejects(readFile(join(podsDir, "b", "userns")), { code: "ENOENT" });
+  });
   // parity: field userNamespaces.idsPerPod as idsPerPod
   it("assigns as many IDs as configured", async (t) => {
     const { create } = await setUp(t, { idsPerPod: 2 * slot });

@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { errnoOf, KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import { KeyedLocks } from "../../../lib/base/keyed-locks.ts";
 import type { PodUid } from "../../../lib/model/pod.ts";
 import { type IdRange, IdRanges } from "./id-ranges.ts";
 import { type Mappings, readMappings, removeMappings, writeMappings } from "./mappings-file.ts";
@@ -29,6 +30,8 @@ export interface HandlerFeatures {
 export class UserNamespaces {
   readonly #o: UserNamespacesOptions;
   readonly #idsPerPod: number;
+  /** By pod: its sandbox and the pulls of its images need the IDs at the same time. */
+  readonly #locks = new KeyedLocks();
   #ranges: Promise<IdRanges> | undefined;
 
   constructor(options: UserNamespacesOptions) {
@@ -44,6 +47,7 @@ export class UserNamespaces {
   /** The pod's IDs, which are allocated at the first call. */
   async mappingsFor(uid: PodUid): Promise<Mappings> {
     const ranges = await this.#load();
+    using _ = await this.#locks.acquire([uid]);
     const dir = join(this.#o.podsDir, uid);
     const recorded = await readMappings(dir);
     if (recorded) {
@@ -64,6 +68,7 @@ export class UserNamespaces {
   async release(uid: PodUid): Promise<void> {
     // A pod can terminate even if the records cannot be loaded.
     const ranges = await this.#load().catch(() => undefined);
+    using _ = await this.#locks.acquire([uid]);
     if (ranges && ranges.of(uid) === undefined) return;
     await removeMappings(join(this.#o.podsDir, uid));
     ranges?.release(uid);
