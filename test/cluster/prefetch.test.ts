@@ -59,3 +59,13 @@ test("the pull for a pod that is deleted ends", async (t) => {
   await waitFor(() => assert.equal(cluster.runtime.images.pulling, 0));
   await cluster.isGone("web");
 });
+
+test("no pull goes on when the agent has stopped", async (t) => {
+  const slow = { [image]: { pullMs: 600_000 } };
+  const cluster = await TestCluster.start(t, {}, slow);
+  await cluster.startAgent();
+  await initializing(cluster, "web");
+  await waitFor(() => assert.equal(cluster.runtime.images.pulling, 1));
+  await cluster.stopAgent();
+  await waitFor(() => assert.equal(cluster.runtime.images.pulling, 0));
+});

@@ -78,7 +78,7 @@ export function imageManager(parts: ImageParts): {
     pressure: parts.pressure,
     metrics,
   });
-  return { manager, pullSecrets: credentials, components: records ? [records] : [] };
+  return { manager, pullSecrets: credentials, components: [...(records ? [records] : []), manager] };
 }
 
 function pullRecords(parts: ImageParts, parallelPulls: number): PullRecords {

@@ -1,6 +1,7 @@
-import { orAbort } from "../../../lib/base/abort.ts";
+import { orAbort, whenAborted } from "../../../lib/base/abort.ts";
 import { Backoff } from "../../../lib/base/backoff.ts";
 import { msSince } from "../../../lib/base/clock.ts";
+import type { Component } from "../../../lib/base/component.ts";
 import { isAbort, KubeletError, messageOf } from "../../../lib/base/errors.ts";
 import { createMetrics, type Metrics } from "../../../lib/base/metrics.ts";
 import type { PodSandboxConfigInit } from "../../../lib/clients/cri/cri.ts";
@@ -42,7 +43,8 @@ interface ImageRequest extends EnsureOptions {
 }
 
 /** Ensures that the image of a container is present before the container is created, according to its pull policy. */
-export class ImageManager {
+export class ImageManager implements Component {
+  readonly name = "image-manager";
   readonly #o: ImageManagerOptions;
   readonly #pulls: ImagePulls;
   readonly #prefetch: Prefetch | undefined;
@@ -50,6 +52,7 @@ export class ImageManager {
   readonly #backoff = new Backoff({ initialMs: 10_000, maxMs: 300_000, resetMs: 600_000 });
   /** The last pull error by pod and image, reported again during the back-off. */
   #lastErrors = new Map<string, string>();
+  #done: Promise<void> = Promise.resolve();
 
   constructor(options: ImageManagerOptions) {
     this.#o = options;
@@ -57,6 +60,17 @@ export class ImageManager {
     const { clock, pressure } = options;
     this.#prefetch = options.prefetch ? new Prefetch({ pulls: this.#pulls, clock, pressure }) : undefined;
     this.#metrics = imageMetrics(options.metrics ?? createMetrics());
+  }
+
+  /** No image is pulled early after the signal is aborted. */
+  async start(signal: AbortSignal): Promise<void> {
+    this.#done = new Promise((resolve) => {
+      whenAborted(signal, () => resolve(this.#prefetch?.stop()));
+    });
+  }
+
+  get done(): Promise<void> {
+    return this.#done;
   }
 
   /** Pulls the images of a pod that starts, before its containers need them. Later calls do nothing. */
@@ -84,12 +98,13 @@ export class ImageManager {
     const outcome: EnsureOutcome = { policy: container.imagePullPolicy ?? "" };
     const { uid } = pod.metadata;
     const { image: requestedImage = "" } = container;
+    const used = () => usesPulls(container) && this.#prefetch?.used(uid, requestedImage);
     try {
       const image = await this.#ensure(pod, container, sandbox, options, outcome);
-      this.#prefetch?.used(uid, requestedImage);
+      used();
       return image;
     } catch (error) {
-      if (!isAbort(error)) this.#prefetch?.used(uid, requestedImage);
+      if (!isAbort(error)) used();
       throw error;
     } finally {
       this.#metrics.ensured(outcome);
@@ -119,7 +134,7 @@ export class ImageManager {
       throw new KubeletError("InvalidImageName", message);
     }
     const wanted = this.#pulls.wanted(pod, requestedImage, named.image, options.signal);
-    const prefetched = this.#prefetch?.get(pod.metadata.uid, requestedImage);
+    const prefetched = usesPulls(container) ? this.#prefetch?.get(pod, requestedImage) : undefined;
     const request: ImageRequest = { pod, container, requestedImage, wanted, sandbox, prefetched, ...options };
     // An image that is being pulled for this pod was not present, or could not be used.
     if (container.imagePullPolicy !== "Always" && !prefetched?.pull?.isRunning) {
@@ -245,6 +260,11 @@ export class ImageManager {
     // Without retryAt: the next sync, soon, reports the back-off until it ends.
     return new KubeletError(reason, message, { cause: error });
   }
+}
+
+/** With Never, only an image that is present counts, as if no other container of the pod pulled it. */
+function usesPulls({ imagePullPolicy }: ImageConsumer): boolean {
+  return imagePullPolicy !== "Never";
 }
 
 function userOf(image: Image): EnsuredImage["user"] {

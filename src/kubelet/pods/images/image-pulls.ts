@@ -77,8 +77,13 @@ export class ImagePulls {
   }
 
   /** Whether the pod has to pull an image that is present, to prove that it may use it. */
-  async mustPull({ requestedImage, credentials }: WantedImage, { id }: Image): Promise<boolean> {
-    return (await this.#o.records?.mustPull({ image: requestedImage, imageRef: id }, credentials)) ?? false;
+  async mustPull(
+    { requestedImage, credentials }: WantedImage,
+    { id }: Image,
+    options?: { readonly isCounted: boolean },
+  ): Promise<boolean> {
+    const present = { image: requestedImage, imageRef: id };
+    return (await this.#o.records?.mustPull(present, credentials, options)) ?? false;
   }
 
   /** Equal for pulls with the same result: of the same image, for the same kind of sandbox, with the same credentials. */

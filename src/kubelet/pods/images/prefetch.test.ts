@@ -192,14 +192,28 @@ test("policy Always: a pull that runs is used, after one that has ended the regi
   await endOf("main:1");
   await first;
   assert.equal(pulls.length, 1);
-  const ended = podWith({ containers: [always] }, "ended");
+  const later = { ...always, image: "later:1" };
+  const ended = podWith({ containers: [later] }, "ended");
   await prefetch(ended);
-  await endOf("main:1");
-  const second = ensure(ended, always);
+  await endOf("later:1");
+  const second = ensure(ended, later);
+  await settle();
+  await endOf("later:1");
+  await second;
+  assert.deepEqual(pulls, ["main:1", "later:1", "later:1"]);
+});
+
+test("policy Always: the registry is queried once for an image that is present, when its container needs it", async () => {
+  const { prefetch, ensure, endOf, pulls } = setUp({}, ["main:1"]);
+  const always = { ...main, imagePullPolicy: "Always" as const };
+  const pod = podWith({ containers: [always] });
+  await prefetch(pod);
+  assert.deepEqual(pulls, []);
+  const ensured = ensure(pod, always);
   await settle();
   await endOf("main:1");
-  await second;
-  assert.equal(pulls.length, 3);
+  await ensured;
+  assert.deepEqual(pulls, ["main:1"]);
 });
 
 test("images with policy Never, without a valid name, or while the node lacks space are not pulled", async () => {
@@ -210,6 +224,36 @@ test("images with policy Never, without a valid name, or while the node lacks sp
   const containers = [{ ...main, imagePullPolicy: "Never" as const }, aContainer("x", { image: "No Name" })];
   await other.prefetch(podWith({ containers }));
   assert.deepEqual(other.pulls, []);
+});
+
+test("an image is not pulled if a volume, or a container that names it otherwise, may only use it if it is present", async () => {
+  const { prefetch, pulls } = setUp();
+  const volumes = [{ name: "v", image: { reference: "main:1", pullPolicy: "Never" } }];
+  const short = aContainer("short", { image: "other" });
+  const full = aContainer("full", { image: "other:latest", imagePullPolicy: "Never" });
+  await prefetch(podWith({ containers: [main, short, full], volumes }));
+  assert.deepEqual(pulls, []);
+});
+
+test("policy Never: a pull for another container of the pod is not used, and stays its own", async () => {
+  const { prefetch, ensure, endOf, events, pulls } = setUp();
+  const debug = { ...main, name: "debug", imagePullPolicy: "Never" as const };
+  const pod = podWith({ containers: [main] });
+  await prefetch(pod);
+  await assert.rejects(ensure(pod, debug), code("ErrImageNeverPull"));
+  await endOf("main:1");
+  await ensure(pod, debug);
+  await ensure(pod, main);
+  assert.deepEqual(
+    events.map((line) => line.replace(/ in .*/, "")),
+    [
+      'ErrImageNeverPull(debug)! Container image "main:1" is not present with pull policy of Never',
+      'Pulled(debug): Container image "main:1" already present on machine',
+      'Pulling(main): Pulling image "main:1"',
+      'Pulled(main): Successfully pulled image "main:1"',
+    ],
+  );
+  assert.deepEqual(pulls, ["main:1"]);
 });
 
 test("containers that wait for a pull come before all prefetches", async () => {
@@ -320,6 +364,138 @@ test("an image that was pulled with credentials that have changed is checked wit
   assert.deepEqual(checked, ["new"]);
 });
 
+/** Access to every image has to be proven by a pull; `onCheck` is called with each check. */
+const unproven = (onCheck: (isCounted: boolean) => Promise<void> | void) => ({
+  recordPullIntent: async () => {},
+  recordImagePulled: async () => {},
+  recordPullEnded: async () => {},
+  mustPull: async (_image: unknown, _credentials: unknown, options?: { readonly isCounted?: boolean }) => {
+    await onCheck(options?.isCounted ?? true);
+    return true;
+  },
+});
+
+test("a check of access is counted when a container needs the image, not before", async () => {
+  const checks: boolean[] = [];
+  const { prefetch, ensure, endOf, pulls } = setUp(
+    { records: unproven((isCounted) => void checks.push(isCounted)), parallelPulls: 1 },
+    ["main:1"],
+  );
+  const pod = podWith({ containers: [main] });
+  await prefetch(podWith({ containers: [aContainer("a", { image: "a:1" })] }, "ahead"));
+  await prefetch(pod);
+  assert.deepEqual(checks, [false]);
+  const ensured = ensure(pod, main);
+  await settle();
+  await endOf("a:1");
+  await endOf("main:1");
+  await ensured;
+  assert.deepEqual(checks, [false, true]);
+  assert.deepEqual(pulls, ["a:1", "main:1"]);
+});
+
+test("a pod that terminates during the check of access requests no sandbox", async () => {
+  const { promise: checked, resolve: endCheck } = Promise.withResolvers<void>();
+  const { images, pulls } = setUp({ records: unproven(() => checked) }, ["main:1"]);
+  const pod = podWith({ containers: [main] });
+  let requests = 0;
+  images.prefetch(pod, async () => {
+    requests++;
+    return {};
+  });
+  await settle();
+  images.forget(pod.metadata.uid);
+  endCheck();
+  await settle();
+  assert.deepEqual([requests, pulls], [0, []]);
+});
+
+test("the pull of an image that the pod no longer names is aborted, and the image not kept", async () => {
+  const { prefetch, ensure, endOf, images, isPulling } = setUp({}, ["init:1"]);
+  const pod = podWith({ initContainers: [init], containers: [main] });
+  await prefetch(pod);
+  const other = { ...main, image: "main:2" };
+  const changed = podWith({ initContainers: [init], containers: [other] });
+  const ensured = ensure(changed, other);
+  await settle();
+  assert.deepEqual(isPulling(), ["main:2"]);
+  await endOf("main:2");
+  await ensured;
+  assert.deepEqual(images.imagesInUse(), new Set(["id of init:1"]));
+});
+
+test("no image is pulled early after the agent has stopped", async () => {
+  const { prefetch, images, running, pulls } = setUp({ parallelPulls: 1 });
+  const stop = new AbortController();
+  await images.start(stop.signal);
+  const [a, b] = ["a", "b"].map((name) => podWith({ containers: [{ ...main, image: `${name}:1` }] }, name));
+  await prefetch(a!);
+  await prefetch(b!);
+  const [pull] = running;
+  stop.abort();
+  await images.done;
+  assert.equal(pull!.isAborted, true);
+  assert.deepEqual([running, pulls], [[], ["a:1"]]);
+});
+
+test("a pull that runs with credentials that have changed is not used", async () => {
+  let user = "old";
+  const { prefetch, ensure, endOf, pulls } = setUp({
+    credentials: { credentials: async () => [{ username: user, password: "" }] },
+  });
+  const pod = podWith({ containers: [main] });
+  await prefetch(pod);
+  user = "new";
+  const ensured = ensure(pod, main);
+  await settle();
+  await endOf("main:1");
+  assert.deepEqual(pulls, ["main:1 as old", "main:1 as new"]);
+  await endOf("main:1");
+  await ensured;
+});
+
+const base = { namespace: "a", annotations: { k: "v" } };
+for (const [what, other] of [
+  ["namespaces", { ...base, namespace: "b" }],
+  ["annotations", { ...base, annotations: { k: "w" } }],
+  ["runtime handlers", { ...base, name: "other-handler" }],
+] as const)
+  test(`pods with different ${what} share no pull`, async () => {
+    const { ensure, endOf, pulls, isPulling } = setUp({ handlers: { of: ({ metadata }) => metadata.name } });
+    const ensured = [base, other].map((metadata, i) =>
+      ensure(aPod({ containers: [main] }, { uid: String(i) as PodUid, ...metadata }), main),
+    );
+    await settle();
+    assert.deepEqual(isPulling(), ["main:1"]);
+    await endOf("main:1");
+    await endOf("main:1");
+    await Promise.all(ensured);
+    assert.equal(pulls.length, 2);
+  });
+
+test("an image that is being pulled for a container is not prefetched, and holds no other slot", async () => {
+  const { prefetch, ensure, isPulling, endOf } = setUp({ parallelPulls: 2 });
+  const first = ensure(podWith({ containers: [main] }, "first"), main);
+  await settle();
+  await prefetch(podWith({ containers: [main] }, "second"));
+  const other = aContainer("other", { image: "other:1" });
+  const second = ensure(podWith({ containers: [other] }, "third"), other);
+  await settle();
+  assert.deepEqual(isPulling(), ["main:1", "other:1"]);
+  await Promise.all([endOf("main:1"), endOf("other:1")]);
+  await Promise.all([first, second]);
+});
+
+test("an image whose pull has failed, but which another pod has pulled, is present", async () => {
+  const { prefetch, ensure, endOf, events, store } = setUp();
+  const pod = podWith({ containers: [main] });
+  await prefetch(pod);
+  await endOf("main:1", noRoute);
+  store.add("main:1");
+  await ensure(pod, main);
+  assert.deepEqual(events, ['Pulled(main): Container image "main:1" already present on machine']);
+});
+
 test("the pull of a pod that terminates is aborted, unless others share it", async () => {
   const { prefetch, ensure, images, running, endOf, isPulling } = setUp();
   const [gone, stays] = ["gone", "stays"].map((uid) => podWith({ containers: [main] }, uid)) as [Pod, Pod];
@@ -356,7 +532,7 @@ test("a pull holds its slot until it ends, even if it goes on for another pod on
 });
 
 test("an aborted attempt of a container leaves the pull to the next one", async () => {
-  const { prefetch, ensure, endOf, pulls, stop, images } = setUp();
+  const { prefetch, ensure, endOf, pulls, stop, images, events } = setUp();
   const pod = podWith({ containers: [main] });
   await prefetch(pod);
   const aborted = ensure(pod, main);
@@ -364,11 +540,10 @@ test("an aborted attempt of a container leaves the pull to the next one", async 
   stop.abort();
   await assert.rejects(aborted, isAbort);
   const signal = new AbortController().signal;
-  const ensured = images.ensure(pod, main, {}, { signal, onPull: () => {} });
-  await settle();
   await endOf("main:1");
-  await ensured;
+  await images.ensure(pod, main, {}, { signal, onPull: () => {} });
   assert.deepEqual(pulls, ["main:1"]);
+  assert.match(events.at(-1)!, /Successfully pulled/);
 });
 
 test("images are in use from their pull until a container has them", async () => {
@@ -379,6 +554,6 @@ test("images are in use from their pull until a container has them", async () =>
   assert.deepEqual(images.imagesInUse(), new Set(["id of init:1", "id of main:1"]));
   await ensure(pod, init);
   assert.deepEqual(images.imagesInUse(), new Set(["id of main:1"]));
-  images.forget(pod.metadata.uid);
+  images.cancelPrefetch(pod.metadata.uid);
   assert.deepEqual(images.imagesInUse(), new Set());
 });

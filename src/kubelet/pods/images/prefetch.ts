@@ -44,6 +44,8 @@ interface Entry {
 
 interface PodImages {
   readonly abort: AbortController;
+  /** Resolves when nothing is left to do. */
+  done: Promise<void>;
   readonly entries: Map<string, Entry>;
 }
 
@@ -63,9 +65,9 @@ export class Prefetch {
   start(pod: Pod, sandbox: () => Promise<PodSandboxConfigInit>): void {
     const { uid } = pod.metadata;
     if (this.#pods.has(uid)) return;
-    const images: PodImages = { abort: new AbortController(), entries: new Map() };
+    const images: PodImages = { abort: new AbortController(), entries: new Map(), done: Promise.resolve() };
     this.#pods.set(uid, images);
-    void this.#pullAll(pod, images, sandbox);
+    images.done = this.#pullAll(pod, images, sandbox);
   }
 
   /** The pod terminates. */
@@ -80,9 +82,17 @@ export class Prefetch {
     this.#pods.delete(uid);
   }
 
+  /** Cancels all. Resolves when no pull runs. */
+  async stop(): Promise<void> {
+    for (const uid of this.#pods.keys()) this.cancel(uid);
+    await Promise.all([...this.#pods.values()].map(({ done }) => done));
+  }
+
   /** The state of an image that a container needs now. A pull that has not started is canceled: the container takes its turn itself. */
-  get(uid: PodUid, requestedImage: string): Prefetched | undefined {
-    const entry = this.#pods.get(uid)?.entries.get(requestedImage);
+  get(pod: Pod, requestedImage: string): Prefetched | undefined {
+    const { entries } = this.#pods.get(pod.metadata.uid) ?? {};
+    if (entries) dropUnneeded(entries, pod);
+    const entry = entries?.get(requestedImage);
     if (!entry) return undefined;
     if (entry.state === "waiting") entry.stop.abort();
     const { present, pull, state } = entry;
@@ -104,8 +114,8 @@ export class Prefetch {
 
   async #pullAll(pod: Pod, images: PodImages, sandbox: () => Promise<PodSandboxConfigInit>): Promise<void> {
     const { initContainers = [], containers } = pod.spec;
-    const never = [...initContainers, ...containers].filter((one) => one.imagePullPolicy === "Never");
-    const isPulled = ({ image }: Container) => !never.some((one) => one.image === image);
+    const never = neverPulled(pod);
+    const isPulled = ({ image }: Container) => !never.has(fullName(image));
     // In this order, if pulls have to wait for one another.
     for (const stage of [initContainers, containers])
       await Promise.all(
@@ -127,16 +137,20 @@ export class Prefetch {
     const signal = AbortSignal.any([abort.signal, entry.stop.signal]);
     try {
       const wanted = this.#o.pulls.wanted(pod, requestedImage, named.image, signal);
-      let wasPresent = false;
-      if (imagePullPolicy !== "Always") {
-        const found = await this.#o.pulls.find(wanted, signal);
-        if (found && !(await this.#o.pulls.mustPull(wanted, found))) {
-          entry.present = { image: found, at: this.#o.clock.monotonic() };
-          entry.imageId = found.id;
-          return;
-        }
-        wasPresent = found !== undefined;
+      const found = await this.#o.pulls.find(wanted, signal);
+      // The registry is queried when the container needs the image: a query before would not count, but use up the pull rate.
+      if (found && imagePullPolicy === "Always") {
+        entry.state = "over";
+        return;
       }
+      if (found && !(await this.#o.pulls.mustPull(wanted, found, { isCounted: false }))) {
+        entry.present = { image: found, at: this.#o.clock.monotonic() };
+        entry.imageId = found.id;
+        return;
+      }
+      const wasPresent = found !== undefined;
+      // A pod that is gone must not be assigned resources.
+      signal.throwIfAborted();
       await this.#o.pulls.prefetch(wanted, {
         sandbox: await sandbox(),
         signal,
@@ -163,4 +177,29 @@ export class Prefetch {
       },
     );
   }
+}
+
+/** The image of a container may have changed. */
+function dropUnneeded(entries: Map<string, Entry>, { spec: { initContainers = [], containers } }: Pod): void {
+  const needed = new Set([...initContainers, ...containers].map(({ image }) => image));
+  for (const [image, { stop }] of entries) {
+    if (needed.has(image)) continue;
+    stop.abort();
+    entries.delete(image);
+  }
+}
+
+/** The full names of images that a container or volume of the pod may use only if they are present. */
+function neverPulled({ spec: { initContainers = [], containers, volumes = [] } }: Pod): Set<string> {
+  const ofContainers = [...initContainers, ...containers].filter((one) => one.imagePullPolicy === "Never");
+  const ofVolumes = volumes.filter(({ image }) => image?.pullPolicy === "Never");
+  return new Set([
+    ...ofContainers.map(({ image }) => fullName(image)),
+    ...ofVolumes.map(({ image }) => fullName(image?.reference)),
+  ]);
+}
+
+function fullName(image = ""): string {
+  const named = withDefaultTag(image);
+  return "problem" in named ? image : named.image;
 }

@@ -246,6 +246,7 @@ test("checks and records are counted", async () => {
   const { startAgent } = setUp();
   const { mustPull, pull, metrics, records } = await startAgent();
   await mustPull("r.io/a", "id-a");
+  await records.mustPull({ image: "r.io/a", imageRef: "id-a" }, async () => [], { isCounted: false });
   await pull("r.io/a", "id-a", secret("s"));
   await mustPull("r.io/a", "id-a", secret("s"));
   await mustPull("r.io/a", "id-a");

@@ -130,16 +130,20 @@ export class PullRecords implements Component {
     );
   }
 
-  /** Whether the pod has to pull the image to verify its credentials, which are looked up only if access depends on them. */
+  /**
+   * Whether the pod has to pull the image to verify its credentials, which are looked up only if access depends on them. The check is
+   * counted, unless no container needs the image yet.
+   */
   async mustPull(
     present: PresentImage,
     credentials: () => Promise<readonly TrackedCredential[]>,
+    { isCounted = true } = {},
   ): Promise<boolean> {
     let result: CheckResult = "error";
     try {
       result = await this.#check(present, credentials);
     } finally {
-      this.#metrics.checked(result);
+      if (isCounted) this.#metrics.checked(result);
     }
     return result === "mustAuthenticate" || result === "error";
   }
