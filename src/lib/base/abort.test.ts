@@ -86,7 +86,7 @@ describe("abortable", () => {
   });
 });
 
-test("no other file listens to aborts, and only commands and the page use timers of the platform", () => {
+test("no other file listens to aborts, and only commands and the page use AbortSignal.timeout", () => {
   const src = join(import.meta.dirname, "../..");
   const isExempt = (file: string) => /\.test\.ts$|^lib\/base\/abort\.ts$|^cli\/|^console\/page\//.test(file);
   const files = globSync("**/*.ts", { cwd: src }).filter((file) => !isExempt(file));
