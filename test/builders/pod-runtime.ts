@@ -79,6 +79,7 @@ export async function podRuntimeOnFake(
         parallelPulls: 2,
         pullsPerSecond: 0,
         pullBurst: 1,
+        prefetch: true,
         events,
       }),
       requests: plainRequests(podLogsDir),
@@ -129,6 +130,7 @@ export async function podRuntimeOnFake(
   return {
     dir,
     clock,
+    client,
     fake,
     output,
     files,
@@ -146,6 +148,7 @@ export async function podRuntimeOnFake(
     pleg,
     report,
     signal,
+    prefetch: (pod: Pod) => runtime.prefetch(pod),
     sync: (pod: Pod) => runtime.sync(pod, report, signal),
     syncWith: (pod: Pod, pass: AbortSignal) => runtime.sync(pod, report, pass),
     end: (pod: Pod) => runtime.stop(pod.metadata.uid, pod, { signal, report }),

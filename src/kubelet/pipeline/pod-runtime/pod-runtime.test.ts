@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { podRuntimeOnFake as setUp } from "../../../../test/builders/pod-runtime.ts";
 import { aContainer, aPod, testUid } from "../../../../test/builders/pods.ts";
+import { waitFor } from "../../../../test/e2e/wait-for.ts";
 import { fakeImages } from "../../../../test/fake-runtime/fake-runtime.ts";
 import { msFromNow } from "../../../lib/base/clock.ts";
 import { isAbort, KubeletError } from "../../../lib/base/errors.ts";
@@ -43,6 +44,35 @@ test("a pod is created: directories, cgroup, sandbox, containers in order, links
   const before = s.fake.calls.length;
   await s.sync(pod);
   assert.equal(s.fake.calls.length, before, "a running pod causes no calls");
+});
+
+test("images are looked up early for a pod that has not run, not for one that runs when the agent starts", async (t) => {
+  const s = await setUp(t);
+  const pod = onePod(busybox("a"));
+  const lookups = () => s.fake.callsOf("ImageStatus").length;
+  s.prefetch(pod);
+  await waitFor(() => assert.equal(lookups(), 1));
+  await s.sync(pod);
+  assert.equal(lookups(), 1, "looked up once");
+  s.newAgent();
+  s.prefetch(pod);
+  await s.sync(pod);
+  // A request after those that a second lookup would have sent.
+  await s.client.status({ signal: s.signal });
+  assert.equal(lookups(), 1);
+});
+
+test("an early pull ends when its pod is stopped, and does not start again", async (t) => {
+  const image = "registry.example/slow:1";
+  const s = await setUp(t, { registry: { [image]: { pullMs: 600_000, size: 1 } } });
+  const pod = onePod(busybox("a", { image, imagePullPolicy: "IfNotPresent" }));
+  s.prefetch(pod);
+  await waitFor(() => assert.equal(s.fake.images.pulling, 1));
+  await s.end(pod);
+  await waitFor(() => assert.equal(s.fake.images.pulling, 0));
+  s.prefetch(pod);
+  await s.client.status({ signal: s.signal });
+  assert.equal(s.fake.callsOf("PullImage").length, 1);
 });
 
 test("a container that exited restarts immediately, then with back-off", async (t) => {
