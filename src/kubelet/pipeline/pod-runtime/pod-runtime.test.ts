@@ -58,7 +58,7 @@ test("images are looked up early for a pod that has not run, not for one that ru
   s.prefetch(pod);
   await s.sync(pod);
   // A request after those that a second lookup would have sent.
-  await s.client.status({ signal: s.signal });
+  await s.client.status(false);
   assert.equal(lookups(), 1);
 });
 
@@ -71,7 +71,7 @@ test("an early pull ends when its pod is stopped, and does not start again", asy
   await s.end(pod);
   await waitFor(() => assert.equal(s.fake.images.pulling, 0));
   s.prefetch(pod);
-  await s.client.status({ signal: s.signal });
+  await s.client.status(false);
   assert.equal(s.fake.callsOf("PullImage").length, 1);
 });
 
