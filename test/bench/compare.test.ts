@@ -87,6 +87,6 @@ for (const [args, message] of [
 
 test("an unknown mode is reported with the known ones, and the exit status is 2", async (t) => {
   const { out, err, code } = await bench(t, "burst");
-  assert.match(err, /^npm run bench: unknown mode "burst"; known: compare, console, idle/);
+  assert.match(err, /^npm run bench: unknown mode "burst"; known: cold-start, compare, console, idle/);
   assert.deepEqual([out, code], ["", 2]);
 });
