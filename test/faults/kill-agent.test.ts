@@ -148,8 +148,9 @@ function killRounds(version: ContainerdVersion, count: number): void {
           "an old version runs",
         );
       const running = await runningContainers();
-      assert.deepEqual(running.map((c) => c.pod).sort(byText), names, "running containers");
       const rows = (await agent.pods()) ?? [];
+      const blocked = rows.map(({ name, blockedOn }) => blockedOn && `\n${name}: ${blockedOn}`).join("");
+      assert.deepEqual(running.map((c) => c.pod).sort(byText), names, `running containers${blocked}`);
       const stuck = rows.filter((row) => cannotRemove.test(row.blockedOn)).map((row) => row.uid);
       const uids = new Set([...ready.map((s) => s.metadata?.uid), ...stuck]);
       const orphans = sandboxes.filter((s) => !uids.has(s.metadata?.uid));
