@@ -125,7 +125,7 @@ function statusInfo(
       name,
       features: { recursiveReadOnlyMounts, userNamespaces },
     })),
-    supplementalGroupsPolicy: features.supplementalGroupsPolicy(),
+    supplementalGroupsPolicy: features.reportedSupplementalGroupsPolicy(),
     declaredFeatures: declaredFeatures(options.gates, features),
     conditions: { pressure: pressure.conditions, notReady: parts.notReady() },
     volumesInUse: parts.volumes.manager.inUse(),

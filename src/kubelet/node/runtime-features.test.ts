@@ -34,9 +34,10 @@ test("features are unknown before the first response, and kept while the runtime
   );
 });
 
-test("an old runtime that reports no features has none", () => {
+test("an old runtime that reports no features has none, and the node status omits them", () => {
   const state: RuntimeState = { kind: "up", runtime, status: create(StatusResponseSchema) };
   const features = new RuntimeFeatures(() => state);
-  assert.equal(features.supplementalGroupsPolicy(), undefined);
+  assert.equal(features.supplementalGroupsPolicy(), false);
+  assert.equal(features.reportedSupplementalGroupsPolicy(), undefined);
   assert.deepEqual(features.handlers(), []);
 });

@@ -31,8 +31,14 @@ export class RuntimeFeatures {
     );
   }
 
-  /** Undefined until the first response of the runtime, and if it reports no features. */
+  /** Undefined until the first response of the runtime. A runtime that reports no features does not support it. */
   supplementalGroupsPolicy(): boolean | undefined {
+    const status = this.#status();
+    return status && (status.features?.supplementalGroupsPolicy ?? false);
+  }
+
+  /** For the node status: undefined if the runtime reports no features. */
+  reportedSupplementalGroupsPolicy(): boolean | undefined {
     return this.#status()?.features?.supplementalGroupsPolicy;
   }
 
