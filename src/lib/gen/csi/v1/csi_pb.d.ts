@@ -7,933 +7,279 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 
-/**
- * Describes the file csi/v1/csi.proto.
- */
 export declare const file_csi_v1_csi: GenFile;
 
-/**
- * @generated from message csi.v1.GetPluginInfoRequest
- */
 export declare type GetPluginInfoRequest = Message<"csi.v1.GetPluginInfoRequest"> & {
 };
-
-/**
- * Describes the message csi.v1.GetPluginInfoRequest.
- * Use `create(GetPluginInfoRequestSchema)` to create a new message.
- */
 export declare const GetPluginInfoRequestSchema: GenMessage<GetPluginInfoRequest>;
 
-/**
- * @generated from message csi.v1.GetPluginInfoResponse
- */
 export declare type GetPluginInfoResponse = Message<"csi.v1.GetPluginInfoResponse"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
   name: string;
-
-  /**
-   * @generated from field: string vendor_version = 2;
-   */
   vendorVersion: string;
-
-  /**
-   * @generated from field: map<string, string> manifest = 3;
-   */
   manifest: { [key: string]: string };
 };
-
-/**
- * Describes the message csi.v1.GetPluginInfoResponse.
- * Use `create(GetPluginInfoResponseSchema)` to create a new message.
- */
 export declare const GetPluginInfoResponseSchema: GenMessage<GetPluginInfoResponse>;
 
-/**
- * @generated from message csi.v1.GetPluginCapabilitiesRequest
- */
 export declare type GetPluginCapabilitiesRequest = Message<"csi.v1.GetPluginCapabilitiesRequest"> & {
 };
-
-/**
- * Describes the message csi.v1.GetPluginCapabilitiesRequest.
- * Use `create(GetPluginCapabilitiesRequestSchema)` to create a new message.
- */
 export declare const GetPluginCapabilitiesRequestSchema: GenMessage<GetPluginCapabilitiesRequest>;
 
-/**
- * @generated from message csi.v1.GetPluginCapabilitiesResponse
- */
 export declare type GetPluginCapabilitiesResponse = Message<"csi.v1.GetPluginCapabilitiesResponse"> & {
-  /**
-   * @generated from field: repeated csi.v1.PluginCapability capabilities = 1;
-   */
   capabilities: PluginCapability[];
 };
-
-/**
- * Describes the message csi.v1.GetPluginCapabilitiesResponse.
- * Use `create(GetPluginCapabilitiesResponseSchema)` to create a new message.
- */
 export declare const GetPluginCapabilitiesResponseSchema: GenMessage<GetPluginCapabilitiesResponse>;
 
-/**
- * @generated from message csi.v1.PluginCapability
- */
 export declare type PluginCapability = Message<"csi.v1.PluginCapability"> & {
-  /**
-   * @generated from oneof csi.v1.PluginCapability.type
-   */
   type: {
-    /**
-     * @generated from field: csi.v1.PluginCapability.Service service = 1;
-     */
     value: PluginCapability_Service;
     case: "service";
   } | {
-    /**
-     * @generated from field: csi.v1.PluginCapability.VolumeExpansion volume_expansion = 2;
-     */
     value: PluginCapability_VolumeExpansion;
     case: "volumeExpansion";
   } | { case: undefined; value?: undefined };
 };
-
-/**
- * Describes the message csi.v1.PluginCapability.
- * Use `create(PluginCapabilitySchema)` to create a new message.
- */
 export declare const PluginCapabilitySchema: GenMessage<PluginCapability>;
 
-/**
- * @generated from message csi.v1.PluginCapability.Service
- */
 export declare type PluginCapability_Service = Message<"csi.v1.PluginCapability.Service"> & {
-  /**
-   * @generated from field: csi.v1.PluginCapability.Service.Type type = 1;
-   */
   type: PluginCapability_Service_Type;
 };
-
-/**
- * Describes the message csi.v1.PluginCapability.Service.
- * Use `create(PluginCapability_ServiceSchema)` to create a new message.
- */
 export declare const PluginCapability_ServiceSchema: GenMessage<PluginCapability_Service>;
 
-/**
- * @generated from enum csi.v1.PluginCapability.Service.Type
- */
 export enum PluginCapability_Service_Type {
-  /**
-   * @generated from enum value: UNKNOWN = 0;
-   */
   UNKNOWN = 0,
-
-  /**
-   * @generated from enum value: CONTROLLER_SERVICE = 1;
-   */
   CONTROLLER_SERVICE = 1,
-
-  /**
-   * @generated from enum value: VOLUME_ACCESSIBILITY_CONSTRAINTS = 2;
-   */
   VOLUME_ACCESSIBILITY_CONSTRAINTS = 2,
-
-  /**
-   * @generated from enum value: GROUP_CONTROLLER_SERVICE = 3;
-   */
   GROUP_CONTROLLER_SERVICE = 3,
 }
-
-/**
- * Describes the enum csi.v1.PluginCapability.Service.Type.
- */
 export declare const PluginCapability_Service_TypeSchema: GenEnum<PluginCapability_Service_Type>;
 
-/**
- * @generated from message csi.v1.PluginCapability.VolumeExpansion
- */
 export declare type PluginCapability_VolumeExpansion = Message<"csi.v1.PluginCapability.VolumeExpansion"> & {
-  /**
-   * @generated from field: csi.v1.PluginCapability.VolumeExpansion.Type type = 1;
-   */
   type: PluginCapability_VolumeExpansion_Type;
 };
-
-/**
- * Describes the message csi.v1.PluginCapability.VolumeExpansion.
- * Use `create(PluginCapability_VolumeExpansionSchema)` to create a new message.
- */
 export declare const PluginCapability_VolumeExpansionSchema: GenMessage<PluginCapability_VolumeExpansion>;
 
-/**
- * @generated from enum csi.v1.PluginCapability.VolumeExpansion.Type
- */
 export enum PluginCapability_VolumeExpansion_Type {
-  /**
-   * @generated from enum value: UNKNOWN = 0;
-   */
   UNKNOWN = 0,
-
-  /**
-   * @generated from enum value: ONLINE = 1;
-   */
   ONLINE = 1,
-
-  /**
-   * @generated from enum value: OFFLINE = 2;
-   */
   OFFLINE = 2,
 }
-
-/**
- * Describes the enum csi.v1.PluginCapability.VolumeExpansion.Type.
- */
 export declare const PluginCapability_VolumeExpansion_TypeSchema: GenEnum<PluginCapability_VolumeExpansion_Type>;
 
-/**
- * @generated from message csi.v1.ProbeRequest
- */
 export declare type ProbeRequest = Message<"csi.v1.ProbeRequest"> & {
 };
-
-/**
- * Describes the message csi.v1.ProbeRequest.
- * Use `create(ProbeRequestSchema)` to create a new message.
- */
 export declare const ProbeRequestSchema: GenMessage<ProbeRequest>;
 
-/**
- * @generated from message csi.v1.ProbeResponse
- */
 export declare type ProbeResponse = Message<"csi.v1.ProbeResponse"> & {
-  /**
-   * Without a value, the plugin is ready.
-   *
-   * @generated from field: google.protobuf.BoolValue ready = 1;
-   */
+  /** Without a value, the plugin is ready. */
   ready?: boolean | undefined;
 };
-
-/**
- * Describes the message csi.v1.ProbeResponse.
- * Use `create(ProbeResponseSchema)` to create a new message.
- */
 export declare const ProbeResponseSchema: GenMessage<ProbeResponse>;
 
-/**
- * @generated from message csi.v1.VolumeCapability
- */
 export declare type VolumeCapability = Message<"csi.v1.VolumeCapability"> & {
-  /**
-   * @generated from oneof csi.v1.VolumeCapability.access_type
-   */
   accessType: {
-    /**
-     * @generated from field: csi.v1.VolumeCapability.BlockVolume block = 1;
-     */
     value: VolumeCapability_BlockVolume;
     case: "block";
   } | {
-    /**
-     * @generated from field: csi.v1.VolumeCapability.MountVolume mount = 2;
-     */
     value: VolumeCapability_MountVolume;
     case: "mount";
   } | { case: undefined; value?: undefined };
-
-  /**
-   * @generated from field: csi.v1.VolumeCapability.AccessMode access_mode = 3;
-   */
   accessMode?: VolumeCapability_AccessMode | undefined;
 };
-
-/**
- * Describes the message csi.v1.VolumeCapability.
- * Use `create(VolumeCapabilitySchema)` to create a new message.
- */
 export declare const VolumeCapabilitySchema: GenMessage<VolumeCapability>;
 
-/**
- * @generated from message csi.v1.VolumeCapability.BlockVolume
- */
 export declare type VolumeCapability_BlockVolume = Message<"csi.v1.VolumeCapability.BlockVolume"> & {
 };
-
-/**
- * Describes the message csi.v1.VolumeCapability.BlockVolume.
- * Use `create(VolumeCapability_BlockVolumeSchema)` to create a new message.
- */
 export declare const VolumeCapability_BlockVolumeSchema: GenMessage<VolumeCapability_BlockVolume>;
 
-/**
- * @generated from message csi.v1.VolumeCapability.MountVolume
- */
 export declare type VolumeCapability_MountVolume = Message<"csi.v1.VolumeCapability.MountVolume"> & {
-  /**
-   * @generated from field: string fs_type = 1;
-   */
   fsType: string;
-
-  /**
-   * @generated from field: repeated string mount_flags = 2;
-   */
   mountFlags: string[];
-
-  /**
-   * The group that the driver gives the files to, if it has VOLUME_MOUNT_GROUP.
-   *
-   * @generated from field: string volume_mount_group = 3;
-   */
+  /** The group that the driver gives the files to, if it has VOLUME_MOUNT_GROUP. */
   volumeMountGroup: string;
 };
-
-/**
- * Describes the message csi.v1.VolumeCapability.MountVolume.
- * Use `create(VolumeCapability_MountVolumeSchema)` to create a new message.
- */
 export declare const VolumeCapability_MountVolumeSchema: GenMessage<VolumeCapability_MountVolume>;
 
-/**
- * @generated from message csi.v1.VolumeCapability.AccessMode
- */
 export declare type VolumeCapability_AccessMode = Message<"csi.v1.VolumeCapability.AccessMode"> & {
-  /**
-   * @generated from field: csi.v1.VolumeCapability.AccessMode.Mode mode = 1;
-   */
   mode: VolumeCapability_AccessMode_Mode;
 };
-
-/**
- * Describes the message csi.v1.VolumeCapability.AccessMode.
- * Use `create(VolumeCapability_AccessModeSchema)` to create a new message.
- */
 export declare const VolumeCapability_AccessModeSchema: GenMessage<VolumeCapability_AccessMode>;
 
-/**
- * @generated from enum csi.v1.VolumeCapability.AccessMode.Mode
- */
 export enum VolumeCapability_AccessMode_Mode {
-  /**
-   * @generated from enum value: UNKNOWN = 0;
-   */
   UNKNOWN = 0,
-
-  /**
-   * @generated from enum value: SINGLE_NODE_WRITER = 1;
-   */
   SINGLE_NODE_WRITER = 1,
-
-  /**
-   * @generated from enum value: SINGLE_NODE_READER_ONLY = 2;
-   */
   SINGLE_NODE_READER_ONLY = 2,
-
-  /**
-   * @generated from enum value: MULTI_NODE_READER_ONLY = 3;
-   */
   MULTI_NODE_READER_ONLY = 3,
-
-  /**
-   * @generated from enum value: MULTI_NODE_SINGLE_WRITER = 4;
-   */
   MULTI_NODE_SINGLE_WRITER = 4,
-
-  /**
-   * @generated from enum value: MULTI_NODE_MULTI_WRITER = 5;
-   */
   MULTI_NODE_MULTI_WRITER = 5,
-
-  /**
-   * @generated from enum value: SINGLE_NODE_SINGLE_WRITER = 6;
-   */
   SINGLE_NODE_SINGLE_WRITER = 6,
-
-  /**
-   * @generated from enum value: SINGLE_NODE_MULTI_WRITER = 7;
-   */
   SINGLE_NODE_MULTI_WRITER = 7,
 }
-
-/**
- * Describes the enum csi.v1.VolumeCapability.AccessMode.Mode.
- */
 export declare const VolumeCapability_AccessMode_ModeSchema: GenEnum<VolumeCapability_AccessMode_Mode>;
 
-/**
- * @generated from message csi.v1.CapacityRange
- */
 export declare type CapacityRange = Message<"csi.v1.CapacityRange"> & {
-  /**
-   * @generated from field: int64 required_bytes = 1;
-   */
   requiredBytes: bigint;
-
-  /**
-   * @generated from field: int64 limit_bytes = 2;
-   */
   limitBytes: bigint;
 };
-
-/**
- * Describes the message csi.v1.CapacityRange.
- * Use `create(CapacityRangeSchema)` to create a new message.
- */
 export declare const CapacityRangeSchema: GenMessage<CapacityRange>;
 
-/**
- * @generated from message csi.v1.Topology
- */
 export declare type Topology = Message<"csi.v1.Topology"> & {
-  /**
-   * @generated from field: map<string, string> segments = 1;
-   */
   segments: { [key: string]: string };
 };
-
-/**
- * Describes the message csi.v1.Topology.
- * Use `create(TopologySchema)` to create a new message.
- */
 export declare const TopologySchema: GenMessage<Topology>;
 
-/**
- * @generated from message csi.v1.NodeStageVolumeRequest
- */
 export declare type NodeStageVolumeRequest = Message<"csi.v1.NodeStageVolumeRequest"> & {
-  /**
-   * @generated from field: string volume_id = 1;
-   */
   volumeId: string;
-
-  /**
-   * @generated from field: map<string, string> publish_context = 2;
-   */
   publishContext: { [key: string]: string };
-
-  /**
-   * @generated from field: string staging_target_path = 3;
-   */
   stagingTargetPath: string;
-
-  /**
-   * @generated from field: csi.v1.VolumeCapability volume_capability = 4;
-   */
   volumeCapability?: VolumeCapability | undefined;
-
-  /**
-   * @generated from field: map<string, string> secrets = 5;
-   */
   secrets: { [key: string]: string };
-
-  /**
-   * @generated from field: map<string, string> volume_context = 6;
-   */
   volumeContext: { [key: string]: string };
 };
-
-/**
- * Describes the message csi.v1.NodeStageVolumeRequest.
- * Use `create(NodeStageVolumeRequestSchema)` to create a new message.
- */
 export declare const NodeStageVolumeRequestSchema: GenMessage<NodeStageVolumeRequest>;
 
-/**
- * @generated from message csi.v1.NodeStageVolumeResponse
- */
 export declare type NodeStageVolumeResponse = Message<"csi.v1.NodeStageVolumeResponse"> & {
 };
-
-/**
- * Describes the message csi.v1.NodeStageVolumeResponse.
- * Use `create(NodeStageVolumeResponseSchema)` to create a new message.
- */
 export declare const NodeStageVolumeResponseSchema: GenMessage<NodeStageVolumeResponse>;
 
-/**
- * @generated from message csi.v1.NodeUnstageVolumeRequest
- */
 export declare type NodeUnstageVolumeRequest = Message<"csi.v1.NodeUnstageVolumeRequest"> & {
-  /**
-   * @generated from field: string volume_id = 1;
-   */
   volumeId: string;
-
-  /**
-   * @generated from field: string staging_target_path = 2;
-   */
   stagingTargetPath: string;
 };
-
-/**
- * Describes the message csi.v1.NodeUnstageVolumeRequest.
- * Use `create(NodeUnstageVolumeRequestSchema)` to create a new message.
- */
 export declare const NodeUnstageVolumeRequestSchema: GenMessage<NodeUnstageVolumeRequest>;
 
-/**
- * @generated from message csi.v1.NodeUnstageVolumeResponse
- */
 export declare type NodeUnstageVolumeResponse = Message<"csi.v1.NodeUnstageVolumeResponse"> & {
 };
-
-/**
- * Describes the message csi.v1.NodeUnstageVolumeResponse.
- * Use `create(NodeUnstageVolumeResponseSchema)` to create a new message.
- */
 export declare const NodeUnstageVolumeResponseSchema: GenMessage<NodeUnstageVolumeResponse>;
 
-/**
- * @generated from message csi.v1.NodePublishVolumeRequest
- */
 export declare type NodePublishVolumeRequest = Message<"csi.v1.NodePublishVolumeRequest"> & {
-  /**
-   * @generated from field: string volume_id = 1;
-   */
   volumeId: string;
-
-  /**
-   * @generated from field: map<string, string> publish_context = 2;
-   */
   publishContext: { [key: string]: string };
-
-  /**
-   * @generated from field: string staging_target_path = 3;
-   */
   stagingTargetPath: string;
-
-  /**
-   * @generated from field: string target_path = 4;
-   */
   targetPath: string;
-
-  /**
-   * @generated from field: csi.v1.VolumeCapability volume_capability = 5;
-   */
   volumeCapability?: VolumeCapability | undefined;
-
-  /**
-   * @generated from field: bool readonly = 6;
-   */
   readonly: boolean;
-
-  /**
-   * @generated from field: map<string, string> secrets = 7;
-   */
   secrets: { [key: string]: string };
-
-  /**
-   * @generated from field: map<string, string> volume_context = 8;
-   */
   volumeContext: { [key: string]: string };
 };
-
-/**
- * Describes the message csi.v1.NodePublishVolumeRequest.
- * Use `create(NodePublishVolumeRequestSchema)` to create a new message.
- */
 export declare const NodePublishVolumeRequestSchema: GenMessage<NodePublishVolumeRequest>;
 
-/**
- * @generated from message csi.v1.NodePublishVolumeResponse
- */
 export declare type NodePublishVolumeResponse = Message<"csi.v1.NodePublishVolumeResponse"> & {
 };
-
-/**
- * Describes the message csi.v1.NodePublishVolumeResponse.
- * Use `create(NodePublishVolumeResponseSchema)` to create a new message.
- */
 export declare const NodePublishVolumeResponseSchema: GenMessage<NodePublishVolumeResponse>;
 
-/**
- * @generated from message csi.v1.NodeUnpublishVolumeRequest
- */
 export declare type NodeUnpublishVolumeRequest = Message<"csi.v1.NodeUnpublishVolumeRequest"> & {
-  /**
-   * @generated from field: string volume_id = 1;
-   */
   volumeId: string;
-
-  /**
-   * @generated from field: string target_path = 2;
-   */
   targetPath: string;
 };
-
-/**
- * Describes the message csi.v1.NodeUnpublishVolumeRequest.
- * Use `create(NodeUnpublishVolumeRequestSchema)` to create a new message.
- */
 export declare const NodeUnpublishVolumeRequestSchema: GenMessage<NodeUnpublishVolumeRequest>;
 
-/**
- * @generated from message csi.v1.NodeUnpublishVolumeResponse
- */
 export declare type NodeUnpublishVolumeResponse = Message<"csi.v1.NodeUnpublishVolumeResponse"> & {
 };
-
-/**
- * Describes the message csi.v1.NodeUnpublishVolumeResponse.
- * Use `create(NodeUnpublishVolumeResponseSchema)` to create a new message.
- */
 export declare const NodeUnpublishVolumeResponseSchema: GenMessage<NodeUnpublishVolumeResponse>;
 
-/**
- * @generated from message csi.v1.NodeGetVolumeStatsRequest
- */
 export declare type NodeGetVolumeStatsRequest = Message<"csi.v1.NodeGetVolumeStatsRequest"> & {
-  /**
-   * @generated from field: string volume_id = 1;
-   */
   volumeId: string;
-
-  /**
-   * @generated from field: string volume_path = 2;
-   */
   volumePath: string;
-
-  /**
-   * @generated from field: string staging_target_path = 3;
-   */
   stagingTargetPath: string;
 };
-
-/**
- * Describes the message csi.v1.NodeGetVolumeStatsRequest.
- * Use `create(NodeGetVolumeStatsRequestSchema)` to create a new message.
- */
 export declare const NodeGetVolumeStatsRequestSchema: GenMessage<NodeGetVolumeStatsRequest>;
 
-/**
- * @generated from message csi.v1.NodeGetVolumeStatsResponse
- */
 export declare type NodeGetVolumeStatsResponse = Message<"csi.v1.NodeGetVolumeStatsResponse"> & {
-  /**
-   * @generated from field: repeated csi.v1.VolumeUsage usage = 1;
-   */
   usage: VolumeUsage[];
-
-  /**
-   * @generated from field: csi.v1.VolumeCondition volume_condition = 2;
-   */
   volumeCondition?: VolumeCondition | undefined;
 };
-
-/**
- * Describes the message csi.v1.NodeGetVolumeStatsResponse.
- * Use `create(NodeGetVolumeStatsResponseSchema)` to create a new message.
- */
 export declare const NodeGetVolumeStatsResponseSchema: GenMessage<NodeGetVolumeStatsResponse>;
 
-/**
- * @generated from message csi.v1.VolumeUsage
- */
 export declare type VolumeUsage = Message<"csi.v1.VolumeUsage"> & {
-  /**
-   * @generated from field: int64 available = 1;
-   */
   available: bigint;
-
-  /**
-   * @generated from field: int64 total = 2;
-   */
   total: bigint;
-
-  /**
-   * @generated from field: int64 used = 3;
-   */
   used: bigint;
-
-  /**
-   * @generated from field: csi.v1.VolumeUsage.Unit unit = 4;
-   */
   unit: VolumeUsage_Unit;
 };
-
-/**
- * Describes the message csi.v1.VolumeUsage.
- * Use `create(VolumeUsageSchema)` to create a new message.
- */
 export declare const VolumeUsageSchema: GenMessage<VolumeUsage>;
 
-/**
- * @generated from enum csi.v1.VolumeUsage.Unit
- */
 export enum VolumeUsage_Unit {
-  /**
-   * @generated from enum value: UNKNOWN = 0;
-   */
   UNKNOWN = 0,
-
-  /**
-   * @generated from enum value: BYTES = 1;
-   */
   BYTES = 1,
-
-  /**
-   * @generated from enum value: INODES = 2;
-   */
   INODES = 2,
 }
-
-/**
- * Describes the enum csi.v1.VolumeUsage.Unit.
- */
 export declare const VolumeUsage_UnitSchema: GenEnum<VolumeUsage_Unit>;
 
-/**
- * @generated from message csi.v1.VolumeCondition
- */
 export declare type VolumeCondition = Message<"csi.v1.VolumeCondition"> & {
-  /**
-   * @generated from field: bool abnormal = 1;
-   */
   abnormal: boolean;
-
-  /**
-   * @generated from field: string message = 2;
-   */
   message: string;
 };
-
-/**
- * Describes the message csi.v1.VolumeCondition.
- * Use `create(VolumeConditionSchema)` to create a new message.
- */
 export declare const VolumeConditionSchema: GenMessage<VolumeCondition>;
 
-/**
- * @generated from message csi.v1.NodeExpandVolumeRequest
- */
 export declare type NodeExpandVolumeRequest = Message<"csi.v1.NodeExpandVolumeRequest"> & {
-  /**
-   * @generated from field: string volume_id = 1;
-   */
   volumeId: string;
-
-  /**
-   * @generated from field: string volume_path = 2;
-   */
   volumePath: string;
-
-  /**
-   * @generated from field: csi.v1.CapacityRange capacity_range = 3;
-   */
   capacityRange?: CapacityRange | undefined;
-
-  /**
-   * @generated from field: string staging_target_path = 4;
-   */
   stagingTargetPath: string;
-
-  /**
-   * @generated from field: csi.v1.VolumeCapability volume_capability = 5;
-   */
   volumeCapability?: VolumeCapability | undefined;
-
-  /**
-   * @generated from field: map<string, string> secrets = 6;
-   */
   secrets: { [key: string]: string };
 };
-
-/**
- * Describes the message csi.v1.NodeExpandVolumeRequest.
- * Use `create(NodeExpandVolumeRequestSchema)` to create a new message.
- */
 export declare const NodeExpandVolumeRequestSchema: GenMessage<NodeExpandVolumeRequest>;
 
-/**
- * @generated from message csi.v1.NodeExpandVolumeResponse
- */
 export declare type NodeExpandVolumeResponse = Message<"csi.v1.NodeExpandVolumeResponse"> & {
-  /**
-   * @generated from field: int64 capacity_bytes = 1;
-   */
   capacityBytes: bigint;
 };
-
-/**
- * Describes the message csi.v1.NodeExpandVolumeResponse.
- * Use `create(NodeExpandVolumeResponseSchema)` to create a new message.
- */
 export declare const NodeExpandVolumeResponseSchema: GenMessage<NodeExpandVolumeResponse>;
 
-/**
- * @generated from message csi.v1.NodeGetCapabilitiesRequest
- */
 export declare type NodeGetCapabilitiesRequest = Message<"csi.v1.NodeGetCapabilitiesRequest"> & {
 };
-
-/**
- * Describes the message csi.v1.NodeGetCapabilitiesRequest.
- * Use `create(NodeGetCapabilitiesRequestSchema)` to create a new message.
- */
 export declare const NodeGetCapabilitiesRequestSchema: GenMessage<NodeGetCapabilitiesRequest>;
 
-/**
- * @generated from message csi.v1.NodeGetCapabilitiesResponse
- */
 export declare type NodeGetCapabilitiesResponse = Message<"csi.v1.NodeGetCapabilitiesResponse"> & {
-  /**
-   * @generated from field: repeated csi.v1.NodeServiceCapability capabilities = 1;
-   */
   capabilities: NodeServiceCapability[];
 };
-
-/**
- * Describes the message csi.v1.NodeGetCapabilitiesResponse.
- * Use `create(NodeGetCapabilitiesResponseSchema)` to create a new message.
- */
 export declare const NodeGetCapabilitiesResponseSchema: GenMessage<NodeGetCapabilitiesResponse>;
 
-/**
- * @generated from message csi.v1.NodeServiceCapability
- */
 export declare type NodeServiceCapability = Message<"csi.v1.NodeServiceCapability"> & {
-  /**
-   * @generated from oneof csi.v1.NodeServiceCapability.type
-   */
   type: {
-    /**
-     * @generated from field: csi.v1.NodeServiceCapability.RPC rpc = 1;
-     */
     value: NodeServiceCapability_RPC;
     case: "rpc";
   } | { case: undefined; value?: undefined };
 };
-
-/**
- * Describes the message csi.v1.NodeServiceCapability.
- * Use `create(NodeServiceCapabilitySchema)` to create a new message.
- */
 export declare const NodeServiceCapabilitySchema: GenMessage<NodeServiceCapability>;
 
-/**
- * @generated from message csi.v1.NodeServiceCapability.RPC
- */
 export declare type NodeServiceCapability_RPC = Message<"csi.v1.NodeServiceCapability.RPC"> & {
-  /**
-   * @generated from field: csi.v1.NodeServiceCapability.RPC.Type type = 1;
-   */
   type: NodeServiceCapability_RPC_Type;
 };
-
-/**
- * Describes the message csi.v1.NodeServiceCapability.RPC.
- * Use `create(NodeServiceCapability_RPCSchema)` to create a new message.
- */
 export declare const NodeServiceCapability_RPCSchema: GenMessage<NodeServiceCapability_RPC>;
 
-/**
- * @generated from enum csi.v1.NodeServiceCapability.RPC.Type
- */
 export enum NodeServiceCapability_RPC_Type {
-  /**
-   * @generated from enum value: UNKNOWN = 0;
-   */
   UNKNOWN = 0,
-
-  /**
-   * @generated from enum value: STAGE_UNSTAGE_VOLUME = 1;
-   */
   STAGE_UNSTAGE_VOLUME = 1,
-
-  /**
-   * @generated from enum value: GET_VOLUME_STATS = 2;
-   */
   GET_VOLUME_STATS = 2,
-
-  /**
-   * @generated from enum value: EXPAND_VOLUME = 3;
-   */
   EXPAND_VOLUME = 3,
-
-  /**
-   * @generated from enum value: VOLUME_CONDITION = 4;
-   */
   VOLUME_CONDITION = 4,
-
-  /**
-   * @generated from enum value: SINGLE_NODE_MULTI_WRITER = 5;
-   */
   SINGLE_NODE_MULTI_WRITER = 5,
-
-  /**
-   * @generated from enum value: VOLUME_MOUNT_GROUP = 6;
-   */
   VOLUME_MOUNT_GROUP = 6,
 }
-
-/**
- * Describes the enum csi.v1.NodeServiceCapability.RPC.Type.
- */
 export declare const NodeServiceCapability_RPC_TypeSchema: GenEnum<NodeServiceCapability_RPC_Type>;
 
-/**
- * @generated from message csi.v1.NodeGetInfoRequest
- */
 export declare type NodeGetInfoRequest = Message<"csi.v1.NodeGetInfoRequest"> & {
 };
-
-/**
- * Describes the message csi.v1.NodeGetInfoRequest.
- * Use `create(NodeGetInfoRequestSchema)` to create a new message.
- */
 export declare const NodeGetInfoRequestSchema: GenMessage<NodeGetInfoRequest>;
 
-/**
- * @generated from message csi.v1.NodeGetInfoResponse
- */
 export declare type NodeGetInfoResponse = Message<"csi.v1.NodeGetInfoResponse"> & {
-  /**
-   * @generated from field: string node_id = 1;
-   */
   nodeId: string;
-
-  /**
-   * @generated from field: int64 max_volumes_per_node = 2;
-   */
   maxVolumesPerNode: bigint;
-
-  /**
-   * @generated from field: csi.v1.Topology accessible_topology = 3;
-   */
   accessibleTopology?: Topology | undefined;
 };
-
-/**
- * Describes the message csi.v1.NodeGetInfoResponse.
- * Use `create(NodeGetInfoResponseSchema)` to create a new message.
- */
 export declare const NodeGetInfoResponseSchema: GenMessage<NodeGetInfoResponse>;
-
-/**
- * @generated from service csi.v1.Identity
- */
 export declare const Identity: GenService<{
-  /**
-   * @generated from rpc csi.v1.Identity.GetPluginInfo
-   */
   getPluginInfo: {
     methodKind: "unary";
     input: typeof GetPluginInfoRequestSchema;
     output: typeof GetPluginInfoResponseSchema;
   },
-  /**
-   * @generated from rpc csi.v1.Identity.GetPluginCapabilities
-   */
   getPluginCapabilities: {
     methodKind: "unary";
     input: typeof GetPluginCapabilitiesRequestSchema;
     output: typeof GetPluginCapabilitiesResponseSchema;
   },
-  /**
-   * @generated from rpc csi.v1.Identity.Probe
-   */
   probe: {
     methodKind: "unary";
     input: typeof ProbeRequestSchema;
@@ -941,75 +287,45 @@ export declare const Identity: GenService<{
   },
 }>;
 
-/**
- * All but the questions may be asked again for the same volume and path, and then have the same effect.
- *
- * @generated from service csi.v1.Node
- */
+/** All but the questions may be asked again for the same volume and path, and then have the same effect. */
 export declare const Node: GenService<{
-  /**
-   * Makes the volume available to the node, once for all pods.
-   *
-   * @generated from rpc csi.v1.Node.NodeStageVolume
-   */
+  /** Makes the volume available to the node, once for all pods. */
   nodeStageVolume: {
     methodKind: "unary";
     input: typeof NodeStageVolumeRequestSchema;
     output: typeof NodeStageVolumeResponseSchema;
   },
-  /**
-   * @generated from rpc csi.v1.Node.NodeUnstageVolume
-   */
   nodeUnstageVolume: {
     methodKind: "unary";
     input: typeof NodeUnstageVolumeRequestSchema;
     output: typeof NodeUnstageVolumeResponseSchema;
   },
-  /**
-   * Makes the volume available to one pod.
-   *
-   * @generated from rpc csi.v1.Node.NodePublishVolume
-   */
+  /** Makes the volume available to one pod. */
   nodePublishVolume: {
     methodKind: "unary";
     input: typeof NodePublishVolumeRequestSchema;
     output: typeof NodePublishVolumeResponseSchema;
   },
-  /**
-   * @generated from rpc csi.v1.Node.NodeUnpublishVolume
-   */
   nodeUnpublishVolume: {
     methodKind: "unary";
     input: typeof NodeUnpublishVolumeRequestSchema;
     output: typeof NodeUnpublishVolumeResponseSchema;
   },
-  /**
-   * @generated from rpc csi.v1.Node.NodeGetVolumeStats
-   */
   nodeGetVolumeStats: {
     methodKind: "unary";
     input: typeof NodeGetVolumeStatsRequestSchema;
     output: typeof NodeGetVolumeStatsResponseSchema;
   },
-  /**
-   * @generated from rpc csi.v1.Node.NodeExpandVolume
-   */
   nodeExpandVolume: {
     methodKind: "unary";
     input: typeof NodeExpandVolumeRequestSchema;
     output: typeof NodeExpandVolumeResponseSchema;
   },
-  /**
-   * @generated from rpc csi.v1.Node.NodeGetCapabilities
-   */
   nodeGetCapabilities: {
     methodKind: "unary";
     input: typeof NodeGetCapabilitiesRequestSchema;
     output: typeof NodeGetCapabilitiesResponseSchema;
   },
-  /**
-   * @generated from rpc csi.v1.Node.NodeGetInfo
-   */
   nodeGetInfo: {
     methodKind: "unary";
     input: typeof NodeGetInfoRequestSchema;

@@ -7,328 +7,102 @@
 import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 import { file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
 
-/**
- * Describes the file csi/v1/csi.proto.
- */
 export const file_csi_v1_csi = /*@__PURE__*/
   fileDesc("ChBjc2kvdjEvY3NpLnByb3RvEgZjc2kudjEiFgoUR2V0UGx1Z2luSW5mb1JlcXVlc3QirQEKFUdldFBsdWdpbkluZm9SZXNwb25zZRIMCgRuYW1lGAEgASgJEhYKDnZlbmRvcl92ZXJzaW9uGAIgASgJEj0KCG1hbmlmZXN0GAMgAygLMisuY3NpLnYxLkdldFBsdWdpbkluZm9SZXNwb25zZS5NYW5pZmVzdEVudHJ5Gi8KDU1hbmlmZXN0RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIeChxHZXRQbHVnaW5DYXBhYmlsaXRpZXNSZXF1ZXN0Ik8KHUdldFBsdWdpbkNhcGFiaWxpdGllc1Jlc3BvbnNlEi4KDGNhcGFiaWxpdGllcxgBIAMoCzIYLmNzaS52MS5QbHVnaW5DYXBhYmlsaXR5IsUDChBQbHVnaW5DYXBhYmlsaXR5EjMKB3NlcnZpY2UYASABKAsyIC5jc2kudjEuUGx1Z2luQ2FwYWJpbGl0eS5TZXJ2aWNlSAASRAoQdm9sdW1lX2V4cGFuc2lvbhgCIAEoCzIoLmNzaS52MS5QbHVnaW5DYXBhYmlsaXR5LlZvbHVtZUV4cGFuc2lvbkgAGq8BCgdTZXJ2aWNlEjMKBHR5cGUYASABKA4yJS5jc2kudjEuUGx1Z2luQ2FwYWJpbGl0eS5TZXJ2aWNlLlR5cGUibwoEVHlwZRILCgdVTktOT1dOEAASFgoSQ09OVFJPTExFUl9TRVJWSUNFEAESJAogVk9MVU1FX0FDQ0VTU0lCSUxJVFlfQ09OU1RSQUlOVFMQAhIcChhHUk9VUF9DT05UUk9MTEVSX1NFUlZJQ0UQAxp8Cg9Wb2x1bWVFeHBhbnNpb24SOwoEdHlwZRgBIAEoDjItLmNzaS52MS5QbHVnaW5DYXBhYmlsaXR5LlZvbHVtZUV4cGFuc2lvbi5UeXBlIiwKBFR5cGUSCwoHVU5LTk9XThAAEgoKBk9OTElORRABEgsKB09GRkxJTkUQAkIGCgR0eXBlIg4KDFByb2JlUmVxdWVzdCI6Cg1Qcm9iZVJlc3BvbnNlEikKBXJlYWR5GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLkJvb2xWYWx1ZSLPBAoQVm9sdW1lQ2FwYWJpbGl0eRI1CgVibG9jaxgBIAEoCzIkLmNzaS52MS5Wb2x1bWVDYXBhYmlsaXR5LkJsb2NrVm9sdW1lSAASNQoFbW91bnQYAiABKAsyJC5jc2kudjEuVm9sdW1lQ2FwYWJpbGl0eS5Nb3VudFZvbHVtZUgAEjgKC2FjY2Vzc19tb2RlGAMgASgLMiMuY3NpLnYxLlZvbHVtZUNhcGFiaWxpdHkuQWNjZXNzTW9kZRoNCgtCbG9ja1ZvbHVtZRpPCgtNb3VudFZvbHVtZRIPCgdmc190eXBlGAEgASgJEhMKC21vdW50X2ZsYWdzGAIgAygJEhoKEnZvbHVtZV9tb3VudF9ncm91cBgDIAEoCRqjAgoKQWNjZXNzTW9kZRI2CgRtb2RlGAEgASgOMiguY3NpLnYxLlZvbHVtZUNhcGFiaWxpdHkuQWNjZXNzTW9kZS5Nb2RlItwBCgRNb2RlEgsKB1VOS05PV04QABIWChJTSU5HTEVfTk9ERV9XUklURVIQARIbChdTSU5HTEVfTk9ERV9SRUFERVJfT05MWRACEhoKFk1VTFRJX05PREVfUkVBREVSX09OTFkQAxIcChhNVUxUSV9OT0RFX1NJTkdMRV9XUklURVIQBBIbChdNVUxUSV9OT0RFX01VTFRJX1dSSVRFUhAFEh0KGVNJTkdMRV9OT0RFX1NJTkdMRV9XUklURVIQBhIcChhTSU5HTEVfTk9ERV9NVUxUSV9XUklURVIQB0INCgthY2Nlc3NfdHlwZSI8Cg1DYXBhY2l0eVJhbmdlEhYKDnJlcXVpcmVkX2J5dGVzGAEgASgDEhMKC2xpbWl0X2J5dGVzGAIgASgDIm0KCFRvcG9sb2d5EjAKCHNlZ21lbnRzGAEgAygLMh4uY3NpLnYxLlRvcG9sb2d5LlNlZ21lbnRzRW50cnkaLwoNU2VnbWVudHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIvADChZOb2RlU3RhZ2VWb2x1bWVSZXF1ZXN0EhEKCXZvbHVtZV9pZBgBIAEoCRJLCg9wdWJsaXNoX2NvbnRleHQYAiADKAsyMi5jc2kudjEuTm9kZVN0YWdlVm9sdW1lUmVxdWVzdC5QdWJsaXNoQ29udGV4dEVudHJ5EhsKE3N0YWdpbmdfdGFyZ2V0X3BhdGgYAyABKAkSMwoRdm9sdW1lX2NhcGFiaWxpdHkYBCABKAsyGC5jc2kudjEuVm9sdW1lQ2FwYWJpbGl0eRI8CgdzZWNyZXRzGAUgAygLMisuY3NpLnYxLk5vZGVTdGFnZVZvbHVtZVJlcXVlc3QuU2VjcmV0c0VudHJ5EkkKDnZvbHVtZV9jb250ZXh0GAYgAygLMjEuY3NpLnYxLk5vZGVTdGFnZVZvbHVtZVJlcXVlc3QuVm9sdW1lQ29udGV4dEVudHJ5GjUKE1B1Ymxpc2hDb250ZXh0RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARouCgxTZWNyZXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARo0ChJWb2x1bWVDb250ZXh0RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIZChdOb2RlU3RhZ2VWb2x1bWVSZXNwb25zZSJKChhOb2RlVW5zdGFnZVZvbHVtZVJlcXVlc3QSEQoJdm9sdW1lX2lkGAEgASgJEhsKE3N0YWdpbmdfdGFyZ2V0X3BhdGgYAiABKAkiGwoZTm9kZVVuc3RhZ2VWb2x1bWVSZXNwb25zZSKfBAoYTm9kZVB1Ymxpc2hWb2x1bWVSZXF1ZXN0EhEKCXZvbHVtZV9pZBgBIAEoCRJNCg9wdWJsaXNoX2NvbnRleHQYAiADKAsyNC5jc2kudjEuTm9kZVB1Ymxpc2hWb2x1bWVSZXF1ZXN0LlB1Ymxpc2hDb250ZXh0RW50cnkSGwoTc3RhZ2luZ190YXJnZXRfcGF0aBgDIAEoCRITCgt0YXJnZXRfcGF0aBgEIAEoCRIzChF2b2x1bWVfY2FwYWJpbGl0eRgFIAEoCzIYLmNzaS52MS5Wb2x1bWVDYXBhYmlsaXR5EhAKCHJlYWRvbmx5GAYgASgIEj4KB3NlY3JldHMYByADKAsyLS5jc2kudjEuTm9kZVB1Ymxpc2hWb2x1bWVSZXF1ZXN0LlNlY3JldHNFbnRyeRJLCg52b2x1bWVfY29udGV4dBgIIAMoCzIzLmNzaS52MS5Ob2RlUHVibGlzaFZvbHVtZVJlcXVlc3QuVm9sdW1lQ29udGV4dEVudHJ5GjUKE1B1Ymxpc2hDb250ZXh0RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARouCgxTZWNyZXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARo0ChJWb2x1bWVDb250ZXh0RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIbChlOb2RlUHVibGlzaFZvbHVtZVJlc3BvbnNlIkQKGk5vZGVVbnB1Ymxpc2hWb2x1bWVSZXF1ZXN0EhEKCXZvbHVtZV9pZBgBIAEoCRITCgt0YXJnZXRfcGF0aBgCIAEoCSIdChtOb2RlVW5wdWJsaXNoVm9sdW1lUmVzcG9uc2UiYAoZTm9kZUdldFZvbHVtZVN0YXRzUmVxdWVzdBIRCgl2b2x1bWVfaWQYASABKAkSEwoLdm9sdW1lX3BhdGgYAiABKAkSGwoTc3RhZ2luZ190YXJnZXRfcGF0aBgDIAEoCSJzChpOb2RlR2V0Vm9sdW1lU3RhdHNSZXNwb25zZRIiCgV1c2FnZRgBIAMoCzITLmNzaS52MS5Wb2x1bWVVc2FnZRIxChB2b2x1bWVfY29uZGl0aW9uGAIgASgLMhcuY3NpLnYxLlZvbHVtZUNvbmRpdGlvbiKRAQoLVm9sdW1lVXNhZ2USEQoJYXZhaWxhYmxlGAEgASgDEg0KBXRvdGFsGAIgASgDEgwKBHVzZWQYAyABKAMSJgoEdW5pdBgEIAEoDjIYLmNzaS52MS5Wb2x1bWVVc2FnZS5Vbml0IioKBFVuaXQSCwoHVU5LTk9XThAAEgkKBUJZVEVTEAESCgoGSU5PREVTEAIiNAoPVm9sdW1lQ29uZGl0aW9uEhAKCGFibm9ybWFsGAEgASgIEg8KB21lc3NhZ2UYAiABKAkisQIKF05vZGVFeHBhbmRWb2x1bWVSZXF1ZXN0EhEKCXZvbHVtZV9pZBgBIAEoCRITCgt2b2x1bWVfcGF0aBgCIAEoCRItCg5jYXBhY2l0eV9yYW5nZRgDIAEoCzIVLmNzaS52MS5DYXBhY2l0eVJhbmdlEhsKE3N0YWdpbmdfdGFyZ2V0X3BhdGgYBCABKAkSMwoRdm9sdW1lX2NhcGFiaWxpdHkYBSABKAsyGC5jc2kudjEuVm9sdW1lQ2FwYWJpbGl0eRI9CgdzZWNyZXRzGAYgAygLMiwuY3NpLnYxLk5vZGVFeHBhbmRWb2x1bWVSZXF1ZXN0LlNlY3JldHNFbnRyeRouCgxTZWNyZXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIyChhOb2RlRXhwYW5kVm9sdW1lUmVzcG9uc2USFgoOY2FwYWNpdHlfYnl0ZXMYASABKAMiHAoaTm9kZUdldENhcGFiaWxpdGllc1JlcXVlc3QiUgobTm9kZUdldENhcGFiaWxpdGllc1Jlc3BvbnNlEjMKDGNhcGFiaWxpdGllcxgBIAMoCzIdLmNzaS52MS5Ob2RlU2VydmljZUNhcGFiaWxpdHkitAIKFU5vZGVTZXJ2aWNlQ2FwYWJpbGl0eRIwCgNycGMYASABKAsyIS5jc2kudjEuTm9kZVNlcnZpY2VDYXBhYmlsaXR5LlJQQ0gAGuABCgNSUEMSNAoEdHlwZRgBIAEoDjImLmNzaS52MS5Ob2RlU2VydmljZUNhcGFiaWxpdHkuUlBDLlR5cGUiogEKBFR5cGUSCwoHVU5LTk9XThAAEhgKFFNUQUdFX1VOU1RBR0VfVk9MVU1FEAESFAoQR0VUX1ZPTFVNRV9TVEFUUxACEhEKDUVYUEFORF9WT0xVTUUQAxIUChBWT0xVTUVfQ09ORElUSU9OEAQSHAoYU0lOR0xFX05PREVfTVVMVElfV1JJVEVSEAUSFgoSVk9MVU1FX01PVU5UX0dST1VQEAZCBgoEdHlwZSIUChJOb2RlR2V0SW5mb1JlcXVlc3QicwoTTm9kZUdldEluZm9SZXNwb25zZRIPCgdub2RlX2lkGAEgASgJEhwKFG1heF92b2x1bWVzX3Blcl9ub2RlGAIgASgDEi0KE2FjY2Vzc2libGVfdG9wb2xvZ3kYAyABKAsyEC5jc2kudjEuVG9wb2xvZ3ky9AEKCElkZW50aXR5EkwKDUdldFBsdWdpbkluZm8SHC5jc2kudjEuR2V0UGx1Z2luSW5mb1JlcXVlc3QaHS5jc2kudjEuR2V0UGx1Z2luSW5mb1Jlc3BvbnNlEmQKFUdldFBsdWdpbkNhcGFiaWxpdGllcxIkLmNzaS52MS5HZXRQbHVnaW5DYXBhYmlsaXRpZXNSZXF1ZXN0GiUuY3NpLnYxLkdldFBsdWdpbkNhcGFiaWxpdGllc1Jlc3BvbnNlEjQKBVByb2JlEhQuY3NpLnYxLlByb2JlUmVxdWVzdBoVLmNzaS52MS5Qcm9iZVJlc3BvbnNlMsoFCgROb2RlElIKD05vZGVTdGFnZVZvbHVtZRIeLmNzaS52MS5Ob2RlU3RhZ2VWb2x1bWVSZXF1ZXN0Gh8uY3NpLnYxLk5vZGVTdGFnZVZvbHVtZVJlc3BvbnNlElgKEU5vZGVVbnN0YWdlVm9sdW1lEiAuY3NpLnYxLk5vZGVVbnN0YWdlVm9sdW1lUmVxdWVzdBohLmNzaS52MS5Ob2RlVW5zdGFnZVZvbHVtZVJlc3BvbnNlElgKEU5vZGVQdWJsaXNoVm9sdW1lEiAuY3NpLnYxLk5vZGVQdWJsaXNoVm9sdW1lUmVxdWVzdBohLmNzaS52MS5Ob2RlUHVibGlzaFZvbHVtZVJlc3BvbnNlEl4KE05vZGVVbnB1Ymxpc2hWb2x1bWUSIi5jc2kudjEuTm9kZVVucHVibGlzaFZvbHVtZVJlcXVlc3QaIy5jc2kudjEuTm9kZVVucHVibGlzaFZvbHVtZVJlc3BvbnNlElsKEk5vZGVHZXRWb2x1bWVTdGF0cxIhLmNzaS52MS5Ob2RlR2V0Vm9sdW1lU3RhdHNSZXF1ZXN0GiIuY3NpLnYxLk5vZGVHZXRWb2x1bWVTdGF0c1Jlc3BvbnNlElUKEE5vZGVFeHBhbmRWb2x1bWUSHy5jc2kudjEuTm9kZUV4cGFuZFZvbHVtZVJlcXVlc3QaIC5jc2kudjEuTm9kZUV4cGFuZFZvbHVtZVJlc3BvbnNlEl4KE05vZGVHZXRDYXBhYmlsaXRpZXMSIi5jc2kudjEuTm9kZUdldENhcGFiaWxpdGllc1JlcXVlc3QaIy5jc2kudjEuTm9kZUdldENhcGFiaWxpdGllc1Jlc3BvbnNlEkYKC05vZGVHZXRJbmZvEhouY3NpLnYxLk5vZGVHZXRJbmZvUmVxdWVzdBobLmNzaS52MS5Ob2RlR2V0SW5mb1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_wrappers]);
-
-/**
- * Describes the message csi.v1.GetPluginInfoRequest.
- * Use `create(GetPluginInfoRequestSchema)` to create a new message.
- */
 export const GetPluginInfoRequestSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 0);
-
-/**
- * Describes the message csi.v1.GetPluginInfoResponse.
- * Use `create(GetPluginInfoResponseSchema)` to create a new message.
- */
 export const GetPluginInfoResponseSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 1);
-
-/**
- * Describes the message csi.v1.GetPluginCapabilitiesRequest.
- * Use `create(GetPluginCapabilitiesRequestSchema)` to create a new message.
- */
 export const GetPluginCapabilitiesRequestSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 2);
-
-/**
- * Describes the message csi.v1.GetPluginCapabilitiesResponse.
- * Use `create(GetPluginCapabilitiesResponseSchema)` to create a new message.
- */
 export const GetPluginCapabilitiesResponseSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 3);
-
-/**
- * Describes the message csi.v1.PluginCapability.
- * Use `create(PluginCapabilitySchema)` to create a new message.
- */
 export const PluginCapabilitySchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 4);
-
-/**
- * Describes the message csi.v1.PluginCapability.Service.
- * Use `create(PluginCapability_ServiceSchema)` to create a new message.
- */
 export const PluginCapability_ServiceSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 4, 0);
-
-/**
- * Describes the enum csi.v1.PluginCapability.Service.Type.
- */
 export const PluginCapability_Service_TypeSchema = /*@__PURE__*/
   enumDesc(file_csi_v1_csi, 4, 0, 0);
-
-/**
- * @generated from enum csi.v1.PluginCapability.Service.Type
- */
 export const PluginCapability_Service_Type = /*@__PURE__*/
   tsEnum(PluginCapability_Service_TypeSchema);
-
-/**
- * Describes the message csi.v1.PluginCapability.VolumeExpansion.
- * Use `create(PluginCapability_VolumeExpansionSchema)` to create a new message.
- */
 export const PluginCapability_VolumeExpansionSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 4, 1);
-
-/**
- * Describes the enum csi.v1.PluginCapability.VolumeExpansion.Type.
- */
 export const PluginCapability_VolumeExpansion_TypeSchema = /*@__PURE__*/
   enumDesc(file_csi_v1_csi, 4, 1, 0);
-
-/**
- * @generated from enum csi.v1.PluginCapability.VolumeExpansion.Type
- */
 export const PluginCapability_VolumeExpansion_Type = /*@__PURE__*/
   tsEnum(PluginCapability_VolumeExpansion_TypeSchema);
-
-/**
- * Describes the message csi.v1.ProbeRequest.
- * Use `create(ProbeRequestSchema)` to create a new message.
- */
 export const ProbeRequestSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 5);
-
-/**
- * Describes the message csi.v1.ProbeResponse.
- * Use `create(ProbeResponseSchema)` to create a new message.
- */
 export const ProbeResponseSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 6);
-
-/**
- * Describes the message csi.v1.VolumeCapability.
- * Use `create(VolumeCapabilitySchema)` to create a new message.
- */
 export const VolumeCapabilitySchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 7);
-
-/**
- * Describes the message csi.v1.VolumeCapability.BlockVolume.
- * Use `create(VolumeCapability_BlockVolumeSchema)` to create a new message.
- */
 export const VolumeCapability_BlockVolumeSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 7, 0);
-
-/**
- * Describes the message csi.v1.VolumeCapability.MountVolume.
- * Use `create(VolumeCapability_MountVolumeSchema)` to create a new message.
- */
 export const VolumeCapability_MountVolumeSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 7, 1);
-
-/**
- * Describes the message csi.v1.VolumeCapability.AccessMode.
- * Use `create(VolumeCapability_AccessModeSchema)` to create a new message.
- */
 export const VolumeCapability_AccessModeSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 7, 2);
-
-/**
- * Describes the enum csi.v1.VolumeCapability.AccessMode.Mode.
- */
 export const VolumeCapability_AccessMode_ModeSchema = /*@__PURE__*/
   enumDesc(file_csi_v1_csi, 7, 2, 0);
-
-/**
- * @generated from enum csi.v1.VolumeCapability.AccessMode.Mode
- */
 export const VolumeCapability_AccessMode_Mode = /*@__PURE__*/
   tsEnum(VolumeCapability_AccessMode_ModeSchema);
-
-/**
- * Describes the message csi.v1.CapacityRange.
- * Use `create(CapacityRangeSchema)` to create a new message.
- */
 export const CapacityRangeSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 8);
-
-/**
- * Describes the message csi.v1.Topology.
- * Use `create(TopologySchema)` to create a new message.
- */
 export const TopologySchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 9);
-
-/**
- * Describes the message csi.v1.NodeStageVolumeRequest.
- * Use `create(NodeStageVolumeRequestSchema)` to create a new message.
- */
 export const NodeStageVolumeRequestSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 10);
-
-/**
- * Describes the message csi.v1.NodeStageVolumeResponse.
- * Use `create(NodeStageVolumeResponseSchema)` to create a new message.
- */
 export const NodeStageVolumeResponseSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 11);
-
-/**
- * Describes the message csi.v1.NodeUnstageVolumeRequest.
- * Use `create(NodeUnstageVolumeRequestSchema)` to create a new message.
- */
 export const NodeUnstageVolumeRequestSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 12);
-
-/**
- * Describes the message csi.v1.NodeUnstageVolumeResponse.
- * Use `create(NodeUnstageVolumeResponseSchema)` to create a new message.
- */
 export const NodeUnstageVolumeResponseSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 13);
-
-/**
- * Describes the message csi.v1.NodePublishVolumeRequest.
- * Use `create(NodePublishVolumeRequestSchema)` to create a new message.
- */
 export const NodePublishVolumeRequestSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 14);
-
-/**
- * Describes the message csi.v1.NodePublishVolumeResponse.
- * Use `create(NodePublishVolumeResponseSchema)` to create a new message.
- */
 export const NodePublishVolumeResponseSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 15);
-
-/**
- * Describes the message csi.v1.NodeUnpublishVolumeRequest.
- * Use `create(NodeUnpublishVolumeRequestSchema)` to create a new message.
- */
 export const NodeUnpublishVolumeRequestSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 16);
-
-/**
- * Describes the message csi.v1.NodeUnpublishVolumeResponse.
- * Use `create(NodeUnpublishVolumeResponseSchema)` to create a new message.
- */
 export const NodeUnpublishVolumeResponseSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 17);
-
-/**
- * Describes the message csi.v1.NodeGetVolumeStatsRequest.
- * Use `create(NodeGetVolumeStatsRequestSchema)` to create a new message.
- */
 export const NodeGetVolumeStatsRequestSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 18);
-
-/**
- * Describes the message csi.v1.NodeGetVolumeStatsResponse.
- * Use `create(NodeGetVolumeStatsResponseSchema)` to create a new message.
- */
 export const NodeGetVolumeStatsResponseSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 19);
-
-/**
- * Describes the message csi.v1.VolumeUsage.
- * Use `create(VolumeUsageSchema)` to create a new message.
- */
 export const VolumeUsageSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 20);
-
-/**
- * Describes the enum csi.v1.VolumeUsage.Unit.
- */
 export const VolumeUsage_UnitSchema = /*@__PURE__*/
   enumDesc(file_csi_v1_csi, 20, 0);
-
-/**
- * @generated from enum csi.v1.VolumeUsage.Unit
- */
 export const VolumeUsage_Unit = /*@__PURE__*/
   tsEnum(VolumeUsage_UnitSchema);
-
-/**
- * Describes the message csi.v1.VolumeCondition.
- * Use `create(VolumeConditionSchema)` to create a new message.
- */
 export const VolumeConditionSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 21);
-
-/**
- * Describes the message csi.v1.NodeExpandVolumeRequest.
- * Use `create(NodeExpandVolumeRequestSchema)` to create a new message.
- */
 export const NodeExpandVolumeRequestSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 22);
-
-/**
- * Describes the message csi.v1.NodeExpandVolumeResponse.
- * Use `create(NodeExpandVolumeResponseSchema)` to create a new message.
- */
 export const NodeExpandVolumeResponseSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 23);
-
-/**
- * Describes the message csi.v1.NodeGetCapabilitiesRequest.
- * Use `create(NodeGetCapabilitiesRequestSchema)` to create a new message.
- */
 export const NodeGetCapabilitiesRequestSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 24);
-
-/**
- * Describes the message csi.v1.NodeGetCapabilitiesResponse.
- * Use `create(NodeGetCapabilitiesResponseSchema)` to create a new message.
- */
 export const NodeGetCapabilitiesResponseSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 25);
-
-/**
- * Describes the message csi.v1.NodeServiceCapability.
- * Use `create(NodeServiceCapabilitySchema)` to create a new message.
- */
 export const NodeServiceCapabilitySchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 26);
-
-/**
- * Describes the message csi.v1.NodeServiceCapability.RPC.
- * Use `create(NodeServiceCapability_RPCSchema)` to create a new message.
- */
 export const NodeServiceCapability_RPCSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 26, 0);
-
-/**
- * Describes the enum csi.v1.NodeServiceCapability.RPC.Type.
- */
 export const NodeServiceCapability_RPC_TypeSchema = /*@__PURE__*/
   enumDesc(file_csi_v1_csi, 26, 0, 0);
-
-/**
- * @generated from enum csi.v1.NodeServiceCapability.RPC.Type
- */
 export const NodeServiceCapability_RPC_Type = /*@__PURE__*/
   tsEnum(NodeServiceCapability_RPC_TypeSchema);
-
-/**
- * Describes the message csi.v1.NodeGetInfoRequest.
- * Use `create(NodeGetInfoRequestSchema)` to create a new message.
- */
 export const NodeGetInfoRequestSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 27);
-
-/**
- * Describes the message csi.v1.NodeGetInfoResponse.
- * Use `create(NodeGetInfoResponseSchema)` to create a new message.
- */
 export const NodeGetInfoResponseSchema = /*@__PURE__*/
   messageDesc(file_csi_v1_csi, 28);
-
-/**
- * @generated from service csi.v1.Identity
- */
 export const Identity = /*@__PURE__*/
   serviceDesc(file_csi_v1_csi, 0);
 
-/**
- * All but the questions may be asked again for the same volume and path, and then have the same effect.
- *
- * @generated from service csi.v1.Node
- */
+/** All but the questions may be asked again for the same volume and path, and then have the same effect. */
 export const Node = /*@__PURE__*/
   serviceDesc(file_csi_v1_csi, 1);
 

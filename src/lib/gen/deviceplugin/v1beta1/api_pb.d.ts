@@ -7,422 +7,129 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 
-/**
- * Describes the file deviceplugin/v1beta1/api.proto.
- */
 export declare const file_deviceplugin_v1beta1_api: GenFile;
 
-/**
- * @generated from message v1beta1.Empty
- */
 export declare type Empty = Message<"v1beta1.Empty"> & {
 };
-
-/**
- * Describes the message v1beta1.Empty.
- * Use `create(EmptySchema)` to create a new message.
- */
 export declare const EmptySchema: GenMessage<Empty>;
 
-/**
- * @generated from message v1beta1.DevicePluginOptions
- */
 export declare type DevicePluginOptions = Message<"v1beta1.DevicePluginOptions"> & {
-  /**
-   * @generated from field: bool pre_start_required = 1;
-   */
   preStartRequired: boolean;
-
-  /**
-   * @generated from field: bool get_preferred_allocation_available = 2;
-   */
   getPreferredAllocationAvailable: boolean;
 };
-
-/**
- * Describes the message v1beta1.DevicePluginOptions.
- * Use `create(DevicePluginOptionsSchema)` to create a new message.
- */
 export declare const DevicePluginOptionsSchema: GenMessage<DevicePluginOptions>;
 
-/**
- * @generated from message v1beta1.RegisterRequest
- */
 export declare type RegisterRequest = Message<"v1beta1.RegisterRequest"> & {
-  /**
-   * @generated from field: string version = 1;
-   */
   version: string;
-
-  /**
-   * The name of the plugin's socket in the same directory.
-   *
-   * @generated from field: string endpoint = 2;
-   */
+  /** The name of the plugin's socket in the same directory. */
   endpoint: string;
-
-  /**
-   * @generated from field: string resource_name = 3;
-   */
   resourceName: string;
-
-  /**
-   * @generated from field: v1beta1.DevicePluginOptions options = 4;
-   */
   options?: DevicePluginOptions | undefined;
 };
-
-/**
- * Describes the message v1beta1.RegisterRequest.
- * Use `create(RegisterRequestSchema)` to create a new message.
- */
 export declare const RegisterRequestSchema: GenMessage<RegisterRequest>;
 
-/**
- * @generated from message v1beta1.ListAndWatchResponse
- */
 export declare type ListAndWatchResponse = Message<"v1beta1.ListAndWatchResponse"> & {
-  /**
-   * @generated from field: repeated v1beta1.Device devices = 1;
-   */
   devices: Device[];
 };
-
-/**
- * Describes the message v1beta1.ListAndWatchResponse.
- * Use `create(ListAndWatchResponseSchema)` to create a new message.
- */
 export declare const ListAndWatchResponseSchema: GenMessage<ListAndWatchResponse>;
 
-/**
- * @generated from message v1beta1.TopologyInfo
- */
 export declare type TopologyInfo = Message<"v1beta1.TopologyInfo"> & {
-  /**
-   * @generated from field: repeated v1beta1.NUMANode nodes = 1;
-   */
   nodes: NUMANode[];
 };
-
-/**
- * Describes the message v1beta1.TopologyInfo.
- * Use `create(TopologyInfoSchema)` to create a new message.
- */
 export declare const TopologyInfoSchema: GenMessage<TopologyInfo>;
 
-/**
- * @generated from message v1beta1.NUMANode
- */
 export declare type NUMANode = Message<"v1beta1.NUMANode"> & {
-  /**
-   * @generated from field: int64 ID = 1;
-   */
   ID: bigint;
 };
-
-/**
- * Describes the message v1beta1.NUMANode.
- * Use `create(NUMANodeSchema)` to create a new message.
- */
 export declare const NUMANodeSchema: GenMessage<NUMANode>;
 
-/**
- * @generated from message v1beta1.Device
- */
 export declare type Device = Message<"v1beta1.Device"> & {
-  /**
-   * @generated from field: string ID = 1;
-   */
   ID: string;
-
-  /**
-   * Healthy or Unhealthy.
-   *
-   * @generated from field: string health = 2;
-   */
+  /** Healthy or Unhealthy. */
   health: string;
-
-  /**
-   * @generated from field: v1beta1.TopologyInfo topology = 3;
-   */
   topology?: TopologyInfo | undefined;
 };
-
-/**
- * Describes the message v1beta1.Device.
- * Use `create(DeviceSchema)` to create a new message.
- */
 export declare const DeviceSchema: GenMessage<Device>;
 
-/**
- * @generated from message v1beta1.PreStartContainerRequest
- */
 export declare type PreStartContainerRequest = Message<"v1beta1.PreStartContainerRequest"> & {
-  /**
-   * @generated from field: repeated string devices_ids = 1;
-   */
   devicesIds: string[];
 };
-
-/**
- * Describes the message v1beta1.PreStartContainerRequest.
- * Use `create(PreStartContainerRequestSchema)` to create a new message.
- */
 export declare const PreStartContainerRequestSchema: GenMessage<PreStartContainerRequest>;
 
-/**
- * @generated from message v1beta1.PreStartContainerResponse
- */
 export declare type PreStartContainerResponse = Message<"v1beta1.PreStartContainerResponse"> & {
 };
-
-/**
- * Describes the message v1beta1.PreStartContainerResponse.
- * Use `create(PreStartContainerResponseSchema)` to create a new message.
- */
 export declare const PreStartContainerResponseSchema: GenMessage<PreStartContainerResponse>;
 
-/**
- * @generated from message v1beta1.PreferredAllocationRequest
- */
 export declare type PreferredAllocationRequest = Message<"v1beta1.PreferredAllocationRequest"> & {
-  /**
-   * @generated from field: repeated v1beta1.ContainerPreferredAllocationRequest container_requests = 1;
-   */
   containerRequests: ContainerPreferredAllocationRequest[];
 };
-
-/**
- * Describes the message v1beta1.PreferredAllocationRequest.
- * Use `create(PreferredAllocationRequestSchema)` to create a new message.
- */
 export declare const PreferredAllocationRequestSchema: GenMessage<PreferredAllocationRequest>;
 
-/**
- * @generated from message v1beta1.ContainerPreferredAllocationRequest
- */
 export declare type ContainerPreferredAllocationRequest = Message<"v1beta1.ContainerPreferredAllocationRequest"> & {
-  /**
-   * @generated from field: repeated string available_deviceIDs = 1;
-   */
   availableDeviceIDs: string[];
-
-  /**
-   * @generated from field: repeated string must_include_deviceIDs = 2;
-   */
   mustIncludeDeviceIDs: string[];
-
-  /**
-   * @generated from field: int32 allocation_size = 3;
-   */
   allocationSize: number;
 };
-
-/**
- * Describes the message v1beta1.ContainerPreferredAllocationRequest.
- * Use `create(ContainerPreferredAllocationRequestSchema)` to create a new message.
- */
 export declare const ContainerPreferredAllocationRequestSchema: GenMessage<ContainerPreferredAllocationRequest>;
 
-/**
- * @generated from message v1beta1.PreferredAllocationResponse
- */
 export declare type PreferredAllocationResponse = Message<"v1beta1.PreferredAllocationResponse"> & {
-  /**
-   * @generated from field: repeated v1beta1.ContainerPreferredAllocationResponse container_responses = 1;
-   */
   containerResponses: ContainerPreferredAllocationResponse[];
 };
-
-/**
- * Describes the message v1beta1.PreferredAllocationResponse.
- * Use `create(PreferredAllocationResponseSchema)` to create a new message.
- */
 export declare const PreferredAllocationResponseSchema: GenMessage<PreferredAllocationResponse>;
 
-/**
- * @generated from message v1beta1.ContainerPreferredAllocationResponse
- */
 export declare type ContainerPreferredAllocationResponse = Message<"v1beta1.ContainerPreferredAllocationResponse"> & {
-  /**
-   * @generated from field: repeated string deviceIDs = 1;
-   */
   deviceIDs: string[];
 };
-
-/**
- * Describes the message v1beta1.ContainerPreferredAllocationResponse.
- * Use `create(ContainerPreferredAllocationResponseSchema)` to create a new message.
- */
 export declare const ContainerPreferredAllocationResponseSchema: GenMessage<ContainerPreferredAllocationResponse>;
 
-/**
- * @generated from message v1beta1.AllocateRequest
- */
 export declare type AllocateRequest = Message<"v1beta1.AllocateRequest"> & {
-  /**
-   * @generated from field: repeated v1beta1.ContainerAllocateRequest container_requests = 1;
-   */
   containerRequests: ContainerAllocateRequest[];
 };
-
-/**
- * Describes the message v1beta1.AllocateRequest.
- * Use `create(AllocateRequestSchema)` to create a new message.
- */
 export declare const AllocateRequestSchema: GenMessage<AllocateRequest>;
 
-/**
- * @generated from message v1beta1.ContainerAllocateRequest
- */
 export declare type ContainerAllocateRequest = Message<"v1beta1.ContainerAllocateRequest"> & {
-  /**
-   * @generated from field: repeated string devices_ids = 1;
-   */
   devicesIds: string[];
 };
-
-/**
- * Describes the message v1beta1.ContainerAllocateRequest.
- * Use `create(ContainerAllocateRequestSchema)` to create a new message.
- */
 export declare const ContainerAllocateRequestSchema: GenMessage<ContainerAllocateRequest>;
 
-/**
- * @generated from message v1beta1.AllocateResponse
- */
 export declare type AllocateResponse = Message<"v1beta1.AllocateResponse"> & {
-  /**
-   * @generated from field: repeated v1beta1.ContainerAllocateResponse container_responses = 1;
-   */
   containerResponses: ContainerAllocateResponse[];
 };
-
-/**
- * Describes the message v1beta1.AllocateResponse.
- * Use `create(AllocateResponseSchema)` to create a new message.
- */
 export declare const AllocateResponseSchema: GenMessage<AllocateResponse>;
 
-/**
- * The properties of a container that uses the devices.
- *
- * @generated from message v1beta1.ContainerAllocateResponse
- */
+/** The properties of a container that uses the devices. */
 export declare type ContainerAllocateResponse = Message<"v1beta1.ContainerAllocateResponse"> & {
-  /**
-   * @generated from field: map<string, string> envs = 1;
-   */
   envs: { [key: string]: string };
-
-  /**
-   * @generated from field: repeated v1beta1.Mount mounts = 2;
-   */
   mounts: Mount[];
-
-  /**
-   * @generated from field: repeated v1beta1.DeviceSpec devices = 3;
-   */
   devices: DeviceSpec[];
-
-  /**
-   * @generated from field: map<string, string> annotations = 4;
-   */
   annotations: { [key: string]: string };
-
-  /**
-   * @generated from field: repeated v1beta1.CDIDevice cdi_devices = 5;
-   */
   cdiDevices: CDIDevice[];
 };
-
-/**
- * Describes the message v1beta1.ContainerAllocateResponse.
- * Use `create(ContainerAllocateResponseSchema)` to create a new message.
- */
 export declare const ContainerAllocateResponseSchema: GenMessage<ContainerAllocateResponse>;
 
-/**
- * @generated from message v1beta1.Mount
- */
 export declare type Mount = Message<"v1beta1.Mount"> & {
-  /**
-   * @generated from field: string container_path = 1;
-   */
   containerPath: string;
-
-  /**
-   * @generated from field: string host_path = 2;
-   */
   hostPath: string;
-
-  /**
-   * @generated from field: bool read_only = 3;
-   */
   readOnly: boolean;
 };
-
-/**
- * Describes the message v1beta1.Mount.
- * Use `create(MountSchema)` to create a new message.
- */
 export declare const MountSchema: GenMessage<Mount>;
 
-/**
- * @generated from message v1beta1.DeviceSpec
- */
 export declare type DeviceSpec = Message<"v1beta1.DeviceSpec"> & {
-  /**
-   * @generated from field: string container_path = 1;
-   */
   containerPath: string;
-
-  /**
-   * @generated from field: string host_path = 2;
-   */
   hostPath: string;
-
-  /**
-   * A combination of r, w and m.
-   *
-   * @generated from field: string permissions = 3;
-   */
+  /** A combination of r, w and m. */
   permissions: string;
 };
-
-/**
- * Describes the message v1beta1.DeviceSpec.
- * Use `create(DeviceSpecSchema)` to create a new message.
- */
 export declare const DeviceSpecSchema: GenMessage<DeviceSpec>;
 
-/**
- * The fully qualified name, such as vendor.com/gpu=gpudevice1.
- *
- * @generated from message v1beta1.CDIDevice
- */
+/** The fully qualified name, such as vendor.com/gpu=gpudevice1. */
 export declare type CDIDevice = Message<"v1beta1.CDIDevice"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
   name: string;
 };
-
-/**
- * Describes the message v1beta1.CDIDevice.
- * Use `create(CDIDeviceSchema)` to create a new message.
- */
 export declare const CDIDeviceSchema: GenMessage<CDIDevice>;
 
-/**
- * Served by the kubelet in the directory device-plugins.
- *
- * @generated from service v1beta1.Registration
- */
+/** Served by the kubelet in the directory device-plugins. */
 export declare const Registration: GenService<{
-  /**
-   * @generated from rpc v1beta1.Registration.Register
-   */
   register: {
     methodKind: "unary";
     input: typeof RegisterRequestSchema;
@@ -430,49 +137,29 @@ export declare const Registration: GenService<{
   },
 }>;
 
-/**
- * Served by the plugin.
- *
- * @generated from service v1beta1.DevicePlugin
- */
+/** Served by the plugin. */
 export declare const DevicePlugin: GenService<{
-  /**
-   * @generated from rpc v1beta1.DevicePlugin.GetDevicePluginOptions
-   */
   getDevicePluginOptions: {
     methodKind: "unary";
     input: typeof EmptySchema;
     output: typeof DevicePluginOptionsSchema;
   },
-  /**
-   * A complete list at first, and whenever a device changes.
-   *
-   * @generated from rpc v1beta1.DevicePlugin.ListAndWatch
-   */
+  /** A complete list at first, and whenever a device changes. */
   listAndWatch: {
     methodKind: "server_streaming";
     input: typeof EmptySchema;
     output: typeof ListAndWatchResponseSchema;
   },
-  /**
-   * @generated from rpc v1beta1.DevicePlugin.GetPreferredAllocation
-   */
   getPreferredAllocation: {
     methodKind: "unary";
     input: typeof PreferredAllocationRequestSchema;
     output: typeof PreferredAllocationResponseSchema;
   },
-  /**
-   * @generated from rpc v1beta1.DevicePlugin.Allocate
-   */
   allocate: {
     methodKind: "unary";
     input: typeof AllocateRequestSchema;
     output: typeof AllocateResponseSchema;
   },
-  /**
-   * @generated from rpc v1beta1.DevicePlugin.PreStartContainer
-   */
   preStartContainer: {
     methodKind: "unary";
     input: typeof PreStartContainerRequestSchema;

@@ -6,165 +6,54 @@
 
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 
-/**
- * Describes the file deviceplugin/v1beta1/api.proto.
- */
 export const file_deviceplugin_v1beta1_api = /*@__PURE__*/
   fileDesc("Ch5kZXZpY2VwbHVnaW4vdjFiZXRhMS9hcGkucHJvdG8SB3YxYmV0YTEiBwoFRW1wdHkiXQoTRGV2aWNlUGx1Z2luT3B0aW9ucxIaChJwcmVfc3RhcnRfcmVxdWlyZWQYASABKAgSKgoiZ2V0X3ByZWZlcnJlZF9hbGxvY2F0aW9uX2F2YWlsYWJsZRgCIAEoCCJ6Cg9SZWdpc3RlclJlcXVlc3QSDwoHdmVyc2lvbhgBIAEoCRIQCghlbmRwb2ludBgCIAEoCRIVCg1yZXNvdXJjZV9uYW1lGAMgASgJEi0KB29wdGlvbnMYBCABKAsyHC52MWJldGExLkRldmljZVBsdWdpbk9wdGlvbnMiOAoUTGlzdEFuZFdhdGNoUmVzcG9uc2USIAoHZGV2aWNlcxgBIAMoCzIPLnYxYmV0YTEuRGV2aWNlIjAKDFRvcG9sb2d5SW5mbxIgCgVub2RlcxgBIAMoCzIRLnYxYmV0YTEuTlVNQU5vZGUiFgoITlVNQU5vZGUSCgoCSUQYASABKAMiTQoGRGV2aWNlEgoKAklEGAEgASgJEg4KBmhlYWx0aBgCIAEoCRInCgh0b3BvbG9neRgDIAEoCzIVLnYxYmV0YTEuVG9wb2xvZ3lJbmZvIi8KGFByZVN0YXJ0Q29udGFpbmVyUmVxdWVzdBITCgtkZXZpY2VzX2lkcxgBIAMoCSIbChlQcmVTdGFydENvbnRhaW5lclJlc3BvbnNlImYKGlByZWZlcnJlZEFsbG9jYXRpb25SZXF1ZXN0EkgKEmNvbnRhaW5lcl9yZXF1ZXN0cxgBIAMoCzIsLnYxYmV0YTEuQ29udGFpbmVyUHJlZmVycmVkQWxsb2NhdGlvblJlcXVlc3QiewojQ29udGFpbmVyUHJlZmVycmVkQWxsb2NhdGlvblJlcXVlc3QSGwoTYXZhaWxhYmxlX2RldmljZUlEcxgBIAMoCRIeChZtdXN0X2luY2x1ZGVfZGV2aWNlSURzGAIgAygJEhcKD2FsbG9jYXRpb25fc2l6ZRgDIAEoBSJpChtQcmVmZXJyZWRBbGxvY2F0aW9uUmVzcG9uc2USSgoTY29udGFpbmVyX3Jlc3BvbnNlcxgBIAMoCzItLnYxYmV0YTEuQ29udGFpbmVyUHJlZmVycmVkQWxsb2NhdGlvblJlc3BvbnNlIjkKJENvbnRhaW5lclByZWZlcnJlZEFsbG9jYXRpb25SZXNwb25zZRIRCglkZXZpY2VJRHMYASADKAkiUAoPQWxsb2NhdGVSZXF1ZXN0Ej0KEmNvbnRhaW5lcl9yZXF1ZXN0cxgBIAMoCzIhLnYxYmV0YTEuQ29udGFpbmVyQWxsb2NhdGVSZXF1ZXN0Ii8KGENvbnRhaW5lckFsbG9jYXRlUmVxdWVzdBITCgtkZXZpY2VzX2lkcxgBIAMoCSJTChBBbGxvY2F0ZVJlc3BvbnNlEj8KE2NvbnRhaW5lcl9yZXNwb25zZXMYASADKAsyIi52MWJldGExLkNvbnRhaW5lckFsbG9jYXRlUmVzcG9uc2Ui8QIKGUNvbnRhaW5lckFsbG9jYXRlUmVzcG9uc2USOgoEZW52cxgBIAMoCzIsLnYxYmV0YTEuQ29udGFpbmVyQWxsb2NhdGVSZXNwb25zZS5FbnZzRW50cnkSHgoGbW91bnRzGAIgAygLMg4udjFiZXRhMS5Nb3VudBIkCgdkZXZpY2VzGAMgAygLMhMudjFiZXRhMS5EZXZpY2VTcGVjEkgKC2Fubm90YXRpb25zGAQgAygLMjMudjFiZXRhMS5Db250YWluZXJBbGxvY2F0ZVJlc3BvbnNlLkFubm90YXRpb25zRW50cnkSJwoLY2RpX2RldmljZXMYBSADKAsyEi52MWJldGExLkNESURldmljZRorCglFbnZzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARoyChBBbm5vdGF0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiRQoFTW91bnQSFgoOY29udGFpbmVyX3BhdGgYASABKAkSEQoJaG9zdF9wYXRoGAIgASgJEhEKCXJlYWRfb25seRgDIAEoCCJMCgpEZXZpY2VTcGVjEhYKDmNvbnRhaW5lcl9wYXRoGAEgASgJEhEKCWhvc3RfcGF0aBgCIAEoCRITCgtwZXJtaXNzaW9ucxgDIAEoCSIZCglDRElEZXZpY2USDAoEbmFtZRgBIAEoCTJECgxSZWdpc3RyYXRpb24SNAoIUmVnaXN0ZXISGC52MWJldGExLlJlZ2lzdGVyUmVxdWVzdBoOLnYxYmV0YTEuRW1wdHkymQMKDERldmljZVBsdWdpbhJGChZHZXREZXZpY2VQbHVnaW5PcHRpb25zEg4udjFiZXRhMS5FbXB0eRocLnYxYmV0YTEuRGV2aWNlUGx1Z2luT3B0aW9ucxI/CgxMaXN0QW5kV2F0Y2gSDi52MWJldGExLkVtcHR5Gh0udjFiZXRhMS5MaXN0QW5kV2F0Y2hSZXNwb25zZTABEmMKFkdldFByZWZlcnJlZEFsbG9jYXRpb24SIy52MWJldGExLlByZWZlcnJlZEFsbG9jYXRpb25SZXF1ZXN0GiQudjFiZXRhMS5QcmVmZXJyZWRBbGxvY2F0aW9uUmVzcG9uc2USPwoIQWxsb2NhdGUSGC52MWJldGExLkFsbG9jYXRlUmVxdWVzdBoZLnYxYmV0YTEuQWxsb2NhdGVSZXNwb25zZRJaChFQcmVTdGFydENvbnRhaW5lchIhLnYxYmV0YTEuUHJlU3RhcnRDb250YWluZXJSZXF1ZXN0GiIudjFiZXRhMS5QcmVTdGFydENvbnRhaW5lclJlc3BvbnNlYgZwcm90bzM");
-
-/**
- * Describes the message v1beta1.Empty.
- * Use `create(EmptySchema)` to create a new message.
- */
 export const EmptySchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 0);
-
-/**
- * Describes the message v1beta1.DevicePluginOptions.
- * Use `create(DevicePluginOptionsSchema)` to create a new message.
- */
 export const DevicePluginOptionsSchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 1);
-
-/**
- * Describes the message v1beta1.RegisterRequest.
- * Use `create(RegisterRequestSchema)` to create a new message.
- */
 export const RegisterRequestSchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 2);
-
-/**
- * Describes the message v1beta1.ListAndWatchResponse.
- * Use `create(ListAndWatchResponseSchema)` to create a new message.
- */
 export const ListAndWatchResponseSchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 3);
-
-/**
- * Describes the message v1beta1.TopologyInfo.
- * Use `create(TopologyInfoSchema)` to create a new message.
- */
 export const TopologyInfoSchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 4);
-
-/**
- * Describes the message v1beta1.NUMANode.
- * Use `create(NUMANodeSchema)` to create a new message.
- */
 export const NUMANodeSchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 5);
-
-/**
- * Describes the message v1beta1.Device.
- * Use `create(DeviceSchema)` to create a new message.
- */
 export const DeviceSchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 6);
-
-/**
- * Describes the message v1beta1.PreStartContainerRequest.
- * Use `create(PreStartContainerRequestSchema)` to create a new message.
- */
 export const PreStartContainerRequestSchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 7);
-
-/**
- * Describes the message v1beta1.PreStartContainerResponse.
- * Use `create(PreStartContainerResponseSchema)` to create a new message.
- */
 export const PreStartContainerResponseSchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 8);
-
-/**
- * Describes the message v1beta1.PreferredAllocationRequest.
- * Use `create(PreferredAllocationRequestSchema)` to create a new message.
- */
 export const PreferredAllocationRequestSchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 9);
-
-/**
- * Describes the message v1beta1.ContainerPreferredAllocationRequest.
- * Use `create(ContainerPreferredAllocationRequestSchema)` to create a new message.
- */
 export const ContainerPreferredAllocationRequestSchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 10);
-
-/**
- * Describes the message v1beta1.PreferredAllocationResponse.
- * Use `create(PreferredAllocationResponseSchema)` to create a new message.
- */
 export const PreferredAllocationResponseSchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 11);
-
-/**
- * Describes the message v1beta1.ContainerPreferredAllocationResponse.
- * Use `create(ContainerPreferredAllocationResponseSchema)` to create a new message.
- */
 export const ContainerPreferredAllocationResponseSchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 12);
-
-/**
- * Describes the message v1beta1.AllocateRequest.
- * Use `create(AllocateRequestSchema)` to create a new message.
- */
 export const AllocateRequestSchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 13);
-
-/**
- * Describes the message v1beta1.ContainerAllocateRequest.
- * Use `create(ContainerAllocateRequestSchema)` to create a new message.
- */
 export const ContainerAllocateRequestSchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 14);
-
-/**
- * Describes the message v1beta1.AllocateResponse.
- * Use `create(AllocateResponseSchema)` to create a new message.
- */
 export const AllocateResponseSchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 15);
-
-/**
- * Describes the message v1beta1.ContainerAllocateResponse.
- * Use `create(ContainerAllocateResponseSchema)` to create a new message.
- */
 export const ContainerAllocateResponseSchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 16);
-
-/**
- * Describes the message v1beta1.Mount.
- * Use `create(MountSchema)` to create a new message.
- */
 export const MountSchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 17);
-
-/**
- * Describes the message v1beta1.DeviceSpec.
- * Use `create(DeviceSpecSchema)` to create a new message.
- */
 export const DeviceSpecSchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 18);
-
-/**
- * Describes the message v1beta1.CDIDevice.
- * Use `create(CDIDeviceSchema)` to create a new message.
- */
 export const CDIDeviceSchema = /*@__PURE__*/
   messageDesc(file_deviceplugin_v1beta1_api, 19);
 
-/**
- * Served by the kubelet in the directory device-plugins.
- *
- * @generated from service v1beta1.Registration
- */
+/** Served by the kubelet in the directory device-plugins. */
 export const Registration = /*@__PURE__*/
   serviceDesc(file_deviceplugin_v1beta1_api, 0);
 
-/**
- * Served by the plugin.
- *
- * @generated from service v1beta1.DevicePlugin
- */
+/** Served by the plugin. */
 export const DevicePlugin = /*@__PURE__*/
   serviceDesc(file_deviceplugin_v1beta1_api, 1);
 

@@ -6,71 +6,24 @@
 
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 
-/**
- * Describes the file dra/v1/api.proto.
- */
 export const file_dra_v1_api = /*@__PURE__*/
   fileDesc("ChBkcmEvdjEvYXBpLnByb3RvEh5rOHMuaW8ua3ViZWxldC5wa2cuYXBpcy5kcmEudjEiVAobTm9kZVByZXBhcmVSZXNvdXJjZXNSZXF1ZXN0EjUKBmNsYWltcxgBIAMoCzIlLms4cy5pby5rdWJlbGV0LnBrZy5hcGlzLmRyYS52MS5DbGFpbSLkAQocTm9kZVByZXBhcmVSZXNvdXJjZXNSZXNwb25zZRJYCgZjbGFpbXMYASADKAsySC5rOHMuaW8ua3ViZWxldC5wa2cuYXBpcy5kcmEudjEuTm9kZVByZXBhcmVSZXNvdXJjZXNSZXNwb25zZS5DbGFpbXNFbnRyeRpqCgtDbGFpbXNFbnRyeRILCgNrZXkYASABKAkSSgoFdmFsdWUYAiABKAsyOy5rOHMuaW8ua3ViZWxldC5wa2cuYXBpcy5kcmEudjEuTm9kZVByZXBhcmVSZXNvdXJjZVJlc3BvbnNlOgI4ASJlChtOb2RlUHJlcGFyZVJlc291cmNlUmVzcG9uc2USNwoHZGV2aWNlcxgBIAMoCzImLms4cy5pby5rdWJlbGV0LnBrZy5hcGlzLmRyYS52MS5EZXZpY2USDQoFZXJyb3IYAiABKAkigwEKBkRldmljZRIVCg1yZXF1ZXN0X25hbWVzGAEgAygJEhEKCXBvb2xfbmFtZRgCIAEoCRITCgtkZXZpY2VfbmFtZRgDIAEoCRIWCg5jZGlfZGV2aWNlX2lkcxgEIAMoCRIVCghzaGFyZV9pZBgFIAEoCUgAiAEBQgsKCV9zaGFyZV9pZCJWCh1Ob2RlVW5wcmVwYXJlUmVzb3VyY2VzUmVxdWVzdBI1CgZjbGFpbXMYASADKAsyJS5rOHMuaW8ua3ViZWxldC5wa2cuYXBpcy5kcmEudjEuQ2xhaW0i6gEKHk5vZGVVbnByZXBhcmVSZXNvdXJjZXNSZXNwb25zZRJaCgZjbGFpbXMYASADKAsySi5rOHMuaW8ua3ViZWxldC5wa2cuYXBpcy5kcmEudjEuTm9kZVVucHJlcGFyZVJlc291cmNlc1Jlc3BvbnNlLkNsYWltc0VudHJ5GmwKC0NsYWltc0VudHJ5EgsKA2tleRgBIAEoCRJMCgV2YWx1ZRgCIAEoCzI9Lms4cy5pby5rdWJlbGV0LnBrZy5hcGlzLmRyYS52MS5Ob2RlVW5wcmVwYXJlUmVzb3VyY2VSZXNwb25zZToCOAEiLgodTm9kZVVucHJlcGFyZVJlc291cmNlUmVzcG9uc2USDQoFZXJyb3IYASABKAkiNQoFQ2xhaW0SEQoJbmFtZXNwYWNlGAEgASgJEgsKA3VpZBgCIAEoCRIMCgRuYW1lGAMgASgJMrkCCglEUkFQbHVnaW4SkQEKFE5vZGVQcmVwYXJlUmVzb3VyY2VzEjsuazhzLmlvLmt1YmVsZXQucGtnLmFwaXMuZHJhLnYxLk5vZGVQcmVwYXJlUmVzb3VyY2VzUmVxdWVzdBo8Lms4cy5pby5rdWJlbGV0LnBrZy5hcGlzLmRyYS52MS5Ob2RlUHJlcGFyZVJlc291cmNlc1Jlc3BvbnNlEpcBChZOb2RlVW5wcmVwYXJlUmVzb3VyY2VzEj0uazhzLmlvLmt1YmVsZXQucGtnLmFwaXMuZHJhLnYxLk5vZGVVbnByZXBhcmVSZXNvdXJjZXNSZXF1ZXN0Gj4uazhzLmlvLmt1YmVsZXQucGtnLmFwaXMuZHJhLnYxLk5vZGVVbnByZXBhcmVSZXNvdXJjZXNSZXNwb25zZWIGcHJvdG8z");
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1.NodePrepareResourcesRequest.
- * Use `create(NodePrepareResourcesRequestSchema)` to create a new message.
- */
 export const NodePrepareResourcesRequestSchema = /*@__PURE__*/
   messageDesc(file_dra_v1_api, 0);
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1.NodePrepareResourcesResponse.
- * Use `create(NodePrepareResourcesResponseSchema)` to create a new message.
- */
 export const NodePrepareResourcesResponseSchema = /*@__PURE__*/
   messageDesc(file_dra_v1_api, 1);
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1.NodePrepareResourceResponse.
- * Use `create(NodePrepareResourceResponseSchema)` to create a new message.
- */
 export const NodePrepareResourceResponseSchema = /*@__PURE__*/
   messageDesc(file_dra_v1_api, 2);
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1.Device.
- * Use `create(DeviceSchema)` to create a new message.
- */
 export const DeviceSchema = /*@__PURE__*/
   messageDesc(file_dra_v1_api, 3);
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1.NodeUnprepareResourcesRequest.
- * Use `create(NodeUnprepareResourcesRequestSchema)` to create a new message.
- */
 export const NodeUnprepareResourcesRequestSchema = /*@__PURE__*/
   messageDesc(file_dra_v1_api, 4);
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1.NodeUnprepareResourcesResponse.
- * Use `create(NodeUnprepareResourcesResponseSchema)` to create a new message.
- */
 export const NodeUnprepareResourcesResponseSchema = /*@__PURE__*/
   messageDesc(file_dra_v1_api, 5);
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1.NodeUnprepareResourceResponse.
- * Use `create(NodeUnprepareResourceResponseSchema)` to create a new message.
- */
 export const NodeUnprepareResourceResponseSchema = /*@__PURE__*/
   messageDesc(file_dra_v1_api, 6);
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1.Claim.
- * Use `create(ClaimSchema)` to create a new message.
- */
 export const ClaimSchema = /*@__PURE__*/
   messageDesc(file_dra_v1_api, 7);
-
-/**
- * @generated from service k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin
- */
 export const DRAPlugin = /*@__PURE__*/
   serviceDesc(file_dra_v1_api, 0);
 

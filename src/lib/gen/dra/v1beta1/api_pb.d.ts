@@ -7,188 +7,61 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 
-/**
- * Describes the file dra/v1beta1/api.proto.
- */
 export declare const file_dra_v1beta1_api: GenFile;
 
-/**
- * @generated from message k8s.io.kubelet.pkg.apis.dra.v1beta1.NodePrepareResourcesRequest
- */
 export declare type NodePrepareResourcesRequest = Message<"k8s.io.kubelet.pkg.apis.dra.v1beta1.NodePrepareResourcesRequest"> & {
-  /**
-   * @generated from field: repeated k8s.io.kubelet.pkg.apis.dra.v1beta1.Claim claims = 1;
-   */
   claims: Claim[];
 };
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1beta1.NodePrepareResourcesRequest.
- * Use `create(NodePrepareResourcesRequestSchema)` to create a new message.
- */
 export declare const NodePrepareResourcesRequestSchema: GenMessage<NodePrepareResourcesRequest>;
 
-/**
- * By the UID of the claim: one entry for each claim of the request.
- *
- * @generated from message k8s.io.kubelet.pkg.apis.dra.v1beta1.NodePrepareResourcesResponse
- */
+/** By the UID of the claim: one entry for each claim of the request. */
 export declare type NodePrepareResourcesResponse = Message<"k8s.io.kubelet.pkg.apis.dra.v1beta1.NodePrepareResourcesResponse"> & {
-  /**
-   * @generated from field: map<string, k8s.io.kubelet.pkg.apis.dra.v1beta1.NodePrepareResourceResponse> claims = 1;
-   */
   claims: { [key: string]: NodePrepareResourceResponse };
 };
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1beta1.NodePrepareResourcesResponse.
- * Use `create(NodePrepareResourcesResponseSchema)` to create a new message.
- */
 export declare const NodePrepareResourcesResponseSchema: GenMessage<NodePrepareResourcesResponse>;
 
-/**
- * @generated from message k8s.io.kubelet.pkg.apis.dra.v1beta1.NodePrepareResourceResponse
- */
 export declare type NodePrepareResourceResponse = Message<"k8s.io.kubelet.pkg.apis.dra.v1beta1.NodePrepareResourceResponse"> & {
-  /**
-   * @generated from field: repeated k8s.io.kubelet.pkg.apis.dra.v1beta1.Device devices = 1;
-   */
   devices: Device[];
-
-  /**
-   * @generated from field: string error = 2;
-   */
   error: string;
 };
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1beta1.NodePrepareResourceResponse.
- * Use `create(NodePrepareResourceResponseSchema)` to create a new message.
- */
 export declare const NodePrepareResourceResponseSchema: GenMessage<NodePrepareResourceResponse>;
 
-/**
- * @generated from message k8s.io.kubelet.pkg.apis.dra.v1beta1.Device
- */
 export declare type Device = Message<"k8s.io.kubelet.pkg.apis.dra.v1beta1.Device"> & {
-  /**
-   * Empty: the device is for all requests of the claim.
-   *
-   * @generated from field: repeated string request_names = 1;
-   */
+  /** Empty: the device is for all requests of the claim. */
   requestNames: string[];
-
-  /**
-   * @generated from field: string pool_name = 2;
-   */
   poolName: string;
-
-  /**
-   * @generated from field: string device_name = 3;
-   */
   deviceName: string;
-
-  /**
-   * @generated from field: repeated string cdi_device_ids = 4;
-   */
   cdiDeviceIds: string[];
 };
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1beta1.Device.
- * Use `create(DeviceSchema)` to create a new message.
- */
 export declare const DeviceSchema: GenMessage<Device>;
 
-/**
- * @generated from message k8s.io.kubelet.pkg.apis.dra.v1beta1.NodeUnprepareResourcesRequest
- */
 export declare type NodeUnprepareResourcesRequest = Message<"k8s.io.kubelet.pkg.apis.dra.v1beta1.NodeUnprepareResourcesRequest"> & {
-  /**
-   * @generated from field: repeated k8s.io.kubelet.pkg.apis.dra.v1beta1.Claim claims = 1;
-   */
   claims: Claim[];
 };
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1beta1.NodeUnprepareResourcesRequest.
- * Use `create(NodeUnprepareResourcesRequestSchema)` to create a new message.
- */
 export declare const NodeUnprepareResourcesRequestSchema: GenMessage<NodeUnprepareResourcesRequest>;
 
-/**
- * @generated from message k8s.io.kubelet.pkg.apis.dra.v1beta1.NodeUnprepareResourcesResponse
- */
 export declare type NodeUnprepareResourcesResponse = Message<"k8s.io.kubelet.pkg.apis.dra.v1beta1.NodeUnprepareResourcesResponse"> & {
-  /**
-   * @generated from field: map<string, k8s.io.kubelet.pkg.apis.dra.v1beta1.NodeUnprepareResourceResponse> claims = 1;
-   */
   claims: { [key: string]: NodeUnprepareResourceResponse };
 };
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1beta1.NodeUnprepareResourcesResponse.
- * Use `create(NodeUnprepareResourcesResponseSchema)` to create a new message.
- */
 export declare const NodeUnprepareResourcesResponseSchema: GenMessage<NodeUnprepareResourcesResponse>;
 
-/**
- * @generated from message k8s.io.kubelet.pkg.apis.dra.v1beta1.NodeUnprepareResourceResponse
- */
 export declare type NodeUnprepareResourceResponse = Message<"k8s.io.kubelet.pkg.apis.dra.v1beta1.NodeUnprepareResourceResponse"> & {
-  /**
-   * @generated from field: string error = 1;
-   */
   error: string;
 };
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1beta1.NodeUnprepareResourceResponse.
- * Use `create(NodeUnprepareResourceResponseSchema)` to create a new message.
- */
 export declare const NodeUnprepareResourceResponseSchema: GenMessage<NodeUnprepareResourceResponse>;
 
-/**
- * @generated from message k8s.io.kubelet.pkg.apis.dra.v1beta1.Claim
- */
 export declare type Claim = Message<"k8s.io.kubelet.pkg.apis.dra.v1beta1.Claim"> & {
-  /**
-   * @generated from field: string namespace = 1;
-   */
   namespace: string;
-
-  /**
-   * @generated from field: string uid = 2;
-   */
   uid: string;
-
-  /**
-   * @generated from field: string name = 3;
-   */
   name: string;
 };
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1beta1.Claim.
- * Use `create(ClaimSchema)` to create a new message.
- */
 export declare const ClaimSchema: GenMessage<Claim>;
-
-/**
- * @generated from service k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin
- */
 export declare const DRAPlugin: GenService<{
-  /**
-   * @generated from rpc k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin.NodePrepareResources
-   */
   nodePrepareResources: {
     methodKind: "unary";
     input: typeof NodePrepareResourcesRequestSchema;
     output: typeof NodePrepareResourcesResponseSchema;
   },
-  /**
-   * @generated from rpc k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin.NodeUnprepareResources
-   */
   nodeUnprepareResources: {
     methodKind: "unary";
     input: typeof NodeUnprepareResourcesRequestSchema;

@@ -6,71 +6,24 @@
 
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 
-/**
- * Describes the file dra/v1beta1/api.proto.
- */
 export const file_dra_v1beta1_api = /*@__PURE__*/
   fileDesc("ChVkcmEvdjFiZXRhMS9hcGkucHJvdG8SI2s4cy5pby5rdWJlbGV0LnBrZy5hcGlzLmRyYS52MWJldGExIlkKG05vZGVQcmVwYXJlUmVzb3VyY2VzUmVxdWVzdBI6CgZjbGFpbXMYASADKAsyKi5rOHMuaW8ua3ViZWxldC5wa2cuYXBpcy5kcmEudjFiZXRhMS5DbGFpbSLuAQocTm9kZVByZXBhcmVSZXNvdXJjZXNSZXNwb25zZRJdCgZjbGFpbXMYASADKAsyTS5rOHMuaW8ua3ViZWxldC5wa2cuYXBpcy5kcmEudjFiZXRhMS5Ob2RlUHJlcGFyZVJlc291cmNlc1Jlc3BvbnNlLkNsYWltc0VudHJ5Gm8KC0NsYWltc0VudHJ5EgsKA2tleRgBIAEoCRJPCgV2YWx1ZRgCIAEoCzJALms4cy5pby5rdWJlbGV0LnBrZy5hcGlzLmRyYS52MWJldGExLk5vZGVQcmVwYXJlUmVzb3VyY2VSZXNwb25zZToCOAEiagobTm9kZVByZXBhcmVSZXNvdXJjZVJlc3BvbnNlEjwKB2RldmljZXMYASADKAsyKy5rOHMuaW8ua3ViZWxldC5wa2cuYXBpcy5kcmEudjFiZXRhMS5EZXZpY2USDQoFZXJyb3IYAiABKAkiXwoGRGV2aWNlEhUKDXJlcXVlc3RfbmFtZXMYASADKAkSEQoJcG9vbF9uYW1lGAIgASgJEhMKC2RldmljZV9uYW1lGAMgASgJEhYKDmNkaV9kZXZpY2VfaWRzGAQgAygJIlsKHU5vZGVVbnByZXBhcmVSZXNvdXJjZXNSZXF1ZXN0EjoKBmNsYWltcxgBIAMoCzIqLms4cy5pby5rdWJlbGV0LnBrZy5hcGlzLmRyYS52MWJldGExLkNsYWltIvQBCh5Ob2RlVW5wcmVwYXJlUmVzb3VyY2VzUmVzcG9uc2USXwoGY2xhaW1zGAEgAygLMk8uazhzLmlvLmt1YmVsZXQucGtnLmFwaXMuZHJhLnYxYmV0YTEuTm9kZVVucHJlcGFyZVJlc291cmNlc1Jlc3BvbnNlLkNsYWltc0VudHJ5GnEKC0NsYWltc0VudHJ5EgsKA2tleRgBIAEoCRJRCgV2YWx1ZRgCIAEoCzJCLms4cy5pby5rdWJlbGV0LnBrZy5hcGlzLmRyYS52MWJldGExLk5vZGVVbnByZXBhcmVSZXNvdXJjZVJlc3BvbnNlOgI4ASIuCh1Ob2RlVW5wcmVwYXJlUmVzb3VyY2VSZXNwb25zZRINCgVlcnJvchgBIAEoCSI1CgVDbGFpbRIRCgluYW1lc3BhY2UYASABKAkSCwoDdWlkGAIgASgJEgwKBG5hbWUYAyABKAkyzQIKCURSQVBsdWdpbhKbAQoUTm9kZVByZXBhcmVSZXNvdXJjZXMSQC5rOHMuaW8ua3ViZWxldC5wa2cuYXBpcy5kcmEudjFiZXRhMS5Ob2RlUHJlcGFyZVJlc291cmNlc1JlcXVlc3QaQS5rOHMuaW8ua3ViZWxldC5wa2cuYXBpcy5kcmEudjFiZXRhMS5Ob2RlUHJlcGFyZVJlc291cmNlc1Jlc3BvbnNlEqEBChZOb2RlVW5wcmVwYXJlUmVzb3VyY2VzEkIuazhzLmlvLmt1YmVsZXQucGtnLmFwaXMuZHJhLnYxYmV0YTEuTm9kZVVucHJlcGFyZVJlc291cmNlc1JlcXVlc3QaQy5rOHMuaW8ua3ViZWxldC5wa2cuYXBpcy5kcmEudjFiZXRhMS5Ob2RlVW5wcmVwYXJlUmVzb3VyY2VzUmVzcG9uc2ViBnByb3RvMw");
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1beta1.NodePrepareResourcesRequest.
- * Use `create(NodePrepareResourcesRequestSchema)` to create a new message.
- */
 export const NodePrepareResourcesRequestSchema = /*@__PURE__*/
   messageDesc(file_dra_v1beta1_api, 0);
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1beta1.NodePrepareResourcesResponse.
- * Use `create(NodePrepareResourcesResponseSchema)` to create a new message.
- */
 export const NodePrepareResourcesResponseSchema = /*@__PURE__*/
   messageDesc(file_dra_v1beta1_api, 1);
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1beta1.NodePrepareResourceResponse.
- * Use `create(NodePrepareResourceResponseSchema)` to create a new message.
- */
 export const NodePrepareResourceResponseSchema = /*@__PURE__*/
   messageDesc(file_dra_v1beta1_api, 2);
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1beta1.Device.
- * Use `create(DeviceSchema)` to create a new message.
- */
 export const DeviceSchema = /*@__PURE__*/
   messageDesc(file_dra_v1beta1_api, 3);
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1beta1.NodeUnprepareResourcesRequest.
- * Use `create(NodeUnprepareResourcesRequestSchema)` to create a new message.
- */
 export const NodeUnprepareResourcesRequestSchema = /*@__PURE__*/
   messageDesc(file_dra_v1beta1_api, 4);
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1beta1.NodeUnprepareResourcesResponse.
- * Use `create(NodeUnprepareResourcesResponseSchema)` to create a new message.
- */
 export const NodeUnprepareResourcesResponseSchema = /*@__PURE__*/
   messageDesc(file_dra_v1beta1_api, 5);
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1beta1.NodeUnprepareResourceResponse.
- * Use `create(NodeUnprepareResourceResponseSchema)` to create a new message.
- */
 export const NodeUnprepareResourceResponseSchema = /*@__PURE__*/
   messageDesc(file_dra_v1beta1_api, 6);
-
-/**
- * Describes the message k8s.io.kubelet.pkg.apis.dra.v1beta1.Claim.
- * Use `create(ClaimSchema)` to create a new message.
- */
 export const ClaimSchema = /*@__PURE__*/
   messageDesc(file_dra_v1beta1_api, 7);
-
-/**
- * @generated from service k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin
- */
 export const DRAPlugin = /*@__PURE__*/
   serviceDesc(file_dra_v1beta1_api, 0);
 

@@ -7,132 +7,41 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 
-/**
- * Describes the file drahealth/v1alpha1/api.proto.
- */
 export declare const file_drahealth_v1alpha1_api: GenFile;
 
-/**
- * @generated from message v1alpha1.NodeWatchResourcesRequest
- */
 export declare type NodeWatchResourcesRequest = Message<"v1alpha1.NodeWatchResourcesRequest"> & {
 };
-
-/**
- * Describes the message v1alpha1.NodeWatchResourcesRequest.
- * Use `create(NodeWatchResourcesRequestSchema)` to create a new message.
- */
 export declare const NodeWatchResourcesRequestSchema: GenMessage<NodeWatchResourcesRequest>;
 
-/**
- * @generated from message v1alpha1.DeviceIdentifier
- */
 export declare type DeviceIdentifier = Message<"v1alpha1.DeviceIdentifier"> & {
-  /**
-   * @generated from field: string pool_name = 1;
-   */
   poolName: string;
-
-  /**
-   * @generated from field: string device_name = 2;
-   */
   deviceName: string;
 };
-
-/**
- * Describes the message v1alpha1.DeviceIdentifier.
- * Use `create(DeviceIdentifierSchema)` to create a new message.
- */
 export declare const DeviceIdentifierSchema: GenMessage<DeviceIdentifier>;
 
-/**
- * @generated from message v1alpha1.DeviceHealth
- */
 export declare type DeviceHealth = Message<"v1alpha1.DeviceHealth"> & {
-  /**
-   * @generated from field: v1alpha1.DeviceIdentifier device = 1;
-   */
   device?: DeviceIdentifier | undefined;
-
-  /**
-   * @generated from field: v1alpha1.HealthStatus health = 2;
-   */
   health: HealthStatus;
-
-  /**
-   * In seconds since 1970.
-   *
-   * @generated from field: int64 last_updated_time = 3;
-   */
+  /** In seconds since 1970. */
   lastUpdatedTime: bigint;
-
-  /**
-   * @generated from field: int64 health_check_timeout_seconds = 4;
-   */
   healthCheckTimeoutSeconds: bigint;
-
-  /**
-   * @generated from field: string message = 5;
-   */
   message: string;
 };
-
-/**
- * Describes the message v1alpha1.DeviceHealth.
- * Use `create(DeviceHealthSchema)` to create a new message.
- */
 export declare const DeviceHealthSchema: GenMessage<DeviceHealth>;
 
-/**
- * All devices of the driver.
- *
- * @generated from message v1alpha1.NodeWatchResourcesResponse
- */
+/** All devices of the driver. */
 export declare type NodeWatchResourcesResponse = Message<"v1alpha1.NodeWatchResourcesResponse"> & {
-  /**
-   * @generated from field: repeated v1alpha1.DeviceHealth devices = 1;
-   */
   devices: DeviceHealth[];
 };
-
-/**
- * Describes the message v1alpha1.NodeWatchResourcesResponse.
- * Use `create(NodeWatchResourcesResponseSchema)` to create a new message.
- */
 export declare const NodeWatchResourcesResponseSchema: GenMessage<NodeWatchResourcesResponse>;
 
-/**
- * @generated from enum v1alpha1.HealthStatus
- */
 export enum HealthStatus {
-  /**
-   * @generated from enum value: UNKNOWN = 0;
-   */
   UNKNOWN = 0,
-
-  /**
-   * @generated from enum value: HEALTHY = 1;
-   */
   HEALTHY = 1,
-
-  /**
-   * @generated from enum value: UNHEALTHY = 2;
-   */
   UNHEALTHY = 2,
 }
-
-/**
- * Describes the enum v1alpha1.HealthStatus.
- */
 export declare const HealthStatusSchema: GenEnum<HealthStatus>;
-
-/**
- * @generated from service v1alpha1.DRAResourceHealth
- */
 export declare const DRAResourceHealth: GenService<{
-  /**
-   * @generated from rpc v1alpha1.DRAResourceHealth.NodeWatchResources
-   */
   nodeWatchResources: {
     methodKind: "server_streaming";
     input: typeof NodeWatchResourcesRequestSchema;

@@ -6,55 +6,20 @@
 
 import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 
-/**
- * Describes the file drahealth/v1alpha1/api.proto.
- */
 export const file_drahealth_v1alpha1_api = /*@__PURE__*/
   fileDesc("ChxkcmFoZWFsdGgvdjFhbHBoYTEvYXBpLnByb3RvEgh2MWFscGhhMSIbChlOb2RlV2F0Y2hSZXNvdXJjZXNSZXF1ZXN0IjoKEERldmljZUlkZW50aWZpZXISEQoJcG9vbF9uYW1lGAEgASgJEhMKC2RldmljZV9uYW1lGAIgASgJIrQBCgxEZXZpY2VIZWFsdGgSKgoGZGV2aWNlGAEgASgLMhoudjFhbHBoYTEuRGV2aWNlSWRlbnRpZmllchImCgZoZWFsdGgYAiABKA4yFi52MWFscGhhMS5IZWFsdGhTdGF0dXMSGQoRbGFzdF91cGRhdGVkX3RpbWUYAyABKAMSJAocaGVhbHRoX2NoZWNrX3RpbWVvdXRfc2Vjb25kcxgEIAEoAxIPCgdtZXNzYWdlGAUgASgJIkUKGk5vZGVXYXRjaFJlc291cmNlc1Jlc3BvbnNlEicKB2RldmljZXMYASADKAsyFi52MWFscGhhMS5EZXZpY2VIZWFsdGgqNwoMSGVhbHRoU3RhdHVzEgsKB1VOS05PV04QABILCgdIRUFMVEhZEAESDQoJVU5IRUFMVEhZEAIydgoRRFJBUmVzb3VyY2VIZWFsdGgSYQoSTm9kZVdhdGNoUmVzb3VyY2VzEiMudjFhbHBoYTEuTm9kZVdhdGNoUmVzb3VyY2VzUmVxdWVzdBokLnYxYWxwaGExLk5vZGVXYXRjaFJlc291cmNlc1Jlc3BvbnNlMAFiBnByb3RvMw");
-
-/**
- * Describes the message v1alpha1.NodeWatchResourcesRequest.
- * Use `create(NodeWatchResourcesRequestSchema)` to create a new message.
- */
 export const NodeWatchResourcesRequestSchema = /*@__PURE__*/
   messageDesc(file_drahealth_v1alpha1_api, 0);
-
-/**
- * Describes the message v1alpha1.DeviceIdentifier.
- * Use `create(DeviceIdentifierSchema)` to create a new message.
- */
 export const DeviceIdentifierSchema = /*@__PURE__*/
   messageDesc(file_drahealth_v1alpha1_api, 1);
-
-/**
- * Describes the message v1alpha1.DeviceHealth.
- * Use `create(DeviceHealthSchema)` to create a new message.
- */
 export const DeviceHealthSchema = /*@__PURE__*/
   messageDesc(file_drahealth_v1alpha1_api, 2);
-
-/**
- * Describes the message v1alpha1.NodeWatchResourcesResponse.
- * Use `create(NodeWatchResourcesResponseSchema)` to create a new message.
- */
 export const NodeWatchResourcesResponseSchema = /*@__PURE__*/
   messageDesc(file_drahealth_v1alpha1_api, 3);
-
-/**
- * Describes the enum v1alpha1.HealthStatus.
- */
 export const HealthStatusSchema = /*@__PURE__*/
   enumDesc(file_drahealth_v1alpha1_api, 0);
-
-/**
- * @generated from enum v1alpha1.HealthStatus
- */
 export const HealthStatus = /*@__PURE__*/
   tsEnum(HealthStatusSchema);
-
-/**
- * @generated from service v1alpha1.DRAResourceHealth
- */
 export const DRAResourceHealth = /*@__PURE__*/
   serviceDesc(file_drahealth_v1alpha1_api, 0);
 

@@ -7,108 +7,38 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 
-/**
- * Describes the file pluginregistration/v1/api.proto.
- */
 export declare const file_pluginregistration_v1_api: GenFile;
 
-/**
- * @generated from message pluginregistration.InfoRequest
- */
 export declare type InfoRequest = Message<"pluginregistration.InfoRequest"> & {
 };
-
-/**
- * Describes the message pluginregistration.InfoRequest.
- * Use `create(InfoRequestSchema)` to create a new message.
- */
 export declare const InfoRequestSchema: GenMessage<InfoRequest>;
 
-/**
- * @generated from message pluginregistration.PluginInfo
- */
 export declare type PluginInfo = Message<"pluginregistration.PluginInfo"> & {
-  /**
-   * CSIPlugin, DevicePlugin or DRAPlugin.
-   *
-   * @generated from field: string type = 1;
-   */
+  /** CSIPlugin, DevicePlugin or DRAPlugin. */
   type: string;
-
-  /**
-   * @generated from field: string name = 2;
-   */
   name: string;
-
-  /**
-   * The socket that serves the plugin's own interface; this socket if empty.
-   *
-   * @generated from field: string endpoint = 3;
-   */
+  /** The socket that serves the plugin's own interface; this socket if empty. */
   endpoint: string;
-
-  /**
-   * @generated from field: repeated string supported_versions = 4;
-   */
   supportedVersions: string[];
 };
-
-/**
- * Describes the message pluginregistration.PluginInfo.
- * Use `create(PluginInfoSchema)` to create a new message.
- */
 export declare const PluginInfoSchema: GenMessage<PluginInfo>;
 
-/**
- * @generated from message pluginregistration.RegistrationStatus
- */
 export declare type RegistrationStatus = Message<"pluginregistration.RegistrationStatus"> & {
-  /**
-   * @generated from field: bool plugin_registered = 1;
-   */
   pluginRegistered: boolean;
-
-  /**
-   * @generated from field: string error = 2;
-   */
   error: string;
 };
-
-/**
- * Describes the message pluginregistration.RegistrationStatus.
- * Use `create(RegistrationStatusSchema)` to create a new message.
- */
 export declare const RegistrationStatusSchema: GenMessage<RegistrationStatus>;
 
-/**
- * @generated from message pluginregistration.RegistrationStatusResponse
- */
 export declare type RegistrationStatusResponse = Message<"pluginregistration.RegistrationStatusResponse"> & {
 };
-
-/**
- * Describes the message pluginregistration.RegistrationStatusResponse.
- * Use `create(RegistrationStatusResponseSchema)` to create a new message.
- */
 export declare const RegistrationStatusResponseSchema: GenMessage<RegistrationStatusResponse>;
-
-/**
- * @generated from service pluginregistration.Registration
- */
 export declare const Registration: GenService<{
-  /**
-   * @generated from rpc pluginregistration.Registration.GetInfo
-   */
   getInfo: {
     methodKind: "unary";
     input: typeof InfoRequestSchema;
     output: typeof PluginInfoSchema;
   },
-  /**
-   * Tells the plugin whether it is used, and if not, why.
-   *
-   * @generated from rpc pluginregistration.Registration.NotifyRegistrationStatus
-   */
+  /** Tells the plugin whether it is used, and if not, why. */
   notifyRegistrationStatus: {
     methodKind: "unary";
     input: typeof RegistrationStatusSchema;

@@ -6,43 +6,16 @@
 
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 
-/**
- * Describes the file pluginregistration/v1/api.proto.
- */
 export const file_pluginregistration_v1_api = /*@__PURE__*/
   fileDesc("Ch9wbHVnaW5yZWdpc3RyYXRpb24vdjEvYXBpLnByb3RvEhJwbHVnaW5yZWdpc3RyYXRpb24iDQoLSW5mb1JlcXVlc3QiVgoKUGx1Z2luSW5mbxIMCgR0eXBlGAEgASgJEgwKBG5hbWUYAiABKAkSEAoIZW5kcG9pbnQYAyABKAkSGgoSc3VwcG9ydGVkX3ZlcnNpb25zGAQgAygJIj4KElJlZ2lzdHJhdGlvblN0YXR1cxIZChFwbHVnaW5fcmVnaXN0ZXJlZBgBIAEoCBINCgVlcnJvchgCIAEoCSIcChpSZWdpc3RyYXRpb25TdGF0dXNSZXNwb25zZTLOAQoMUmVnaXN0cmF0aW9uEkoKB0dldEluZm8SHy5wbHVnaW5yZWdpc3RyYXRpb24uSW5mb1JlcXVlc3QaHi5wbHVnaW5yZWdpc3RyYXRpb24uUGx1Z2luSW5mbxJyChhOb3RpZnlSZWdpc3RyYXRpb25TdGF0dXMSJi5wbHVnaW5yZWdpc3RyYXRpb24uUmVnaXN0cmF0aW9uU3RhdHVzGi4ucGx1Z2lucmVnaXN0cmF0aW9uLlJlZ2lzdHJhdGlvblN0YXR1c1Jlc3BvbnNlYgZwcm90bzM");
-
-/**
- * Describes the message pluginregistration.InfoRequest.
- * Use `create(InfoRequestSchema)` to create a new message.
- */
 export const InfoRequestSchema = /*@__PURE__*/
   messageDesc(file_pluginregistration_v1_api, 0);
-
-/**
- * Describes the message pluginregistration.PluginInfo.
- * Use `create(PluginInfoSchema)` to create a new message.
- */
 export const PluginInfoSchema = /*@__PURE__*/
   messageDesc(file_pluginregistration_v1_api, 1);
-
-/**
- * Describes the message pluginregistration.RegistrationStatus.
- * Use `create(RegistrationStatusSchema)` to create a new message.
- */
 export const RegistrationStatusSchema = /*@__PURE__*/
   messageDesc(file_pluginregistration_v1_api, 2);
-
-/**
- * Describes the message pluginregistration.RegistrationStatusResponse.
- * Use `create(RegistrationStatusResponseSchema)` to create a new message.
- */
 export const RegistrationStatusResponseSchema = /*@__PURE__*/
   messageDesc(file_pluginregistration_v1_api, 3);
-
-/**
- * @generated from service pluginregistration.Registration
- */
 export const Registration = /*@__PURE__*/
   serviceDesc(file_pluginregistration_v1_api, 0);
 

@@ -7,365 +7,112 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 
-/**
- * Describes the file podresources/v1/api.proto.
- */
 export declare const file_podresources_v1_api: GenFile;
 
-/**
- * @generated from message v1.AllocatableResourcesRequest
- */
 export declare type AllocatableResourcesRequest = Message<"v1.AllocatableResourcesRequest"> & {
 };
-
-/**
- * Describes the message v1.AllocatableResourcesRequest.
- * Use `create(AllocatableResourcesRequestSchema)` to create a new message.
- */
 export declare const AllocatableResourcesRequestSchema: GenMessage<AllocatableResourcesRequest>;
 
-/**
- * All that can be given, given or not.
- *
- * @generated from message v1.AllocatableResourcesResponse
- */
+/** All that can be given, given or not. */
 export declare type AllocatableResourcesResponse = Message<"v1.AllocatableResourcesResponse"> & {
-  /**
-   * @generated from field: repeated v1.ContainerDevices devices = 1;
-   */
   devices: ContainerDevices[];
-
-  /**
-   * @generated from field: repeated int64 cpu_ids = 2;
-   */
   cpuIds: bigint[];
-
-  /**
-   * @generated from field: repeated v1.ContainerMemory memory = 3;
-   */
   memory: ContainerMemory[];
 };
-
-/**
- * Describes the message v1.AllocatableResourcesResponse.
- * Use `create(AllocatableResourcesResponseSchema)` to create a new message.
- */
 export declare const AllocatableResourcesResponseSchema: GenMessage<AllocatableResourcesResponse>;
 
-/**
- * @generated from message v1.ListPodResourcesRequest
- */
 export declare type ListPodResourcesRequest = Message<"v1.ListPodResourcesRequest"> & {
 };
-
-/**
- * Describes the message v1.ListPodResourcesRequest.
- * Use `create(ListPodResourcesRequestSchema)` to create a new message.
- */
 export declare const ListPodResourcesRequestSchema: GenMessage<ListPodResourcesRequest>;
 
-/**
- * @generated from message v1.ListPodResourcesResponse
- */
 export declare type ListPodResourcesResponse = Message<"v1.ListPodResourcesResponse"> & {
-  /**
-   * @generated from field: repeated v1.PodResources pod_resources = 1;
-   */
   podResources: PodResources[];
 };
-
-/**
- * Describes the message v1.ListPodResourcesResponse.
- * Use `create(ListPodResourcesResponseSchema)` to create a new message.
- */
 export declare const ListPodResourcesResponseSchema: GenMessage<ListPodResourcesResponse>;
 
-/**
- * @generated from message v1.PodResources
- */
 export declare type PodResources = Message<"v1.PodResources"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
   name: string;
-
-  /**
-   * @generated from field: string namespace = 2;
-   */
   namespace: string;
-
-  /**
-   * @generated from field: repeated v1.ContainerResources containers = 3;
-   */
   containers: ContainerResources[];
 };
-
-/**
- * Describes the message v1.PodResources.
- * Use `create(PodResourcesSchema)` to create a new message.
- */
 export declare const PodResourcesSchema: GenMessage<PodResources>;
 
-/**
- * @generated from message v1.ContainerResources
- */
 export declare type ContainerResources = Message<"v1.ContainerResources"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
   name: string;
-
-  /**
-   * @generated from field: repeated v1.ContainerDevices devices = 2;
-   */
   devices: ContainerDevices[];
-
-  /**
-   * Only CPUs that are the container's alone.
-   *
-   * @generated from field: repeated int64 cpu_ids = 3;
-   */
+  /** Only CPUs that are the container's alone. */
   cpuIds: bigint[];
-
-  /**
-   * @generated from field: repeated v1.ContainerMemory memory = 4;
-   */
   memory: ContainerMemory[];
-
-  /**
-   * @generated from field: repeated v1.DynamicResource dynamic_resources = 5;
-   */
   dynamicResources: DynamicResource[];
 };
-
-/**
- * Describes the message v1.ContainerResources.
- * Use `create(ContainerResourcesSchema)` to create a new message.
- */
 export declare const ContainerResourcesSchema: GenMessage<ContainerResources>;
 
-/**
- * @generated from message v1.ContainerMemory
- */
 export declare type ContainerMemory = Message<"v1.ContainerMemory"> & {
-  /**
-   * @generated from field: string memory_type = 1;
-   */
   memoryType: string;
-
-  /**
-   * @generated from field: uint64 size = 2;
-   */
   size: bigint;
-
-  /**
-   * @generated from field: v1.TopologyInfo topology = 3;
-   */
   topology?: TopologyInfo | undefined;
 };
-
-/**
- * Describes the message v1.ContainerMemory.
- * Use `create(ContainerMemorySchema)` to create a new message.
- */
 export declare const ContainerMemorySchema: GenMessage<ContainerMemory>;
 
-/**
- * @generated from message v1.ContainerDevices
- */
 export declare type ContainerDevices = Message<"v1.ContainerDevices"> & {
-  /**
-   * @generated from field: string resource_name = 1;
-   */
   resourceName: string;
-
-  /**
-   * @generated from field: repeated string device_ids = 2;
-   */
   deviceIds: string[];
-
-  /**
-   * @generated from field: v1.TopologyInfo topology = 3;
-   */
   topology?: TopologyInfo | undefined;
 };
-
-/**
- * Describes the message v1.ContainerDevices.
- * Use `create(ContainerDevicesSchema)` to create a new message.
- */
 export declare const ContainerDevicesSchema: GenMessage<ContainerDevices>;
 
-/**
- * @generated from message v1.TopologyInfo
- */
 export declare type TopologyInfo = Message<"v1.TopologyInfo"> & {
-  /**
-   * @generated from field: repeated v1.NUMANode nodes = 1;
-   */
   nodes: NUMANode[];
 };
-
-/**
- * Describes the message v1.TopologyInfo.
- * Use `create(TopologyInfoSchema)` to create a new message.
- */
 export declare const TopologyInfoSchema: GenMessage<TopologyInfo>;
 
-/**
- * @generated from message v1.NUMANode
- */
 export declare type NUMANode = Message<"v1.NUMANode"> & {
-  /**
-   * @generated from field: int64 ID = 1;
-   */
   ID: bigint;
 };
-
-/**
- * Describes the message v1.NUMANode.
- * Use `create(NUMANodeSchema)` to create a new message.
- */
 export declare const NUMANodeSchema: GenMessage<NUMANode>;
 
-/**
- * @generated from message v1.DynamicResource
- */
 export declare type DynamicResource = Message<"v1.DynamicResource"> & {
-  /**
-   * @generated from field: string claim_name = 2;
-   */
   claimName: string;
-
-  /**
-   * @generated from field: string claim_namespace = 3;
-   */
   claimNamespace: string;
-
-  /**
-   * @generated from field: repeated v1.ClaimResource claim_resources = 4;
-   */
   claimResources: ClaimResource[];
 };
-
-/**
- * Describes the message v1.DynamicResource.
- * Use `create(DynamicResourceSchema)` to create a new message.
- */
 export declare const DynamicResourceSchema: GenMessage<DynamicResource>;
 
-/**
- * @generated from message v1.ClaimResource
- */
 export declare type ClaimResource = Message<"v1.ClaimResource"> & {
-  /**
-   * @generated from field: repeated v1.CDIDevice cdi_devices = 1;
-   */
   cdiDevices: CDIDevice[];
-
-  /**
-   * @generated from field: string driver_name = 2;
-   */
   driverName: string;
-
-  /**
-   * @generated from field: string pool_name = 3;
-   */
   poolName: string;
-
-  /**
-   * @generated from field: string device_name = 4;
-   */
   deviceName: string;
-
-  /**
-   * @generated from field: optional string share_id = 5;
-   */
   shareId?: string | undefined;
 };
-
-/**
- * Describes the message v1.ClaimResource.
- * Use `create(ClaimResourceSchema)` to create a new message.
- */
 export declare const ClaimResourceSchema: GenMessage<ClaimResource>;
 
-/**
- * @generated from message v1.CDIDevice
- */
 export declare type CDIDevice = Message<"v1.CDIDevice"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
   name: string;
 };
-
-/**
- * Describes the message v1.CDIDevice.
- * Use `create(CDIDeviceSchema)` to create a new message.
- */
 export declare const CDIDeviceSchema: GenMessage<CDIDevice>;
 
-/**
- * @generated from message v1.GetPodResourcesRequest
- */
 export declare type GetPodResourcesRequest = Message<"v1.GetPodResourcesRequest"> & {
-  /**
-   * @generated from field: string pod_name = 1;
-   */
   podName: string;
-
-  /**
-   * @generated from field: string pod_namespace = 2;
-   */
   podNamespace: string;
 };
-
-/**
- * Describes the message v1.GetPodResourcesRequest.
- * Use `create(GetPodResourcesRequestSchema)` to create a new message.
- */
 export declare const GetPodResourcesRequestSchema: GenMessage<GetPodResourcesRequest>;
 
-/**
- * @generated from message v1.GetPodResourcesResponse
- */
 export declare type GetPodResourcesResponse = Message<"v1.GetPodResourcesResponse"> & {
-  /**
-   * @generated from field: v1.PodResources pod_resources = 1;
-   */
   podResources?: PodResources | undefined;
 };
-
-/**
- * Describes the message v1.GetPodResourcesResponse.
- * Use `create(GetPodResourcesResponseSchema)` to create a new message.
- */
 export declare const GetPodResourcesResponseSchema: GenMessage<GetPodResourcesResponse>;
-
-/**
- * @generated from service v1.PodResourcesLister
- */
 export declare const PodResourcesLister: GenService<{
-  /**
-   * @generated from rpc v1.PodResourcesLister.List
-   */
   list: {
     methodKind: "unary";
     input: typeof ListPodResourcesRequestSchema;
     output: typeof ListPodResourcesResponseSchema;
   },
-  /**
-   * @generated from rpc v1.PodResourcesLister.GetAllocatableResources
-   */
   getAllocatableResources: {
     methodKind: "unary";
     input: typeof AllocatableResourcesRequestSchema;
     output: typeof AllocatableResourcesResponseSchema;
   },
-  /**
-   * @generated from rpc v1.PodResourcesLister.Get
-   */
   get: {
     methodKind: "unary";
     input: typeof GetPodResourcesRequestSchema;

@@ -6,120 +6,38 @@
 
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 
-/**
- * Describes the file podresources/v1/api.proto.
- */
 export const file_podresources_v1_api = /*@__PURE__*/
   fileDesc("Chlwb2RyZXNvdXJjZXMvdjEvYXBpLnByb3RvEgJ2MSIdChtBbGxvY2F0YWJsZVJlc291cmNlc1JlcXVlc3QiewocQWxsb2NhdGFibGVSZXNvdXJjZXNSZXNwb25zZRIlCgdkZXZpY2VzGAEgAygLMhQudjEuQ29udGFpbmVyRGV2aWNlcxIPCgdjcHVfaWRzGAIgAygDEiMKBm1lbW9yeRgDIAMoCzITLnYxLkNvbnRhaW5lck1lbW9yeSIZChdMaXN0UG9kUmVzb3VyY2VzUmVxdWVzdCJDChhMaXN0UG9kUmVzb3VyY2VzUmVzcG9uc2USJwoNcG9kX3Jlc291cmNlcxgBIAMoCzIQLnYxLlBvZFJlc291cmNlcyJbCgxQb2RSZXNvdXJjZXMSDAoEbmFtZRgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSKgoKY29udGFpbmVycxgDIAMoCzIWLnYxLkNvbnRhaW5lclJlc291cmNlcyKvAQoSQ29udGFpbmVyUmVzb3VyY2VzEgwKBG5hbWUYASABKAkSJQoHZGV2aWNlcxgCIAMoCzIULnYxLkNvbnRhaW5lckRldmljZXMSDwoHY3B1X2lkcxgDIAMoAxIjCgZtZW1vcnkYBCADKAsyEy52MS5Db250YWluZXJNZW1vcnkSLgoRZHluYW1pY19yZXNvdXJjZXMYBSADKAsyEy52MS5EeW5hbWljUmVzb3VyY2UiWAoPQ29udGFpbmVyTWVtb3J5EhMKC21lbW9yeV90eXBlGAEgASgJEgwKBHNpemUYAiABKAQSIgoIdG9wb2xvZ3kYAyABKAsyEC52MS5Ub3BvbG9neUluZm8iYQoQQ29udGFpbmVyRGV2aWNlcxIVCg1yZXNvdXJjZV9uYW1lGAEgASgJEhIKCmRldmljZV9pZHMYAiADKAkSIgoIdG9wb2xvZ3kYAyABKAsyEC52MS5Ub3BvbG9neUluZm8iKwoMVG9wb2xvZ3lJbmZvEhsKBW5vZGVzGAEgAygLMgwudjEuTlVNQU5vZGUiFgoITlVNQU5vZGUSCgoCSUQYASABKAMiagoPRHluYW1pY1Jlc291cmNlEhIKCmNsYWltX25hbWUYAiABKAkSFwoPY2xhaW1fbmFtZXNwYWNlGAMgASgJEioKD2NsYWltX3Jlc291cmNlcxgEIAMoCzIRLnYxLkNsYWltUmVzb3VyY2UilAEKDUNsYWltUmVzb3VyY2USIgoLY2RpX2RldmljZXMYASADKAsyDS52MS5DRElEZXZpY2USEwoLZHJpdmVyX25hbWUYAiABKAkSEQoJcG9vbF9uYW1lGAMgASgJEhMKC2RldmljZV9uYW1lGAQgASgJEhUKCHNoYXJlX2lkGAUgASgJSACIAQFCCwoJX3NoYXJlX2lkIhkKCUNESURldmljZRIMCgRuYW1lGAEgASgJIkEKFkdldFBvZFJlc291cmNlc1JlcXVlc3QSEAoIcG9kX25hbWUYASABKAkSFQoNcG9kX25hbWVzcGFjZRgCIAEoCSJCChdHZXRQb2RSZXNvdXJjZXNSZXNwb25zZRInCg1wb2RfcmVzb3VyY2VzGAEgASgLMhAudjEuUG9kUmVzb3VyY2VzMvUBChJQb2RSZXNvdXJjZXNMaXN0ZXISQQoETGlzdBIbLnYxLkxpc3RQb2RSZXNvdXJjZXNSZXF1ZXN0GhwudjEuTGlzdFBvZFJlc291cmNlc1Jlc3BvbnNlElwKF0dldEFsbG9jYXRhYmxlUmVzb3VyY2VzEh8udjEuQWxsb2NhdGFibGVSZXNvdXJjZXNSZXF1ZXN0GiAudjEuQWxsb2NhdGFibGVSZXNvdXJjZXNSZXNwb25zZRI+CgNHZXQSGi52MS5HZXRQb2RSZXNvdXJjZXNSZXF1ZXN0GhsudjEuR2V0UG9kUmVzb3VyY2VzUmVzcG9uc2ViBnByb3RvMw");
-
-/**
- * Describes the message v1.AllocatableResourcesRequest.
- * Use `create(AllocatableResourcesRequestSchema)` to create a new message.
- */
 export const AllocatableResourcesRequestSchema = /*@__PURE__*/
   messageDesc(file_podresources_v1_api, 0);
-
-/**
- * Describes the message v1.AllocatableResourcesResponse.
- * Use `create(AllocatableResourcesResponseSchema)` to create a new message.
- */
 export const AllocatableResourcesResponseSchema = /*@__PURE__*/
   messageDesc(file_podresources_v1_api, 1);
-
-/**
- * Describes the message v1.ListPodResourcesRequest.
- * Use `create(ListPodResourcesRequestSchema)` to create a new message.
- */
 export const ListPodResourcesRequestSchema = /*@__PURE__*/
   messageDesc(file_podresources_v1_api, 2);
-
-/**
- * Describes the message v1.ListPodResourcesResponse.
- * Use `create(ListPodResourcesResponseSchema)` to create a new message.
- */
 export const ListPodResourcesResponseSchema = /*@__PURE__*/
   messageDesc(file_podresources_v1_api, 3);
-
-/**
- * Describes the message v1.PodResources.
- * Use `create(PodResourcesSchema)` to create a new message.
- */
 export const PodResourcesSchema = /*@__PURE__*/
   messageDesc(file_podresources_v1_api, 4);
-
-/**
- * Describes the message v1.ContainerResources.
- * Use `create(ContainerResourcesSchema)` to create a new message.
- */
 export const ContainerResourcesSchema = /*@__PURE__*/
   messageDesc(file_podresources_v1_api, 5);
-
-/**
- * Describes the message v1.ContainerMemory.
- * Use `create(ContainerMemorySchema)` to create a new message.
- */
 export const ContainerMemorySchema = /*@__PURE__*/
   messageDesc(file_podresources_v1_api, 6);
-
-/**
- * Describes the message v1.ContainerDevices.
- * Use `create(ContainerDevicesSchema)` to create a new message.
- */
 export const ContainerDevicesSchema = /*@__PURE__*/
   messageDesc(file_podresources_v1_api, 7);
-
-/**
- * Describes the message v1.TopologyInfo.
- * Use `create(TopologyInfoSchema)` to create a new message.
- */
 export const TopologyInfoSchema = /*@__PURE__*/
   messageDesc(file_podresources_v1_api, 8);
-
-/**
- * Describes the message v1.NUMANode.
- * Use `create(NUMANodeSchema)` to create a new message.
- */
 export const NUMANodeSchema = /*@__PURE__*/
   messageDesc(file_podresources_v1_api, 9);
-
-/**
- * Describes the message v1.DynamicResource.
- * Use `create(DynamicResourceSchema)` to create a new message.
- */
 export const DynamicResourceSchema = /*@__PURE__*/
   messageDesc(file_podresources_v1_api, 10);
-
-/**
- * Describes the message v1.ClaimResource.
- * Use `create(ClaimResourceSchema)` to create a new message.
- */
 export const ClaimResourceSchema = /*@__PURE__*/
   messageDesc(file_podresources_v1_api, 11);
-
-/**
- * Describes the message v1.CDIDevice.
- * Use `create(CDIDeviceSchema)` to create a new message.
- */
 export const CDIDeviceSchema = /*@__PURE__*/
   messageDesc(file_podresources_v1_api, 12);
-
-/**
- * Describes the message v1.GetPodResourcesRequest.
- * Use `create(GetPodResourcesRequestSchema)` to create a new message.
- */
 export const GetPodResourcesRequestSchema = /*@__PURE__*/
   messageDesc(file_podresources_v1_api, 13);
-
-/**
- * Describes the message v1.GetPodResourcesResponse.
- * Use `create(GetPodResourcesResponseSchema)` to create a new message.
- */
 export const GetPodResourcesResponseSchema = /*@__PURE__*/
   messageDesc(file_podresources_v1_api, 14);
-
-/**
- * @generated from service v1.PodResourcesLister
- */
 export const PodResourcesLister = /*@__PURE__*/
   serviceDesc(file_podresources_v1_api, 0);
 

@@ -7,114 +7,36 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 
-/**
- * Describes the file podresources/v1alpha1/api.proto.
- */
 export declare const file_podresources_v1alpha1_api: GenFile;
 
-/**
- * @generated from message v1alpha1.ListPodResourcesRequest
- */
 export declare type ListPodResourcesRequest = Message<"v1alpha1.ListPodResourcesRequest"> & {
 };
-
-/**
- * Describes the message v1alpha1.ListPodResourcesRequest.
- * Use `create(ListPodResourcesRequestSchema)` to create a new message.
- */
 export declare const ListPodResourcesRequestSchema: GenMessage<ListPodResourcesRequest>;
 
-/**
- * @generated from message v1alpha1.ListPodResourcesResponse
- */
 export declare type ListPodResourcesResponse = Message<"v1alpha1.ListPodResourcesResponse"> & {
-  /**
-   * @generated from field: repeated v1alpha1.PodResources pod_resources = 1;
-   */
   podResources: PodResources[];
 };
-
-/**
- * Describes the message v1alpha1.ListPodResourcesResponse.
- * Use `create(ListPodResourcesResponseSchema)` to create a new message.
- */
 export declare const ListPodResourcesResponseSchema: GenMessage<ListPodResourcesResponse>;
 
-/**
- * @generated from message v1alpha1.PodResources
- */
 export declare type PodResources = Message<"v1alpha1.PodResources"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
   name: string;
-
-  /**
-   * @generated from field: string namespace = 2;
-   */
   namespace: string;
-
-  /**
-   * @generated from field: repeated v1alpha1.ContainerResources containers = 3;
-   */
   containers: ContainerResources[];
 };
-
-/**
- * Describes the message v1alpha1.PodResources.
- * Use `create(PodResourcesSchema)` to create a new message.
- */
 export declare const PodResourcesSchema: GenMessage<PodResources>;
 
-/**
- * @generated from message v1alpha1.ContainerResources
- */
 export declare type ContainerResources = Message<"v1alpha1.ContainerResources"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
   name: string;
-
-  /**
-   * @generated from field: repeated v1alpha1.ContainerDevices devices = 2;
-   */
   devices: ContainerDevices[];
 };
-
-/**
- * Describes the message v1alpha1.ContainerResources.
- * Use `create(ContainerResourcesSchema)` to create a new message.
- */
 export declare const ContainerResourcesSchema: GenMessage<ContainerResources>;
 
-/**
- * @generated from message v1alpha1.ContainerDevices
- */
 export declare type ContainerDevices = Message<"v1alpha1.ContainerDevices"> & {
-  /**
-   * @generated from field: string resource_name = 1;
-   */
   resourceName: string;
-
-  /**
-   * @generated from field: repeated string device_ids = 2;
-   */
   deviceIds: string[];
 };
-
-/**
- * Describes the message v1alpha1.ContainerDevices.
- * Use `create(ContainerDevicesSchema)` to create a new message.
- */
 export declare const ContainerDevicesSchema: GenMessage<ContainerDevices>;
-
-/**
- * @generated from service v1alpha1.PodResourcesLister
- */
 export declare const PodResourcesLister: GenService<{
-  /**
-   * @generated from rpc v1alpha1.PodResourcesLister.List
-   */
   list: {
     methodKind: "unary";
     input: typeof ListPodResourcesRequestSchema;

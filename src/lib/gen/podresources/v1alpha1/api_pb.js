@@ -6,50 +6,18 @@
 
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 
-/**
- * Describes the file podresources/v1alpha1/api.proto.
- */
 export const file_podresources_v1alpha1_api = /*@__PURE__*/
   fileDesc("Ch9wb2RyZXNvdXJjZXMvdjFhbHBoYTEvYXBpLnByb3RvEgh2MWFscGhhMSIZChdMaXN0UG9kUmVzb3VyY2VzUmVxdWVzdCJJChhMaXN0UG9kUmVzb3VyY2VzUmVzcG9uc2USLQoNcG9kX3Jlc291cmNlcxgBIAMoCzIWLnYxYWxwaGExLlBvZFJlc291cmNlcyJhCgxQb2RSZXNvdXJjZXMSDAoEbmFtZRgBIAEoCRIRCgluYW1lc3BhY2UYAiABKAkSMAoKY29udGFpbmVycxgDIAMoCzIcLnYxYWxwaGExLkNvbnRhaW5lclJlc291cmNlcyJPChJDb250YWluZXJSZXNvdXJjZXMSDAoEbmFtZRgBIAEoCRIrCgdkZXZpY2VzGAIgAygLMhoudjFhbHBoYTEuQ29udGFpbmVyRGV2aWNlcyI9ChBDb250YWluZXJEZXZpY2VzEhUKDXJlc291cmNlX25hbWUYASABKAkSEgoKZGV2aWNlX2lkcxgCIAMoCTJjChJQb2RSZXNvdXJjZXNMaXN0ZXISTQoETGlzdBIhLnYxYWxwaGExLkxpc3RQb2RSZXNvdXJjZXNSZXF1ZXN0GiIudjFhbHBoYTEuTGlzdFBvZFJlc291cmNlc1Jlc3BvbnNlYgZwcm90bzM");
-
-/**
- * Describes the message v1alpha1.ListPodResourcesRequest.
- * Use `create(ListPodResourcesRequestSchema)` to create a new message.
- */
 export const ListPodResourcesRequestSchema = /*@__PURE__*/
   messageDesc(file_podresources_v1alpha1_api, 0);
-
-/**
- * Describes the message v1alpha1.ListPodResourcesResponse.
- * Use `create(ListPodResourcesResponseSchema)` to create a new message.
- */
 export const ListPodResourcesResponseSchema = /*@__PURE__*/
   messageDesc(file_podresources_v1alpha1_api, 1);
-
-/**
- * Describes the message v1alpha1.PodResources.
- * Use `create(PodResourcesSchema)` to create a new message.
- */
 export const PodResourcesSchema = /*@__PURE__*/
   messageDesc(file_podresources_v1alpha1_api, 2);
-
-/**
- * Describes the message v1alpha1.ContainerResources.
- * Use `create(ContainerResourcesSchema)` to create a new message.
- */
 export const ContainerResourcesSchema = /*@__PURE__*/
   messageDesc(file_podresources_v1alpha1_api, 3);
-
-/**
- * Describes the message v1alpha1.ContainerDevices.
- * Use `create(ContainerDevicesSchema)` to create a new message.
- */
 export const ContainerDevicesSchema = /*@__PURE__*/
   messageDesc(file_podresources_v1alpha1_api, 4);
-
-/**
- * @generated from service v1alpha1.PodResourcesLister
- */
 export const PodResourcesLister = /*@__PURE__*/
   serviceDesc(file_podresources_v1alpha1_api, 0);
 

@@ -7,164 +7,57 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 
-/**
- * Describes the file pods/v1alpha1/api.proto.
- */
 export declare const file_pods_v1alpha1_api: GenFile;
 
-/**
- * @generated from message v1alpha1.WatchPodsEvent
- */
 export declare type WatchPodsEvent = Message<"v1alpha1.WatchPodsEvent"> & {
-  /**
-   * @generated from field: v1alpha1.EventType type = 1;
-   */
   type: EventType;
-
-  /**
-   * Empty for INITIAL_SYNC_COMPLETE; only name, namespace and UID for DELETED.
-   *
-   * @generated from field: bytes pod = 2;
-   */
+  /** Empty for INITIAL_SYNC_COMPLETE; only name, namespace and UID for DELETED. */
   pod: Uint8Array;
 };
-
-/**
- * Describes the message v1alpha1.WatchPodsEvent.
- * Use `create(WatchPodsEventSchema)` to create a new message.
- */
 export declare const WatchPodsEventSchema: GenMessage<WatchPodsEvent>;
 
-/**
- * @generated from message v1alpha1.ListPodsResponse
- */
 export declare type ListPodsResponse = Message<"v1alpha1.ListPodsResponse"> & {
-  /**
-   * @generated from field: repeated bytes pods = 1;
-   */
   pods: Uint8Array[];
 };
-
-/**
- * Describes the message v1alpha1.ListPodsResponse.
- * Use `create(ListPodsResponseSchema)` to create a new message.
- */
 export declare const ListPodsResponseSchema: GenMessage<ListPodsResponse>;
 
-/**
- * @generated from message v1alpha1.GetPodResponse
- */
 export declare type GetPodResponse = Message<"v1alpha1.GetPodResponse"> & {
-  /**
-   * @generated from field: bytes pod = 1;
-   */
   pod: Uint8Array;
 };
-
-/**
- * Describes the message v1alpha1.GetPodResponse.
- * Use `create(GetPodResponseSchema)` to create a new message.
- */
 export declare const GetPodResponseSchema: GenMessage<GetPodResponse>;
 
-/**
- * @generated from message v1alpha1.WatchPodsRequest
- */
 export declare type WatchPodsRequest = Message<"v1alpha1.WatchPodsRequest"> & {
 };
-
-/**
- * Describes the message v1alpha1.WatchPodsRequest.
- * Use `create(WatchPodsRequestSchema)` to create a new message.
- */
 export declare const WatchPodsRequestSchema: GenMessage<WatchPodsRequest>;
 
-/**
- * @generated from message v1alpha1.ListPodsRequest
- */
 export declare type ListPodsRequest = Message<"v1alpha1.ListPodsRequest"> & {
 };
-
-/**
- * Describes the message v1alpha1.ListPodsRequest.
- * Use `create(ListPodsRequestSchema)` to create a new message.
- */
 export declare const ListPodsRequestSchema: GenMessage<ListPodsRequest>;
 
-/**
- * @generated from message v1alpha1.GetPodRequest
- */
 export declare type GetPodRequest = Message<"v1alpha1.GetPodRequest"> & {
-  /**
-   * @generated from field: string podUID = 1;
-   */
   podUID: string;
 };
-
-/**
- * Describes the message v1alpha1.GetPodRequest.
- * Use `create(GetPodRequestSchema)` to create a new message.
- */
 export declare const GetPodRequestSchema: GenMessage<GetPodRequest>;
 
-/**
- * @generated from enum v1alpha1.EventType
- */
 export enum EventType {
-  /**
-   * @generated from enum value: UNSPECIFIED = 0;
-   */
   UNSPECIFIED = 0,
-
-  /**
-   * @generated from enum value: ADDED = 1;
-   */
   ADDED = 1,
-
-  /**
-   * @generated from enum value: MODIFIED = 2;
-   */
   MODIFIED = 2,
-
-  /**
-   * @generated from enum value: DELETED = 3;
-   */
   DELETED = 3,
-
-  /**
-   * @generated from enum value: INITIAL_SYNC_COMPLETE = 4;
-   */
   INITIAL_SYNC_COMPLETE = 4,
 }
-
-/**
- * Describes the enum v1alpha1.EventType.
- */
 export declare const EventTypeSchema: GenEnum<EventType>;
-
-/**
- * @generated from service v1alpha1.Pods
- */
 export declare const Pods: GenService<{
-  /**
-   * @generated from rpc v1alpha1.Pods.WatchPods
-   */
   watchPods: {
     methodKind: "server_streaming";
     input: typeof WatchPodsRequestSchema;
     output: typeof WatchPodsEventSchema;
   },
-  /**
-   * @generated from rpc v1alpha1.Pods.ListPods
-   */
   listPods: {
     methodKind: "unary";
     input: typeof ListPodsRequestSchema;
     output: typeof ListPodsResponseSchema;
   },
-  /**
-   * @generated from rpc v1alpha1.Pods.GetPod
-   */
   getPod: {
     methodKind: "unary";
     input: typeof GetPodRequestSchema;

@@ -6,69 +6,24 @@
 
 import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 
-/**
- * Describes the file pods/v1alpha1/api.proto.
- */
 export const file_pods_v1alpha1_api = /*@__PURE__*/
   fileDesc("Chdwb2RzL3YxYWxwaGExL2FwaS5wcm90bxIIdjFhbHBoYTEiQAoOV2F0Y2hQb2RzRXZlbnQSIQoEdHlwZRgBIAEoDjITLnYxYWxwaGExLkV2ZW50VHlwZRILCgNwb2QYAiABKAwiIAoQTGlzdFBvZHNSZXNwb25zZRIMCgRwb2RzGAEgAygMIh0KDkdldFBvZFJlc3BvbnNlEgsKA3BvZBgBIAEoDCISChBXYXRjaFBvZHNSZXF1ZXN0IhEKD0xpc3RQb2RzUmVxdWVzdCIfCg1HZXRQb2RSZXF1ZXN0Eg4KBnBvZFVJRBgBIAEoCSpdCglFdmVudFR5cGUSDwoLVU5TUEVDSUZJRUQQABIJCgVBRERFRBABEgwKCE1PRElGSUVEEAISCwoHREVMRVRFRBADEhkKFUlOSVRJQUxfU1lOQ19DT01QTEVURRAEMssBCgRQb2RzEkMKCVdhdGNoUG9kcxIaLnYxYWxwaGExLldhdGNoUG9kc1JlcXVlc3QaGC52MWFscGhhMS5XYXRjaFBvZHNFdmVudDABEkEKCExpc3RQb2RzEhkudjFhbHBoYTEuTGlzdFBvZHNSZXF1ZXN0GhoudjFhbHBoYTEuTGlzdFBvZHNSZXNwb25zZRI7CgZHZXRQb2QSFy52MWFscGhhMS5HZXRQb2RSZXF1ZXN0GhgudjFhbHBoYTEuR2V0UG9kUmVzcG9uc2ViBnByb3RvMw");
-
-/**
- * Describes the message v1alpha1.WatchPodsEvent.
- * Use `create(WatchPodsEventSchema)` to create a new message.
- */
 export const WatchPodsEventSchema = /*@__PURE__*/
   messageDesc(file_pods_v1alpha1_api, 0);
-
-/**
- * Describes the message v1alpha1.ListPodsResponse.
- * Use `create(ListPodsResponseSchema)` to create a new message.
- */
 export const ListPodsResponseSchema = /*@__PURE__*/
   messageDesc(file_pods_v1alpha1_api, 1);
-
-/**
- * Describes the message v1alpha1.GetPodResponse.
- * Use `create(GetPodResponseSchema)` to create a new message.
- */
 export const GetPodResponseSchema = /*@__PURE__*/
   messageDesc(file_pods_v1alpha1_api, 2);
-
-/**
- * Describes the message v1alpha1.WatchPodsRequest.
- * Use `create(WatchPodsRequestSchema)` to create a new message.
- */
 export const WatchPodsRequestSchema = /*@__PURE__*/
   messageDesc(file_pods_v1alpha1_api, 3);
-
-/**
- * Describes the message v1alpha1.ListPodsRequest.
- * Use `create(ListPodsRequestSchema)` to create a new message.
- */
 export const ListPodsRequestSchema = /*@__PURE__*/
   messageDesc(file_pods_v1alpha1_api, 4);
-
-/**
- * Describes the message v1alpha1.GetPodRequest.
- * Use `create(GetPodRequestSchema)` to create a new message.
- */
 export const GetPodRequestSchema = /*@__PURE__*/
   messageDesc(file_pods_v1alpha1_api, 5);
-
-/**
- * Describes the enum v1alpha1.EventType.
- */
 export const EventTypeSchema = /*@__PURE__*/
   enumDesc(file_pods_v1alpha1_api, 0);
-
-/**
- * @generated from enum v1alpha1.EventType
- */
 export const EventType = /*@__PURE__*/
   tsEnum(EventTypeSchema);
-
-/**
- * @generated from service v1alpha1.Pods
- */
 export const Pods = /*@__PURE__*/
   serviceDesc(file_pods_v1alpha1_api, 0);
 

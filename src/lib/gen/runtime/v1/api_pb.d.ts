@@ -7,5131 +7,1374 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 
-/**
- * Describes the file runtime/v1/api.proto.
- */
 export declare const file_runtime_v1_api: GenFile;
 
-/**
- * @generated from message runtime.v1.VersionRequest
- */
 export declare type VersionRequest = Message<"runtime.v1.VersionRequest"> & {
-  /**
-   * @generated from field: string version = 1;
-   */
   version: string;
 };
-
-/**
- * Describes the message runtime.v1.VersionRequest.
- * Use `create(VersionRequestSchema)` to create a new message.
- */
 export declare const VersionRequestSchema: GenMessage<VersionRequest>;
 
-/**
- * @generated from message runtime.v1.VersionResponse
- */
 export declare type VersionResponse = Message<"runtime.v1.VersionResponse"> & {
-  /**
-   * @generated from field: string version = 1;
-   */
   version: string;
-
-  /**
-   * @generated from field: string runtime_name = 2;
-   */
   runtimeName: string;
-
-  /**
-   * @generated from field: string runtime_version = 3;
-   */
   runtimeVersion: string;
-
-  /**
-   * @generated from field: string runtime_api_version = 4;
-   */
   runtimeApiVersion: string;
 };
-
-/**
- * Describes the message runtime.v1.VersionResponse.
- * Use `create(VersionResponseSchema)` to create a new message.
- */
 export declare const VersionResponseSchema: GenMessage<VersionResponse>;
 
-/**
- * @generated from message runtime.v1.DNSConfig
- */
 export declare type DNSConfig = Message<"runtime.v1.DNSConfig"> & {
-  /**
-   * @generated from field: repeated string servers = 1;
-   */
   servers: string[];
-
-  /**
-   * @generated from field: repeated string searches = 2;
-   */
   searches: string[];
-
-  /**
-   * @generated from field: repeated string options = 3;
-   */
   options: string[];
 };
-
-/**
- * Describes the message runtime.v1.DNSConfig.
- * Use `create(DNSConfigSchema)` to create a new message.
- */
 export declare const DNSConfigSchema: GenMessage<DNSConfig>;
 
-/**
- * @generated from message runtime.v1.PortMapping
- */
 export declare type PortMapping = Message<"runtime.v1.PortMapping"> & {
-  /**
-   * @generated from field: runtime.v1.Protocol protocol = 1;
-   */
   protocol: Protocol;
-
-  /**
-   * @generated from field: int32 container_port = 2;
-   */
   containerPort: number;
-
-  /**
-   * @generated from field: int32 host_port = 3;
-   */
   hostPort: number;
-
-  /**
-   * @generated from field: string host_ip = 4;
-   */
   hostIp: string;
 };
-
-/**
- * Describes the message runtime.v1.PortMapping.
- * Use `create(PortMappingSchema)` to create a new message.
- */
 export declare const PortMappingSchema: GenMessage<PortMapping>;
 
-/**
- * @generated from message runtime.v1.Mount
- */
 export declare type Mount = Message<"runtime.v1.Mount"> & {
-  /**
-   * @generated from field: string container_path = 1;
-   */
   containerPath: string;
-
-  /**
-   * @generated from field: string host_path = 2;
-   */
   hostPath: string;
-
-  /**
-   * @generated from field: bool readonly = 3;
-   */
   readonly: boolean;
-
-  /**
-   * @generated from field: bool selinux_relabel = 4;
-   */
   selinuxRelabel: boolean;
-
-  /**
-   * @generated from field: runtime.v1.MountPropagation propagation = 5;
-   */
   propagation: MountPropagation;
-
-  /**
-   * @generated from field: repeated runtime.v1.IDMapping uidMappings = 6;
-   */
   uidMappings: IDMapping[];
-
-  /**
-   * @generated from field: repeated runtime.v1.IDMapping gidMappings = 7;
-   */
   gidMappings: IDMapping[];
-
-  /**
-   * @generated from field: bool recursive_read_only = 8;
-   */
   recursiveReadOnly: boolean;
-
-  /**
-   * @generated from field: runtime.v1.ImageSpec image = 9;
-   */
   image?: ImageSpec | undefined;
-
-  /**
-   * @generated from field: string image_sub_path = 10;
-   */
   imageSubPath: string;
 };
-
-/**
- * Describes the message runtime.v1.Mount.
- * Use `create(MountSchema)` to create a new message.
- */
 export declare const MountSchema: GenMessage<Mount>;
 
-/**
- * @generated from message runtime.v1.IDMapping
- */
 export declare type IDMapping = Message<"runtime.v1.IDMapping"> & {
-  /**
-   * @generated from field: uint32 host_id = 1;
-   */
   hostId: number;
-
-  /**
-   * @generated from field: uint32 container_id = 2;
-   */
   containerId: number;
-
-  /**
-   * @generated from field: uint32 length = 3;
-   */
   length: number;
 };
-
-/**
- * Describes the message runtime.v1.IDMapping.
- * Use `create(IDMappingSchema)` to create a new message.
- */
 export declare const IDMappingSchema: GenMessage<IDMapping>;
 
-/**
- * @generated from message runtime.v1.UserNamespace
- */
 export declare type UserNamespace = Message<"runtime.v1.UserNamespace"> & {
-  /**
-   * @generated from field: runtime.v1.NamespaceMode mode = 1;
-   */
   mode: NamespaceMode;
-
-  /**
-   * @generated from field: repeated runtime.v1.IDMapping uids = 2;
-   */
   uids: IDMapping[];
-
-  /**
-   * @generated from field: repeated runtime.v1.IDMapping gids = 3;
-   */
   gids: IDMapping[];
 };
-
-/**
- * Describes the message runtime.v1.UserNamespace.
- * Use `create(UserNamespaceSchema)` to create a new message.
- */
 export declare const UserNamespaceSchema: GenMessage<UserNamespace>;
 
-/**
- * @generated from message runtime.v1.NamespaceOption
- */
 export declare type NamespaceOption = Message<"runtime.v1.NamespaceOption"> & {
-  /**
-   * @generated from field: runtime.v1.NamespaceMode network = 1;
-   */
   network: NamespaceMode;
-
-  /**
-   * @generated from field: runtime.v1.NamespaceMode pid = 2;
-   */
   pid: NamespaceMode;
-
-  /**
-   * @generated from field: runtime.v1.NamespaceMode ipc = 3;
-   */
   ipc: NamespaceMode;
-
-  /**
-   * @generated from field: string target_id = 4;
-   */
   targetId: string;
-
-  /**
-   * @generated from field: runtime.v1.UserNamespace userns_options = 5;
-   */
   usernsOptions?: UserNamespace | undefined;
 };
-
-/**
- * Describes the message runtime.v1.NamespaceOption.
- * Use `create(NamespaceOptionSchema)` to create a new message.
- */
 export declare const NamespaceOptionSchema: GenMessage<NamespaceOption>;
 
-/**
- * @generated from message runtime.v1.Int64Value
- */
 export declare type Int64Value = Message<"runtime.v1.Int64Value"> & {
-  /**
-   * @generated from field: int64 value = 1;
-   */
   value: bigint;
 };
-
-/**
- * Describes the message runtime.v1.Int64Value.
- * Use `create(Int64ValueSchema)` to create a new message.
- */
 export declare const Int64ValueSchema: GenMessage<Int64Value>;
 
-/**
- * @generated from message runtime.v1.LinuxSandboxSecurityContext
- */
 export declare type LinuxSandboxSecurityContext = Message<"runtime.v1.LinuxSandboxSecurityContext"> & {
-  /**
-   * @generated from field: runtime.v1.NamespaceOption namespace_options = 1;
-   */
   namespaceOptions?: NamespaceOption | undefined;
-
-  /**
-   * @generated from field: runtime.v1.SELinuxOption selinux_options = 2;
-   */
   selinuxOptions?: SELinuxOption | undefined;
-
-  /**
-   * @generated from field: runtime.v1.Int64Value run_as_user = 3;
-   */
   runAsUser?: Int64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.Int64Value run_as_group = 8;
-   */
   runAsGroup?: Int64Value | undefined;
-
-  /**
-   * @generated from field: bool readonly_rootfs = 4;
-   */
   readonlyRootfs: boolean;
-
-  /**
-   * @generated from field: repeated int64 supplemental_groups = 5;
-   */
   supplementalGroups: bigint[];
-
-  /**
-   * @generated from field: runtime.v1.SupplementalGroupsPolicy supplemental_groups_policy = 11;
-   */
   supplementalGroupsPolicy: SupplementalGroupsPolicy;
-
-  /**
-   * @generated from field: bool privileged = 6;
-   */
   privileged: boolean;
-
-  /**
-   * @generated from field: runtime.v1.SecurityProfile seccomp = 9;
-   */
   seccomp?: SecurityProfile | undefined;
-
-  /**
-   * @generated from field: runtime.v1.SecurityProfile apparmor = 10;
-   */
   apparmor?: SecurityProfile | undefined;
-
-  /**
-   * @generated from field: string seccomp_profile_path = 7;
-   */
   seccompProfilePath: string;
 };
-
-/**
- * Describes the message runtime.v1.LinuxSandboxSecurityContext.
- * Use `create(LinuxSandboxSecurityContextSchema)` to create a new message.
- */
 export declare const LinuxSandboxSecurityContextSchema: GenMessage<LinuxSandboxSecurityContext>;
 
-/**
- * @generated from message runtime.v1.SecurityProfile
- */
 export declare type SecurityProfile = Message<"runtime.v1.SecurityProfile"> & {
-  /**
-   * @generated from field: runtime.v1.SecurityProfile.ProfileType profile_type = 1;
-   */
   profileType: SecurityProfile_ProfileType;
-
-  /**
-   * @generated from field: string localhost_ref = 2;
-   */
   localhostRef: string;
 };
-
-/**
- * Describes the message runtime.v1.SecurityProfile.
- * Use `create(SecurityProfileSchema)` to create a new message.
- */
 export declare const SecurityProfileSchema: GenMessage<SecurityProfile>;
 
-/**
- * @generated from enum runtime.v1.SecurityProfile.ProfileType
- */
 export enum SecurityProfile_ProfileType {
-  /**
-   * @generated from enum value: RuntimeDefault = 0;
-   */
   RuntimeDefault = 0,
-
-  /**
-   * @generated from enum value: Unconfined = 1;
-   */
   Unconfined = 1,
-
-  /**
-   * @generated from enum value: Localhost = 2;
-   */
   Localhost = 2,
 }
-
-/**
- * Describes the enum runtime.v1.SecurityProfile.ProfileType.
- */
 export declare const SecurityProfile_ProfileTypeSchema: GenEnum<SecurityProfile_ProfileType>;
 
-/**
- * @generated from message runtime.v1.LinuxPodSandboxConfig
- */
 export declare type LinuxPodSandboxConfig = Message<"runtime.v1.LinuxPodSandboxConfig"> & {
-  /**
-   * @generated from field: string cgroup_parent = 1;
-   */
   cgroupParent: string;
-
-  /**
-   * @generated from field: runtime.v1.LinuxSandboxSecurityContext security_context = 2;
-   */
   securityContext?: LinuxSandboxSecurityContext | undefined;
-
-  /**
-   * @generated from field: map<string, string> sysctls = 3;
-   */
   sysctls: { [key: string]: string };
-
-  /**
-   * @generated from field: runtime.v1.LinuxContainerResources overhead = 4;
-   */
   overhead?: LinuxContainerResources | undefined;
-
-  /**
-   * @generated from field: runtime.v1.LinuxContainerResources resources = 5;
-   */
   resources?: LinuxContainerResources | undefined;
 };
-
-/**
- * Describes the message runtime.v1.LinuxPodSandboxConfig.
- * Use `create(LinuxPodSandboxConfigSchema)` to create a new message.
- */
 export declare const LinuxPodSandboxConfigSchema: GenMessage<LinuxPodSandboxConfig>;
 
-/**
- * @generated from message runtime.v1.PodSandboxMetadata
- */
 export declare type PodSandboxMetadata = Message<"runtime.v1.PodSandboxMetadata"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
   name: string;
-
-  /**
-   * @generated from field: string uid = 2;
-   */
   uid: string;
-
-  /**
-   * @generated from field: string namespace = 3;
-   */
   namespace: string;
-
-  /**
-   * Counts up each time the pod gets a new sandbox; name, namespace, uid and attempt together are unique.
-   *
-   * @generated from field: uint32 attempt = 4;
-   */
+  /** Counts up each time the pod gets a new sandbox; name, namespace, uid and attempt together are unique. */
   attempt: number;
 };
-
-/**
- * Describes the message runtime.v1.PodSandboxMetadata.
- * Use `create(PodSandboxMetadataSchema)` to create a new message.
- */
 export declare const PodSandboxMetadataSchema: GenMessage<PodSandboxMetadata>;
 
-/**
- * @generated from message runtime.v1.PodSandboxConfig
- */
 export declare type PodSandboxConfig = Message<"runtime.v1.PodSandboxConfig"> & {
-  /**
-   * @generated from field: runtime.v1.PodSandboxMetadata metadata = 1;
-   */
   metadata?: PodSandboxMetadata | undefined;
-
-  /**
-   * Empty for a pod on the network of the host.
-   *
-   * @generated from field: string hostname = 2;
-   */
+  /** Empty for a pod on the network of the host. */
   hostname: string;
-
-  /**
-   * Where the logs of the containers go; each container names a path below it.
-   *
-   * @generated from field: string log_directory = 3;
-   */
+  /** Where the logs of the containers go; each container names a path below it. */
   logDirectory: string;
-
-  /**
-   * @generated from field: runtime.v1.DNSConfig dns_config = 4;
-   */
   dnsConfig?: DNSConfig | undefined;
-
-  /**
-   * @generated from field: repeated runtime.v1.PortMapping port_mappings = 5;
-   */
   portMappings: PortMapping[];
-
-  /**
-   * @generated from field: map<string, string> labels = 6;
-   */
   labels: { [key: string]: string };
-
-  /**
-   * @generated from field: map<string, string> annotations = 7;
-   */
   annotations: { [key: string]: string };
-
-  /**
-   * @generated from field: runtime.v1.LinuxPodSandboxConfig linux = 8;
-   */
   linux?: LinuxPodSandboxConfig | undefined;
-
-  /**
-   * @generated from field: runtime.v1.WindowsPodSandboxConfig windows = 9;
-   */
-  windows?: WindowsPodSandboxConfig | undefined;
 };
-
-/**
- * Describes the message runtime.v1.PodSandboxConfig.
- * Use `create(PodSandboxConfigSchema)` to create a new message.
- */
 export declare const PodSandboxConfigSchema: GenMessage<PodSandboxConfig>;
 
-/**
- * @generated from message runtime.v1.RunPodSandboxRequest
- */
 export declare type RunPodSandboxRequest = Message<"runtime.v1.RunPodSandboxRequest"> & {
-  /**
-   * @generated from field: runtime.v1.PodSandboxConfig config = 1;
-   */
   config?: PodSandboxConfig | undefined;
-
-  /**
-   * @generated from field: string runtime_handler = 2;
-   */
   runtimeHandler: string;
 };
-
-/**
- * Describes the message runtime.v1.RunPodSandboxRequest.
- * Use `create(RunPodSandboxRequestSchema)` to create a new message.
- */
 export declare const RunPodSandboxRequestSchema: GenMessage<RunPodSandboxRequest>;
 
-/**
- * @generated from message runtime.v1.RunPodSandboxResponse
- */
 export declare type RunPodSandboxResponse = Message<"runtime.v1.RunPodSandboxResponse"> & {
-  /**
-   * @generated from field: string pod_sandbox_id = 1;
-   */
   podSandboxId: string;
 };
-
-/**
- * Describes the message runtime.v1.RunPodSandboxResponse.
- * Use `create(RunPodSandboxResponseSchema)` to create a new message.
- */
 export declare const RunPodSandboxResponseSchema: GenMessage<RunPodSandboxResponse>;
 
-/**
- * @generated from message runtime.v1.StopPodSandboxRequest
- */
 export declare type StopPodSandboxRequest = Message<"runtime.v1.StopPodSandboxRequest"> & {
-  /**
-   * @generated from field: string pod_sandbox_id = 1;
-   */
   podSandboxId: string;
 };
-
-/**
- * Describes the message runtime.v1.StopPodSandboxRequest.
- * Use `create(StopPodSandboxRequestSchema)` to create a new message.
- */
 export declare const StopPodSandboxRequestSchema: GenMessage<StopPodSandboxRequest>;
 
-/**
- * @generated from message runtime.v1.StopPodSandboxResponse
- */
 export declare type StopPodSandboxResponse = Message<"runtime.v1.StopPodSandboxResponse"> & {
 };
-
-/**
- * Describes the message runtime.v1.StopPodSandboxResponse.
- * Use `create(StopPodSandboxResponseSchema)` to create a new message.
- */
 export declare const StopPodSandboxResponseSchema: GenMessage<StopPodSandboxResponse>;
 
-/**
- * @generated from message runtime.v1.RemovePodSandboxRequest
- */
 export declare type RemovePodSandboxRequest = Message<"runtime.v1.RemovePodSandboxRequest"> & {
-  /**
-   * @generated from field: string pod_sandbox_id = 1;
-   */
   podSandboxId: string;
 };
-
-/**
- * Describes the message runtime.v1.RemovePodSandboxRequest.
- * Use `create(RemovePodSandboxRequestSchema)` to create a new message.
- */
 export declare const RemovePodSandboxRequestSchema: GenMessage<RemovePodSandboxRequest>;
 
-/**
- * @generated from message runtime.v1.RemovePodSandboxResponse
- */
 export declare type RemovePodSandboxResponse = Message<"runtime.v1.RemovePodSandboxResponse"> & {
 };
-
-/**
- * Describes the message runtime.v1.RemovePodSandboxResponse.
- * Use `create(RemovePodSandboxResponseSchema)` to create a new message.
- */
 export declare const RemovePodSandboxResponseSchema: GenMessage<RemovePodSandboxResponse>;
 
-/**
- * @generated from message runtime.v1.PodSandboxStatusRequest
- */
 export declare type PodSandboxStatusRequest = Message<"runtime.v1.PodSandboxStatusRequest"> & {
-  /**
-   * @generated from field: string pod_sandbox_id = 1;
-   */
   podSandboxId: string;
-
-  /**
-   * @generated from field: bool verbose = 2;
-   */
   verbose: boolean;
 };
-
-/**
- * Describes the message runtime.v1.PodSandboxStatusRequest.
- * Use `create(PodSandboxStatusRequestSchema)` to create a new message.
- */
 export declare const PodSandboxStatusRequestSchema: GenMessage<PodSandboxStatusRequest>;
 
-/**
- * @generated from message runtime.v1.PodIP
- */
 export declare type PodIP = Message<"runtime.v1.PodIP"> & {
-  /**
-   * @generated from field: string ip = 1;
-   */
   ip: string;
 };
-
-/**
- * Describes the message runtime.v1.PodIP.
- * Use `create(PodIPSchema)` to create a new message.
- */
 export declare const PodIPSchema: GenMessage<PodIP>;
 
-/**
- * @generated from message runtime.v1.PodSandboxNetworkStatus
- */
 export declare type PodSandboxNetworkStatus = Message<"runtime.v1.PodSandboxNetworkStatus"> & {
-  /**
-   * Empty for a pod on the network of the host.
-   *
-   * @generated from field: string ip = 1;
-   */
+  /** Empty for a pod on the network of the host. */
   ip: string;
-
-  /**
-   * @generated from field: repeated runtime.v1.PodIP additional_ips = 2;
-   */
   additionalIps: PodIP[];
 };
-
-/**
- * Describes the message runtime.v1.PodSandboxNetworkStatus.
- * Use `create(PodSandboxNetworkStatusSchema)` to create a new message.
- */
 export declare const PodSandboxNetworkStatusSchema: GenMessage<PodSandboxNetworkStatus>;
 
-/**
- * @generated from message runtime.v1.Namespace
- */
 export declare type Namespace = Message<"runtime.v1.Namespace"> & {
-  /**
-   * @generated from field: runtime.v1.NamespaceOption options = 2;
-   */
   options?: NamespaceOption | undefined;
 };
-
-/**
- * Describes the message runtime.v1.Namespace.
- * Use `create(NamespaceSchema)` to create a new message.
- */
 export declare const NamespaceSchema: GenMessage<Namespace>;
 
-/**
- * @generated from message runtime.v1.LinuxPodSandboxStatus
- */
 export declare type LinuxPodSandboxStatus = Message<"runtime.v1.LinuxPodSandboxStatus"> & {
-  /**
-   * @generated from field: runtime.v1.Namespace namespaces = 1;
-   */
   namespaces?: Namespace | undefined;
 };
-
-/**
- * Describes the message runtime.v1.LinuxPodSandboxStatus.
- * Use `create(LinuxPodSandboxStatusSchema)` to create a new message.
- */
 export declare const LinuxPodSandboxStatusSchema: GenMessage<LinuxPodSandboxStatus>;
 
-/**
- * @generated from message runtime.v1.PodSandboxStatus
- */
 export declare type PodSandboxStatus = Message<"runtime.v1.PodSandboxStatus"> & {
-  /**
-   * @generated from field: string id = 1;
-   */
   id: string;
-
-  /**
-   * @generated from field: runtime.v1.PodSandboxMetadata metadata = 2;
-   */
   metadata?: PodSandboxMetadata | undefined;
-
-  /**
-   * @generated from field: runtime.v1.PodSandboxState state = 3;
-   */
   state: PodSandboxState;
-
-  /**
-   * @generated from field: int64 created_at = 4;
-   */
   createdAt: bigint;
-
-  /**
-   * @generated from field: runtime.v1.PodSandboxNetworkStatus network = 5;
-   */
   network?: PodSandboxNetworkStatus | undefined;
-
-  /**
-   * @generated from field: runtime.v1.LinuxPodSandboxStatus linux = 6;
-   */
   linux?: LinuxPodSandboxStatus | undefined;
-
-  /**
-   * @generated from field: map<string, string> labels = 7;
-   */
   labels: { [key: string]: string };
-
-  /**
-   * @generated from field: map<string, string> annotations = 8;
-   */
   annotations: { [key: string]: string };
-
-  /**
-   * @generated from field: string runtime_handler = 9;
-   */
   runtimeHandler: string;
 };
-
-/**
- * Describes the message runtime.v1.PodSandboxStatus.
- * Use `create(PodSandboxStatusSchema)` to create a new message.
- */
 export declare const PodSandboxStatusSchema: GenMessage<PodSandboxStatus>;
 
-/**
- * @generated from message runtime.v1.PodSandboxStatusResponse
- */
 export declare type PodSandboxStatusResponse = Message<"runtime.v1.PodSandboxStatusResponse"> & {
-  /**
-   * @generated from field: runtime.v1.PodSandboxStatus status = 1;
-   */
   status?: PodSandboxStatus | undefined;
-
-  /**
-   * @generated from field: map<string, string> info = 2;
-   */
   info: { [key: string]: string };
-
-  /**
-   * Only from runtimes with events; timestamp says when all of this was true.
-   *
-   * @generated from field: repeated runtime.v1.ContainerStatus containers_statuses = 3;
-   */
+  /** Only from runtimes with events; timestamp says when all of this was true. */
   containersStatuses: ContainerStatus[];
-
-  /**
-   * @generated from field: int64 timestamp = 4;
-   */
   timestamp: bigint;
 };
-
-/**
- * Describes the message runtime.v1.PodSandboxStatusResponse.
- * Use `create(PodSandboxStatusResponseSchema)` to create a new message.
- */
 export declare const PodSandboxStatusResponseSchema: GenMessage<PodSandboxStatusResponse>;
 
-/**
- * @generated from message runtime.v1.PodSandboxStateValue
- */
 export declare type PodSandboxStateValue = Message<"runtime.v1.PodSandboxStateValue"> & {
-  /**
-   * @generated from field: runtime.v1.PodSandboxState state = 1;
-   */
   state: PodSandboxState;
 };
-
-/**
- * Describes the message runtime.v1.PodSandboxStateValue.
- * Use `create(PodSandboxStateValueSchema)` to create a new message.
- */
 export declare const PodSandboxStateValueSchema: GenMessage<PodSandboxStateValue>;
 
-/**
- * @generated from message runtime.v1.PodSandboxFilter
- */
 export declare type PodSandboxFilter = Message<"runtime.v1.PodSandboxFilter"> & {
-  /**
-   * @generated from field: string id = 1;
-   */
   id: string;
-
-  /**
-   * @generated from field: runtime.v1.PodSandboxStateValue state = 2;
-   */
   state?: PodSandboxStateValue | undefined;
-
-  /**
-   * @generated from field: map<string, string> label_selector = 3;
-   */
   labelSelector: { [key: string]: string };
 };
-
-/**
- * Describes the message runtime.v1.PodSandboxFilter.
- * Use `create(PodSandboxFilterSchema)` to create a new message.
- */
 export declare const PodSandboxFilterSchema: GenMessage<PodSandboxFilter>;
 
-/**
- * @generated from message runtime.v1.ListPodSandboxRequest
- */
 export declare type ListPodSandboxRequest = Message<"runtime.v1.ListPodSandboxRequest"> & {
-  /**
-   * @generated from field: runtime.v1.PodSandboxFilter filter = 1;
-   */
   filter?: PodSandboxFilter | undefined;
 };
-
-/**
- * Describes the message runtime.v1.ListPodSandboxRequest.
- * Use `create(ListPodSandboxRequestSchema)` to create a new message.
- */
 export declare const ListPodSandboxRequestSchema: GenMessage<ListPodSandboxRequest>;
 
-/**
- * @generated from message runtime.v1.PodSandbox
- */
 export declare type PodSandbox = Message<"runtime.v1.PodSandbox"> & {
-  /**
-   * @generated from field: string id = 1;
-   */
   id: string;
-
-  /**
-   * @generated from field: runtime.v1.PodSandboxMetadata metadata = 2;
-   */
   metadata?: PodSandboxMetadata | undefined;
-
-  /**
-   * @generated from field: runtime.v1.PodSandboxState state = 3;
-   */
   state: PodSandboxState;
-
-  /**
-   * @generated from field: int64 created_at = 4;
-   */
   createdAt: bigint;
-
-  /**
-   * @generated from field: map<string, string> labels = 5;
-   */
   labels: { [key: string]: string };
-
-  /**
-   * @generated from field: map<string, string> annotations = 6;
-   */
   annotations: { [key: string]: string };
-
-  /**
-   * @generated from field: string runtime_handler = 7;
-   */
   runtimeHandler: string;
 };
-
-/**
- * Describes the message runtime.v1.PodSandbox.
- * Use `create(PodSandboxSchema)` to create a new message.
- */
 export declare const PodSandboxSchema: GenMessage<PodSandbox>;
 
-/**
- * @generated from message runtime.v1.ListPodSandboxResponse
- */
 export declare type ListPodSandboxResponse = Message<"runtime.v1.ListPodSandboxResponse"> & {
-  /**
-   * @generated from field: repeated runtime.v1.PodSandbox items = 1;
-   */
   items: PodSandbox[];
 };
-
-/**
- * Describes the message runtime.v1.ListPodSandboxResponse.
- * Use `create(ListPodSandboxResponseSchema)` to create a new message.
- */
 export declare const ListPodSandboxResponseSchema: GenMessage<ListPodSandboxResponse>;
 
-/**
- * @generated from message runtime.v1.StreamPodSandboxesRequest
- */
 export declare type StreamPodSandboxesRequest = Message<"runtime.v1.StreamPodSandboxesRequest"> & {
-  /**
-   * @generated from field: runtime.v1.PodSandboxFilter filter = 1;
-   */
   filter?: PodSandboxFilter | undefined;
 };
-
-/**
- * Describes the message runtime.v1.StreamPodSandboxesRequest.
- * Use `create(StreamPodSandboxesRequestSchema)` to create a new message.
- */
 export declare const StreamPodSandboxesRequestSchema: GenMessage<StreamPodSandboxesRequest>;
 
-/**
- * @generated from message runtime.v1.StreamPodSandboxesResponse
- */
 export declare type StreamPodSandboxesResponse = Message<"runtime.v1.StreamPodSandboxesResponse"> & {
-  /**
-   * @generated from field: repeated runtime.v1.PodSandbox pod_sandboxes = 1;
-   */
   podSandboxes: PodSandbox[];
 };
-
-/**
- * Describes the message runtime.v1.StreamPodSandboxesResponse.
- * Use `create(StreamPodSandboxesResponseSchema)` to create a new message.
- */
 export declare const StreamPodSandboxesResponseSchema: GenMessage<StreamPodSandboxesResponse>;
 
-/**
- * @generated from message runtime.v1.PodSandboxStatsRequest
- */
 export declare type PodSandboxStatsRequest = Message<"runtime.v1.PodSandboxStatsRequest"> & {
-  /**
-   * @generated from field: string pod_sandbox_id = 1;
-   */
   podSandboxId: string;
 };
-
-/**
- * Describes the message runtime.v1.PodSandboxStatsRequest.
- * Use `create(PodSandboxStatsRequestSchema)` to create a new message.
- */
 export declare const PodSandboxStatsRequestSchema: GenMessage<PodSandboxStatsRequest>;
 
-/**
- * @generated from message runtime.v1.PodSandboxStatsResponse
- */
 export declare type PodSandboxStatsResponse = Message<"runtime.v1.PodSandboxStatsResponse"> & {
-  /**
-   * @generated from field: runtime.v1.PodSandboxStats stats = 1;
-   */
   stats?: PodSandboxStats | undefined;
 };
-
-/**
- * Describes the message runtime.v1.PodSandboxStatsResponse.
- * Use `create(PodSandboxStatsResponseSchema)` to create a new message.
- */
 export declare const PodSandboxStatsResponseSchema: GenMessage<PodSandboxStatsResponse>;
 
-/**
- * @generated from message runtime.v1.PodSandboxStatsFilter
- */
 export declare type PodSandboxStatsFilter = Message<"runtime.v1.PodSandboxStatsFilter"> & {
-  /**
-   * @generated from field: string id = 1;
-   */
   id: string;
-
-  /**
-   * @generated from field: map<string, string> label_selector = 2;
-   */
   labelSelector: { [key: string]: string };
 };
-
-/**
- * Describes the message runtime.v1.PodSandboxStatsFilter.
- * Use `create(PodSandboxStatsFilterSchema)` to create a new message.
- */
 export declare const PodSandboxStatsFilterSchema: GenMessage<PodSandboxStatsFilter>;
 
-/**
- * @generated from message runtime.v1.ListPodSandboxStatsRequest
- */
 export declare type ListPodSandboxStatsRequest = Message<"runtime.v1.ListPodSandboxStatsRequest"> & {
-  /**
-   * @generated from field: runtime.v1.PodSandboxStatsFilter filter = 1;
-   */
   filter?: PodSandboxStatsFilter | undefined;
 };
-
-/**
- * Describes the message runtime.v1.ListPodSandboxStatsRequest.
- * Use `create(ListPodSandboxStatsRequestSchema)` to create a new message.
- */
 export declare const ListPodSandboxStatsRequestSchema: GenMessage<ListPodSandboxStatsRequest>;
 
-/**
- * @generated from message runtime.v1.ListPodSandboxStatsResponse
- */
 export declare type ListPodSandboxStatsResponse = Message<"runtime.v1.ListPodSandboxStatsResponse"> & {
-  /**
-   * @generated from field: repeated runtime.v1.PodSandboxStats stats = 1;
-   */
   stats: PodSandboxStats[];
 };
-
-/**
- * Describes the message runtime.v1.ListPodSandboxStatsResponse.
- * Use `create(ListPodSandboxStatsResponseSchema)` to create a new message.
- */
 export declare const ListPodSandboxStatsResponseSchema: GenMessage<ListPodSandboxStatsResponse>;
 
-/**
- * @generated from message runtime.v1.StreamPodSandboxStatsRequest
- */
 export declare type StreamPodSandboxStatsRequest = Message<"runtime.v1.StreamPodSandboxStatsRequest"> & {
-  /**
-   * @generated from field: runtime.v1.PodSandboxStatsFilter filter = 1;
-   */
   filter?: PodSandboxStatsFilter | undefined;
 };
-
-/**
- * Describes the message runtime.v1.StreamPodSandboxStatsRequest.
- * Use `create(StreamPodSandboxStatsRequestSchema)` to create a new message.
- */
 export declare const StreamPodSandboxStatsRequestSchema: GenMessage<StreamPodSandboxStatsRequest>;
 
-/**
- * @generated from message runtime.v1.StreamPodSandboxStatsResponse
- */
 export declare type StreamPodSandboxStatsResponse = Message<"runtime.v1.StreamPodSandboxStatsResponse"> & {
-  /**
-   * @generated from field: repeated runtime.v1.PodSandboxStats pod_sandbox_stats = 1;
-   */
   podSandboxStats: PodSandboxStats[];
 };
-
-/**
- * Describes the message runtime.v1.StreamPodSandboxStatsResponse.
- * Use `create(StreamPodSandboxStatsResponseSchema)` to create a new message.
- */
 export declare const StreamPodSandboxStatsResponseSchema: GenMessage<StreamPodSandboxStatsResponse>;
 
-/**
- * @generated from message runtime.v1.PodSandboxAttributes
- */
 export declare type PodSandboxAttributes = Message<"runtime.v1.PodSandboxAttributes"> & {
-  /**
-   * @generated from field: string id = 1;
-   */
   id: string;
-
-  /**
-   * @generated from field: runtime.v1.PodSandboxMetadata metadata = 2;
-   */
   metadata?: PodSandboxMetadata | undefined;
-
-  /**
-   * @generated from field: map<string, string> labels = 3;
-   */
   labels: { [key: string]: string };
-
-  /**
-   * @generated from field: map<string, string> annotations = 4;
-   */
   annotations: { [key: string]: string };
 };
-
-/**
- * Describes the message runtime.v1.PodSandboxAttributes.
- * Use `create(PodSandboxAttributesSchema)` to create a new message.
- */
 export declare const PodSandboxAttributesSchema: GenMessage<PodSandboxAttributes>;
 
-/**
- * @generated from message runtime.v1.PodSandboxStats
- */
 export declare type PodSandboxStats = Message<"runtime.v1.PodSandboxStats"> & {
-  /**
-   * @generated from field: runtime.v1.PodSandboxAttributes attributes = 1;
-   */
   attributes?: PodSandboxAttributes | undefined;
-
-  /**
-   * @generated from field: runtime.v1.LinuxPodSandboxStats linux = 2;
-   */
   linux?: LinuxPodSandboxStats | undefined;
-
-  /**
-   * @generated from field: runtime.v1.WindowsPodSandboxStats windows = 3;
-   */
-  windows?: WindowsPodSandboxStats | undefined;
 };
-
-/**
- * Describes the message runtime.v1.PodSandboxStats.
- * Use `create(PodSandboxStatsSchema)` to create a new message.
- */
 export declare const PodSandboxStatsSchema: GenMessage<PodSandboxStats>;
 
-/**
- * @generated from message runtime.v1.LinuxPodSandboxStats
- */
 export declare type LinuxPodSandboxStats = Message<"runtime.v1.LinuxPodSandboxStats"> & {
-  /**
-   * @generated from field: runtime.v1.CpuUsage cpu = 1;
-   */
   cpu?: CpuUsage | undefined;
-
-  /**
-   * @generated from field: runtime.v1.MemoryUsage memory = 2;
-   */
   memory?: MemoryUsage | undefined;
-
-  /**
-   * @generated from field: runtime.v1.NetworkUsage network = 3;
-   */
   network?: NetworkUsage | undefined;
-
-  /**
-   * @generated from field: runtime.v1.ProcessUsage process = 4;
-   */
   process?: ProcessUsage | undefined;
-
-  /**
-   * @generated from field: repeated runtime.v1.ContainerStats containers = 5;
-   */
   containers: ContainerStats[];
-
-  /**
-   * @generated from field: runtime.v1.IoUsage io = 6;
-   */
   io?: IoUsage | undefined;
 };
-
-/**
- * Describes the message runtime.v1.LinuxPodSandboxStats.
- * Use `create(LinuxPodSandboxStatsSchema)` to create a new message.
- */
 export declare const LinuxPodSandboxStatsSchema: GenMessage<LinuxPodSandboxStats>;
 
-/**
- * @generated from message runtime.v1.WindowsPodSandboxStats
- */
-export declare type WindowsPodSandboxStats = Message<"runtime.v1.WindowsPodSandboxStats"> & {
-  /**
-   * @generated from field: runtime.v1.WindowsCpuUsage cpu = 1;
-   */
-  cpu?: WindowsCpuUsage | undefined;
-
-  /**
-   * @generated from field: runtime.v1.WindowsMemoryUsage memory = 2;
-   */
-  memory?: WindowsMemoryUsage | undefined;
-
-  /**
-   * @generated from field: runtime.v1.WindowsNetworkUsage network = 3;
-   */
-  network?: WindowsNetworkUsage | undefined;
-
-  /**
-   * @generated from field: runtime.v1.WindowsProcessUsage process = 4;
-   */
-  process?: WindowsProcessUsage | undefined;
-
-  /**
-   * @generated from field: repeated runtime.v1.WindowsContainerStats containers = 5;
-   */
-  containers: WindowsContainerStats[];
-};
-
-/**
- * Describes the message runtime.v1.WindowsPodSandboxStats.
- * Use `create(WindowsPodSandboxStatsSchema)` to create a new message.
- */
-export declare const WindowsPodSandboxStatsSchema: GenMessage<WindowsPodSandboxStats>;
-
-/**
- * @generated from message runtime.v1.NetworkUsage
- */
 export declare type NetworkUsage = Message<"runtime.v1.NetworkUsage"> & {
-  /**
-   * @generated from field: int64 timestamp = 1;
-   */
   timestamp: bigint;
-
-  /**
-   * @generated from field: runtime.v1.NetworkInterfaceUsage default_interface = 2;
-   */
   defaultInterface?: NetworkInterfaceUsage | undefined;
-
-  /**
-   * @generated from field: repeated runtime.v1.NetworkInterfaceUsage interfaces = 3;
-   */
   interfaces: NetworkInterfaceUsage[];
 };
-
-/**
- * Describes the message runtime.v1.NetworkUsage.
- * Use `create(NetworkUsageSchema)` to create a new message.
- */
 export declare const NetworkUsageSchema: GenMessage<NetworkUsage>;
 
-/**
- * @generated from message runtime.v1.WindowsNetworkUsage
- */
-export declare type WindowsNetworkUsage = Message<"runtime.v1.WindowsNetworkUsage"> & {
-  /**
-   * @generated from field: int64 timestamp = 1;
-   */
-  timestamp: bigint;
-
-  /**
-   * @generated from field: runtime.v1.WindowsNetworkInterfaceUsage default_interface = 2;
-   */
-  defaultInterface?: WindowsNetworkInterfaceUsage | undefined;
-
-  /**
-   * @generated from field: repeated runtime.v1.WindowsNetworkInterfaceUsage interfaces = 3;
-   */
-  interfaces: WindowsNetworkInterfaceUsage[];
-};
-
-/**
- * Describes the message runtime.v1.WindowsNetworkUsage.
- * Use `create(WindowsNetworkUsageSchema)` to create a new message.
- */
-export declare const WindowsNetworkUsageSchema: GenMessage<WindowsNetworkUsage>;
-
-/**
- * @generated from message runtime.v1.NetworkInterfaceUsage
- */
 export declare type NetworkInterfaceUsage = Message<"runtime.v1.NetworkInterfaceUsage"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
   name: string;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value rx_bytes = 2;
-   */
   rxBytes?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value rx_errors = 3;
-   */
   rxErrors?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value tx_bytes = 4;
-   */
   txBytes?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value tx_errors = 5;
-   */
   txErrors?: UInt64Value | undefined;
 };
-
-/**
- * Describes the message runtime.v1.NetworkInterfaceUsage.
- * Use `create(NetworkInterfaceUsageSchema)` to create a new message.
- */
 export declare const NetworkInterfaceUsageSchema: GenMessage<NetworkInterfaceUsage>;
 
-/**
- * @generated from message runtime.v1.WindowsNetworkInterfaceUsage
- */
-export declare type WindowsNetworkInterfaceUsage = Message<"runtime.v1.WindowsNetworkInterfaceUsage"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value rx_bytes = 2;
-   */
-  rxBytes?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value rx_packets_dropped = 3;
-   */
-  rxPacketsDropped?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value tx_bytes = 4;
-   */
-  txBytes?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value tx_packets_dropped = 5;
-   */
-  txPacketsDropped?: UInt64Value | undefined;
-};
-
-/**
- * Describes the message runtime.v1.WindowsNetworkInterfaceUsage.
- * Use `create(WindowsNetworkInterfaceUsageSchema)` to create a new message.
- */
-export declare const WindowsNetworkInterfaceUsageSchema: GenMessage<WindowsNetworkInterfaceUsage>;
-
-/**
- * @generated from message runtime.v1.ProcessUsage
- */
 export declare type ProcessUsage = Message<"runtime.v1.ProcessUsage"> & {
-  /**
-   * @generated from field: int64 timestamp = 1;
-   */
   timestamp: bigint;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value process_count = 2;
-   */
   processCount?: UInt64Value | undefined;
 };
-
-/**
- * Describes the message runtime.v1.ProcessUsage.
- * Use `create(ProcessUsageSchema)` to create a new message.
- */
 export declare const ProcessUsageSchema: GenMessage<ProcessUsage>;
 
-/**
- * @generated from message runtime.v1.WindowsProcessUsage
- */
-export declare type WindowsProcessUsage = Message<"runtime.v1.WindowsProcessUsage"> & {
-  /**
-   * @generated from field: int64 timestamp = 1;
-   */
-  timestamp: bigint;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value process_count = 2;
-   */
-  processCount?: UInt64Value | undefined;
-};
-
-/**
- * Describes the message runtime.v1.WindowsProcessUsage.
- * Use `create(WindowsProcessUsageSchema)` to create a new message.
- */
-export declare const WindowsProcessUsageSchema: GenMessage<WindowsProcessUsage>;
-
-/**
- * @generated from message runtime.v1.ImageSpec
- */
 export declare type ImageSpec = Message<"runtime.v1.ImageSpec"> & {
-  /**
-   * The name as in the pod, or the id that a pull gave.
-   *
-   * @generated from field: string image = 1;
-   */
+  /** The name as in the pod, or the id that a pull gave. */
   image: string;
-
-  /**
-   * @generated from field: map<string, string> annotations = 2;
-   */
   annotations: { [key: string]: string };
-
-  /**
-   * The name as in the pod, where image is an id.
-   *
-   * @generated from field: string user_specified_image = 18;
-   */
+  /** The name as in the pod, where image is an id. */
   userSpecifiedImage: string;
-
-  /**
-   * @generated from field: string runtime_handler = 19;
-   */
   runtimeHandler: string;
-
-  /**
-   * @generated from field: string image_ref = 20;
-   */
   imageRef: string;
 };
-
-/**
- * Describes the message runtime.v1.ImageSpec.
- * Use `create(ImageSpecSchema)` to create a new message.
- */
 export declare const ImageSpecSchema: GenMessage<ImageSpec>;
 
-/**
- * @generated from message runtime.v1.KeyValue
- */
 export declare type KeyValue = Message<"runtime.v1.KeyValue"> & {
-  /**
-   * @generated from field: string key = 1;
-   */
   key: string;
-
-  /**
-   * @generated from field: bytes value = 2;
-   */
   value: Uint8Array;
 };
-
-/**
- * Describes the message runtime.v1.KeyValue.
- * Use `create(KeyValueSchema)` to create a new message.
- */
 export declare const KeyValueSchema: GenMessage<KeyValue>;
 
-/**
- * @generated from message runtime.v1.LinuxContainerResources
- */
 export declare type LinuxContainerResources = Message<"runtime.v1.LinuxContainerResources"> & {
-  /**
-   * Microseconds.
-   *
-   * @generated from field: int64 cpu_period = 1;
-   */
+  /** Microseconds. */
   cpuPeriod: bigint;
-
-  /**
-   * Microseconds of CPU time in a period.
-   *
-   * @generated from field: int64 cpu_quota = 2;
-   */
+  /** Microseconds of CPU time in a period. */
   cpuQuota: bigint;
-
-  /**
-   * @generated from field: int64 cpu_shares = 3;
-   */
   cpuShares: bigint;
-
-  /**
-   * @generated from field: int64 memory_limit_in_bytes = 4;
-   */
   memoryLimitInBytes: bigint;
-
-  /**
-   * @generated from field: int64 oom_score_adj = 5;
-   */
   oomScoreAdj: bigint;
-
-  /**
-   * @generated from field: string cpuset_cpus = 6;
-   */
   cpusetCpus: string;
-
-  /**
-   * @generated from field: string cpuset_mems = 7;
-   */
   cpusetMems: string;
-
-  /**
-   * @generated from field: repeated runtime.v1.HugepageLimit hugepage_limits = 8;
-   */
   hugepageLimits: HugepageLimit[];
-
-  /**
-   * @generated from field: map<string, string> unified = 9;
-   */
   unified: { [key: string]: string };
-
-  /**
-   * @generated from field: int64 memory_swap_limit_in_bytes = 10;
-   */
   memorySwapLimitInBytes: bigint;
 };
-
-/**
- * Describes the message runtime.v1.LinuxContainerResources.
- * Use `create(LinuxContainerResourcesSchema)` to create a new message.
- */
 export declare const LinuxContainerResourcesSchema: GenMessage<LinuxContainerResources>;
 
-/**
- * @generated from message runtime.v1.HugepageLimit
- */
 export declare type HugepageLimit = Message<"runtime.v1.HugepageLimit"> & {
-  /**
-   * @generated from field: string page_size = 1;
-   */
   pageSize: string;
-
-  /**
-   * @generated from field: uint64 limit = 2;
-   */
   limit: bigint;
 };
-
-/**
- * Describes the message runtime.v1.HugepageLimit.
- * Use `create(HugepageLimitSchema)` to create a new message.
- */
 export declare const HugepageLimitSchema: GenMessage<HugepageLimit>;
 
-/**
- * @generated from message runtime.v1.SELinuxOption
- */
 export declare type SELinuxOption = Message<"runtime.v1.SELinuxOption"> & {
-  /**
-   * @generated from field: string user = 1;
-   */
   user: string;
-
-  /**
-   * @generated from field: string role = 2;
-   */
   role: string;
-
-  /**
-   * @generated from field: string type = 3;
-   */
   type: string;
-
-  /**
-   * @generated from field: string level = 4;
-   */
   level: string;
 };
-
-/**
- * Describes the message runtime.v1.SELinuxOption.
- * Use `create(SELinuxOptionSchema)` to create a new message.
- */
 export declare const SELinuxOptionSchema: GenMessage<SELinuxOption>;
 
-/**
- * @generated from message runtime.v1.Capability
- */
 export declare type Capability = Message<"runtime.v1.Capability"> & {
-  /**
-   * @generated from field: repeated string add_capabilities = 1;
-   */
   addCapabilities: string[];
-
-  /**
-   * @generated from field: repeated string drop_capabilities = 2;
-   */
   dropCapabilities: string[];
-
-  /**
-   * @generated from field: repeated string add_ambient_capabilities = 3;
-   */
   addAmbientCapabilities: string[];
 };
-
-/**
- * Describes the message runtime.v1.Capability.
- * Use `create(CapabilitySchema)` to create a new message.
- */
 export declare const CapabilitySchema: GenMessage<Capability>;
 
-/**
- * @generated from message runtime.v1.LinuxContainerSecurityContext
- */
 export declare type LinuxContainerSecurityContext = Message<"runtime.v1.LinuxContainerSecurityContext"> & {
-  /**
-   * @generated from field: runtime.v1.Capability capabilities = 1;
-   */
   capabilities?: Capability | undefined;
-
-  /**
-   * @generated from field: bool privileged = 2;
-   */
   privileged: boolean;
-
-  /**
-   * @generated from field: runtime.v1.NamespaceOption namespace_options = 3;
-   */
   namespaceOptions?: NamespaceOption | undefined;
-
-  /**
-   * @generated from field: runtime.v1.SELinuxOption selinux_options = 4;
-   */
   selinuxOptions?: SELinuxOption | undefined;
-
-  /**
-   * @generated from field: runtime.v1.Int64Value run_as_user = 5;
-   */
   runAsUser?: Int64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.Int64Value run_as_group = 12;
-   */
   runAsGroup?: Int64Value | undefined;
-
-  /**
-   * @generated from field: string run_as_username = 6;
-   */
   runAsUsername: string;
-
-  /**
-   * @generated from field: bool readonly_rootfs = 7;
-   */
   readonlyRootfs: boolean;
-
-  /**
-   * @generated from field: repeated int64 supplemental_groups = 8;
-   */
   supplementalGroups: bigint[];
-
-  /**
-   * @generated from field: runtime.v1.SupplementalGroupsPolicy supplemental_groups_policy = 17;
-   */
   supplementalGroupsPolicy: SupplementalGroupsPolicy;
-
-  /**
-   * @generated from field: bool no_new_privs = 11;
-   */
   noNewPrivs: boolean;
-
-  /**
-   * @generated from field: repeated string masked_paths = 13;
-   */
   maskedPaths: string[];
-
-  /**
-   * @generated from field: repeated string readonly_paths = 14;
-   */
   readonlyPaths: string[];
-
-  /**
-   * @generated from field: runtime.v1.SecurityProfile seccomp = 15;
-   */
   seccomp?: SecurityProfile | undefined;
-
-  /**
-   * @generated from field: runtime.v1.SecurityProfile apparmor = 16;
-   */
   apparmor?: SecurityProfile | undefined;
-
-  /**
-   * @generated from field: string apparmor_profile = 9;
-   */
   apparmorProfile: string;
-
-  /**
-   * @generated from field: string seccomp_profile_path = 10;
-   */
   seccompProfilePath: string;
 };
-
-/**
- * Describes the message runtime.v1.LinuxContainerSecurityContext.
- * Use `create(LinuxContainerSecurityContextSchema)` to create a new message.
- */
 export declare const LinuxContainerSecurityContextSchema: GenMessage<LinuxContainerSecurityContext>;
 
-/**
- * @generated from message runtime.v1.LinuxContainerConfig
- */
 export declare type LinuxContainerConfig = Message<"runtime.v1.LinuxContainerConfig"> & {
-  /**
-   * @generated from field: runtime.v1.LinuxContainerResources resources = 1;
-   */
   resources?: LinuxContainerResources | undefined;
-
-  /**
-   * @generated from field: runtime.v1.LinuxContainerSecurityContext security_context = 2;
-   */
   securityContext?: LinuxContainerSecurityContext | undefined;
 };
-
-/**
- * Describes the message runtime.v1.LinuxContainerConfig.
- * Use `create(LinuxContainerConfigSchema)` to create a new message.
- */
 export declare const LinuxContainerConfigSchema: GenMessage<LinuxContainerConfig>;
 
-/**
- * @generated from message runtime.v1.LinuxContainerUser
- */
 export declare type LinuxContainerUser = Message<"runtime.v1.LinuxContainerUser"> & {
-  /**
-   * @generated from field: int64 uid = 1;
-   */
   uid: bigint;
-
-  /**
-   * @generated from field: int64 gid = 2;
-   */
   gid: bigint;
-
-  /**
-   * @generated from field: repeated int64 supplemental_groups = 3;
-   */
   supplementalGroups: bigint[];
 };
-
-/**
- * Describes the message runtime.v1.LinuxContainerUser.
- * Use `create(LinuxContainerUserSchema)` to create a new message.
- */
 export declare const LinuxContainerUserSchema: GenMessage<LinuxContainerUser>;
 
-/**
- * @generated from message runtime.v1.WindowsNamespaceOption
- */
-export declare type WindowsNamespaceOption = Message<"runtime.v1.WindowsNamespaceOption"> & {
-  /**
-   * @generated from field: runtime.v1.NamespaceMode network = 1;
-   */
-  network: NamespaceMode;
-};
-
-/**
- * Describes the message runtime.v1.WindowsNamespaceOption.
- * Use `create(WindowsNamespaceOptionSchema)` to create a new message.
- */
-export declare const WindowsNamespaceOptionSchema: GenMessage<WindowsNamespaceOption>;
-
-/**
- * @generated from message runtime.v1.WindowsSandboxSecurityContext
- */
-export declare type WindowsSandboxSecurityContext = Message<"runtime.v1.WindowsSandboxSecurityContext"> & {
-  /**
-   * @generated from field: string run_as_username = 1;
-   */
-  runAsUsername: string;
-
-  /**
-   * @generated from field: string credential_spec = 2;
-   */
-  credentialSpec: string;
-
-  /**
-   * @generated from field: bool host_process = 3;
-   */
-  hostProcess: boolean;
-
-  /**
-   * @generated from field: runtime.v1.WindowsNamespaceOption namespace_options = 4;
-   */
-  namespaceOptions?: WindowsNamespaceOption | undefined;
-};
-
-/**
- * Describes the message runtime.v1.WindowsSandboxSecurityContext.
- * Use `create(WindowsSandboxSecurityContextSchema)` to create a new message.
- */
-export declare const WindowsSandboxSecurityContextSchema: GenMessage<WindowsSandboxSecurityContext>;
-
-/**
- * @generated from message runtime.v1.WindowsPodSandboxConfig
- */
-export declare type WindowsPodSandboxConfig = Message<"runtime.v1.WindowsPodSandboxConfig"> & {
-  /**
-   * @generated from field: runtime.v1.WindowsSandboxSecurityContext security_context = 1;
-   */
-  securityContext?: WindowsSandboxSecurityContext | undefined;
-};
-
-/**
- * Describes the message runtime.v1.WindowsPodSandboxConfig.
- * Use `create(WindowsPodSandboxConfigSchema)` to create a new message.
- */
-export declare const WindowsPodSandboxConfigSchema: GenMessage<WindowsPodSandboxConfig>;
-
-/**
- * @generated from message runtime.v1.WindowsContainerSecurityContext
- */
-export declare type WindowsContainerSecurityContext = Message<"runtime.v1.WindowsContainerSecurityContext"> & {
-  /**
-   * @generated from field: string run_as_username = 1;
-   */
-  runAsUsername: string;
-
-  /**
-   * @generated from field: string credential_spec = 2;
-   */
-  credentialSpec: string;
-
-  /**
-   * @generated from field: bool host_process = 3;
-   */
-  hostProcess: boolean;
-};
-
-/**
- * Describes the message runtime.v1.WindowsContainerSecurityContext.
- * Use `create(WindowsContainerSecurityContextSchema)` to create a new message.
- */
-export declare const WindowsContainerSecurityContextSchema: GenMessage<WindowsContainerSecurityContext>;
-
-/**
- * @generated from message runtime.v1.WindowsContainerConfig
- */
-export declare type WindowsContainerConfig = Message<"runtime.v1.WindowsContainerConfig"> & {
-  /**
-   * @generated from field: runtime.v1.WindowsContainerResources resources = 1;
-   */
-  resources?: WindowsContainerResources | undefined;
-
-  /**
-   * @generated from field: runtime.v1.WindowsContainerSecurityContext security_context = 2;
-   */
-  securityContext?: WindowsContainerSecurityContext | undefined;
-};
-
-/**
- * Describes the message runtime.v1.WindowsContainerConfig.
- * Use `create(WindowsContainerConfigSchema)` to create a new message.
- */
-export declare const WindowsContainerConfigSchema: GenMessage<WindowsContainerConfig>;
-
-/**
- * @generated from message runtime.v1.WindowsContainerResources
- */
-export declare type WindowsContainerResources = Message<"runtime.v1.WindowsContainerResources"> & {
-  /**
-   * @generated from field: int64 cpu_shares = 1;
-   */
-  cpuShares: bigint;
-
-  /**
-   * @generated from field: int64 cpu_count = 2;
-   */
-  cpuCount: bigint;
-
-  /**
-   * @generated from field: int64 cpu_maximum = 3;
-   */
-  cpuMaximum: bigint;
-
-  /**
-   * @generated from field: int64 memory_limit_in_bytes = 4;
-   */
-  memoryLimitInBytes: bigint;
-
-  /**
-   * @generated from field: int64 rootfs_size_in_bytes = 5;
-   */
-  rootfsSizeInBytes: bigint;
-
-  /**
-   * @generated from field: repeated runtime.v1.WindowsCpuGroupAffinity affinity_cpus = 6;
-   */
-  affinityCpus: WindowsCpuGroupAffinity[];
-};
-
-/**
- * Describes the message runtime.v1.WindowsContainerResources.
- * Use `create(WindowsContainerResourcesSchema)` to create a new message.
- */
-export declare const WindowsContainerResourcesSchema: GenMessage<WindowsContainerResources>;
-
-/**
- * @generated from message runtime.v1.WindowsCpuGroupAffinity
- */
-export declare type WindowsCpuGroupAffinity = Message<"runtime.v1.WindowsCpuGroupAffinity"> & {
-  /**
-   * @generated from field: uint64 cpu_mask = 1;
-   */
-  cpuMask: bigint;
-
-  /**
-   * @generated from field: uint32 cpu_group = 2;
-   */
-  cpuGroup: number;
-};
-
-/**
- * Describes the message runtime.v1.WindowsCpuGroupAffinity.
- * Use `create(WindowsCpuGroupAffinitySchema)` to create a new message.
- */
-export declare const WindowsCpuGroupAffinitySchema: GenMessage<WindowsCpuGroupAffinity>;
-
-/**
- * @generated from message runtime.v1.ContainerMetadata
- */
 export declare type ContainerMetadata = Message<"runtime.v1.ContainerMetadata"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
   name: string;
-
-  /**
-   * Counts up each time the container is created again in its pod.
-   *
-   * @generated from field: uint32 attempt = 2;
-   */
+  /** Counts up each time the container is created again in its pod. */
   attempt: number;
 };
-
-/**
- * Describes the message runtime.v1.ContainerMetadata.
- * Use `create(ContainerMetadataSchema)` to create a new message.
- */
 export declare const ContainerMetadataSchema: GenMessage<ContainerMetadata>;
 
-/**
- * @generated from message runtime.v1.Device
- */
 export declare type Device = Message<"runtime.v1.Device"> & {
-  /**
-   * @generated from field: string container_path = 1;
-   */
   containerPath: string;
-
-  /**
-   * @generated from field: string host_path = 2;
-   */
   hostPath: string;
-
-  /**
-   * @generated from field: string permissions = 3;
-   */
   permissions: string;
 };
-
-/**
- * Describes the message runtime.v1.Device.
- * Use `create(DeviceSchema)` to create a new message.
- */
 export declare const DeviceSchema: GenMessage<Device>;
 
-/**
- * @generated from message runtime.v1.CDIDevice
- */
 export declare type CDIDevice = Message<"runtime.v1.CDIDevice"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
   name: string;
 };
-
-/**
- * Describes the message runtime.v1.CDIDevice.
- * Use `create(CDIDeviceSchema)` to create a new message.
- */
 export declare const CDIDeviceSchema: GenMessage<CDIDevice>;
 
-/**
- * @generated from message runtime.v1.ContainerConfig
- */
 export declare type ContainerConfig = Message<"runtime.v1.ContainerConfig"> & {
-  /**
-   * @generated from field: runtime.v1.ContainerMetadata metadata = 1;
-   */
   metadata?: ContainerMetadata | undefined;
-
-  /**
-   * @generated from field: runtime.v1.ImageSpec image = 2;
-   */
   image?: ImageSpec | undefined;
-
-  /**
-   * @generated from field: repeated string command = 3;
-   */
   command: string[];
-
-  /**
-   * @generated from field: repeated string args = 4;
-   */
   args: string[];
-
-  /**
-   * @generated from field: string working_dir = 5;
-   */
   workingDir: string;
-
-  /**
-   * @generated from field: repeated runtime.v1.KeyValue envs = 6;
-   */
   envs: KeyValue[];
-
-  /**
-   * @generated from field: repeated runtime.v1.Mount mounts = 7;
-   */
   mounts: Mount[];
-
-  /**
-   * @generated from field: repeated runtime.v1.Device devices = 8;
-   */
   devices: Device[];
-
-  /**
-   * @generated from field: map<string, string> labels = 9;
-   */
   labels: { [key: string]: string };
-
-  /**
-   * @generated from field: map<string, string> annotations = 10;
-   */
   annotations: { [key: string]: string };
-
-  /**
-   * Below the log_directory of the sandbox.
-   *
-   * @generated from field: string log_path = 11;
-   */
+  /** Below the log_directory of the sandbox. */
   logPath: string;
-
-  /**
-   * @generated from field: bool stdin = 12;
-   */
   stdin: boolean;
-
-  /**
-   * @generated from field: bool stdin_once = 13;
-   */
   stdinOnce: boolean;
-
-  /**
-   * @generated from field: bool tty = 14;
-   */
   tty: boolean;
-
-  /**
-   * @generated from field: runtime.v1.LinuxContainerConfig linux = 15;
-   */
   linux?: LinuxContainerConfig | undefined;
-
-  /**
-   * @generated from field: runtime.v1.WindowsContainerConfig windows = 16;
-   */
-  windows?: WindowsContainerConfig | undefined;
-
-  /**
-   * @generated from field: repeated runtime.v1.CDIDevice CDI_devices = 17;
-   */
   CDIDevices: CDIDevice[];
-
-  /**
-   * @generated from field: runtime.v1.Signal stop_signal = 18;
-   */
   stopSignal: Signal;
 };
-
-/**
- * Describes the message runtime.v1.ContainerConfig.
- * Use `create(ContainerConfigSchema)` to create a new message.
- */
 export declare const ContainerConfigSchema: GenMessage<ContainerConfig>;
 
-/**
- * @generated from message runtime.v1.CreateContainerRequest
- */
 export declare type CreateContainerRequest = Message<"runtime.v1.CreateContainerRequest"> & {
-  /**
-   * @generated from field: string pod_sandbox_id = 1;
-   */
   podSandboxId: string;
-
-  /**
-   * @generated from field: runtime.v1.ContainerConfig config = 2;
-   */
   config?: ContainerConfig | undefined;
-
-  /**
-   * @generated from field: runtime.v1.PodSandboxConfig sandbox_config = 3;
-   */
   sandboxConfig?: PodSandboxConfig | undefined;
 };
-
-/**
- * Describes the message runtime.v1.CreateContainerRequest.
- * Use `create(CreateContainerRequestSchema)` to create a new message.
- */
 export declare const CreateContainerRequestSchema: GenMessage<CreateContainerRequest>;
 
-/**
- * @generated from message runtime.v1.CreateContainerResponse
- */
 export declare type CreateContainerResponse = Message<"runtime.v1.CreateContainerResponse"> & {
-  /**
-   * @generated from field: string container_id = 1;
-   */
   containerId: string;
 };
-
-/**
- * Describes the message runtime.v1.CreateContainerResponse.
- * Use `create(CreateContainerResponseSchema)` to create a new message.
- */
 export declare const CreateContainerResponseSchema: GenMessage<CreateContainerResponse>;
 
-/**
- * @generated from message runtime.v1.StartContainerRequest
- */
 export declare type StartContainerRequest = Message<"runtime.v1.StartContainerRequest"> & {
-  /**
-   * @generated from field: string container_id = 1;
-   */
   containerId: string;
 };
-
-/**
- * Describes the message runtime.v1.StartContainerRequest.
- * Use `create(StartContainerRequestSchema)` to create a new message.
- */
 export declare const StartContainerRequestSchema: GenMessage<StartContainerRequest>;
 
-/**
- * @generated from message runtime.v1.StartContainerResponse
- */
 export declare type StartContainerResponse = Message<"runtime.v1.StartContainerResponse"> & {
 };
-
-/**
- * Describes the message runtime.v1.StartContainerResponse.
- * Use `create(StartContainerResponseSchema)` to create a new message.
- */
 export declare const StartContainerResponseSchema: GenMessage<StartContainerResponse>;
 
-/**
- * @generated from message runtime.v1.StopContainerRequest
- */
 export declare type StopContainerRequest = Message<"runtime.v1.StopContainerRequest"> & {
-  /**
-   * @generated from field: string container_id = 1;
-   */
   containerId: string;
-
-  /**
-   * Seconds between the stop signal and SIGKILL.
-   *
-   * @generated from field: int64 timeout = 2;
-   */
+  /** Seconds between the stop signal and SIGKILL. */
   timeout: bigint;
 };
-
-/**
- * Describes the message runtime.v1.StopContainerRequest.
- * Use `create(StopContainerRequestSchema)` to create a new message.
- */
 export declare const StopContainerRequestSchema: GenMessage<StopContainerRequest>;
 
-/**
- * @generated from message runtime.v1.StopContainerResponse
- */
 export declare type StopContainerResponse = Message<"runtime.v1.StopContainerResponse"> & {
 };
-
-/**
- * Describes the message runtime.v1.StopContainerResponse.
- * Use `create(StopContainerResponseSchema)` to create a new message.
- */
 export declare const StopContainerResponseSchema: GenMessage<StopContainerResponse>;
 
-/**
- * @generated from message runtime.v1.RemoveContainerRequest
- */
 export declare type RemoveContainerRequest = Message<"runtime.v1.RemoveContainerRequest"> & {
-  /**
-   * @generated from field: string container_id = 1;
-   */
   containerId: string;
 };
-
-/**
- * Describes the message runtime.v1.RemoveContainerRequest.
- * Use `create(RemoveContainerRequestSchema)` to create a new message.
- */
 export declare const RemoveContainerRequestSchema: GenMessage<RemoveContainerRequest>;
 
-/**
- * @generated from message runtime.v1.RemoveContainerResponse
- */
 export declare type RemoveContainerResponse = Message<"runtime.v1.RemoveContainerResponse"> & {
 };
-
-/**
- * Describes the message runtime.v1.RemoveContainerResponse.
- * Use `create(RemoveContainerResponseSchema)` to create a new message.
- */
 export declare const RemoveContainerResponseSchema: GenMessage<RemoveContainerResponse>;
 
-/**
- * @generated from message runtime.v1.ContainerStateValue
- */
 export declare type ContainerStateValue = Message<"runtime.v1.ContainerStateValue"> & {
-  /**
-   * @generated from field: runtime.v1.ContainerState state = 1;
-   */
   state: ContainerState;
 };
-
-/**
- * Describes the message runtime.v1.ContainerStateValue.
- * Use `create(ContainerStateValueSchema)` to create a new message.
- */
 export declare const ContainerStateValueSchema: GenMessage<ContainerStateValue>;
 
-/**
- * @generated from message runtime.v1.ContainerFilter
- */
 export declare type ContainerFilter = Message<"runtime.v1.ContainerFilter"> & {
-  /**
-   * @generated from field: string id = 1;
-   */
   id: string;
-
-  /**
-   * @generated from field: runtime.v1.ContainerStateValue state = 2;
-   */
   state?: ContainerStateValue | undefined;
-
-  /**
-   * @generated from field: string pod_sandbox_id = 3;
-   */
   podSandboxId: string;
-
-  /**
-   * @generated from field: map<string, string> label_selector = 4;
-   */
   labelSelector: { [key: string]: string };
 };
-
-/**
- * Describes the message runtime.v1.ContainerFilter.
- * Use `create(ContainerFilterSchema)` to create a new message.
- */
 export declare const ContainerFilterSchema: GenMessage<ContainerFilter>;
 
-/**
- * @generated from message runtime.v1.ListContainersRequest
- */
 export declare type ListContainersRequest = Message<"runtime.v1.ListContainersRequest"> & {
-  /**
-   * @generated from field: runtime.v1.ContainerFilter filter = 1;
-   */
   filter?: ContainerFilter | undefined;
 };
-
-/**
- * Describes the message runtime.v1.ListContainersRequest.
- * Use `create(ListContainersRequestSchema)` to create a new message.
- */
 export declare const ListContainersRequestSchema: GenMessage<ListContainersRequest>;
 
-/**
- * @generated from message runtime.v1.Container
- */
 export declare type Container = Message<"runtime.v1.Container"> & {
-  /**
-   * @generated from field: string id = 1;
-   */
   id: string;
-
-  /**
-   * @generated from field: string pod_sandbox_id = 2;
-   */
   podSandboxId: string;
-
-  /**
-   * @generated from field: runtime.v1.ContainerMetadata metadata = 3;
-   */
   metadata?: ContainerMetadata | undefined;
-
-  /**
-   * @generated from field: runtime.v1.ImageSpec image = 4;
-   */
   image?: ImageSpec | undefined;
-
-  /**
-   * @generated from field: string image_ref = 5;
-   */
   imageRef: string;
-
-  /**
-   * @generated from field: runtime.v1.ContainerState state = 6;
-   */
   state: ContainerState;
-
-  /**
-   * @generated from field: int64 created_at = 7;
-   */
   createdAt: bigint;
-
-  /**
-   * @generated from field: map<string, string> labels = 8;
-   */
   labels: { [key: string]: string };
-
-  /**
-   * @generated from field: map<string, string> annotations = 9;
-   */
   annotations: { [key: string]: string };
-
-  /**
-   * @generated from field: string image_id = 10;
-   */
   imageId: string;
 };
-
-/**
- * Describes the message runtime.v1.Container.
- * Use `create(ContainerSchema)` to create a new message.
- */
 export declare const ContainerSchema: GenMessage<Container>;
 
-/**
- * @generated from message runtime.v1.ListContainersResponse
- */
 export declare type ListContainersResponse = Message<"runtime.v1.ListContainersResponse"> & {
-  /**
-   * @generated from field: repeated runtime.v1.Container containers = 1;
-   */
   containers: Container[];
 };
-
-/**
- * Describes the message runtime.v1.ListContainersResponse.
- * Use `create(ListContainersResponseSchema)` to create a new message.
- */
 export declare const ListContainersResponseSchema: GenMessage<ListContainersResponse>;
 
-/**
- * @generated from message runtime.v1.StreamContainersRequest
- */
 export declare type StreamContainersRequest = Message<"runtime.v1.StreamContainersRequest"> & {
-  /**
-   * @generated from field: runtime.v1.ContainerFilter filter = 1;
-   */
   filter?: ContainerFilter | undefined;
 };
-
-/**
- * Describes the message runtime.v1.StreamContainersRequest.
- * Use `create(StreamContainersRequestSchema)` to create a new message.
- */
 export declare const StreamContainersRequestSchema: GenMessage<StreamContainersRequest>;
 
-/**
- * @generated from message runtime.v1.StreamContainersResponse
- */
 export declare type StreamContainersResponse = Message<"runtime.v1.StreamContainersResponse"> & {
-  /**
-   * @generated from field: repeated runtime.v1.Container containers = 1;
-   */
   containers: Container[];
 };
-
-/**
- * Describes the message runtime.v1.StreamContainersResponse.
- * Use `create(StreamContainersResponseSchema)` to create a new message.
- */
 export declare const StreamContainersResponseSchema: GenMessage<StreamContainersResponse>;
 
-/**
- * @generated from message runtime.v1.ContainerStatusRequest
- */
 export declare type ContainerStatusRequest = Message<"runtime.v1.ContainerStatusRequest"> & {
-  /**
-   * @generated from field: string container_id = 1;
-   */
   containerId: string;
-
-  /**
-   * @generated from field: bool verbose = 2;
-   */
   verbose: boolean;
 };
-
-/**
- * Describes the message runtime.v1.ContainerStatusRequest.
- * Use `create(ContainerStatusRequestSchema)` to create a new message.
- */
 export declare const ContainerStatusRequestSchema: GenMessage<ContainerStatusRequest>;
 
-/**
- * @generated from message runtime.v1.ContainerStatus
- */
 export declare type ContainerStatus = Message<"runtime.v1.ContainerStatus"> & {
-  /**
-   * @generated from field: string id = 1;
-   */
   id: string;
-
-  /**
-   * @generated from field: runtime.v1.ContainerMetadata metadata = 2;
-   */
   metadata?: ContainerMetadata | undefined;
-
-  /**
-   * @generated from field: runtime.v1.ContainerState state = 3;
-   */
   state: ContainerState;
-
-  /**
-   * @generated from field: int64 created_at = 4;
-   */
   createdAt: bigint;
-
-  /**
-   * 0 if it never ran.
-   *
-   * @generated from field: int64 started_at = 5;
-   */
+  /** 0 if it never ran. */
   startedAt: bigint;
-
-  /**
-   * 0 while it has not ended.
-   *
-   * @generated from field: int64 finished_at = 6;
-   */
+  /** 0 while it has not ended. */
   finishedAt: bigint;
-
-  /**
-   * @generated from field: int32 exit_code = 7;
-   */
   exitCode: number;
-
-  /**
-   * @generated from field: runtime.v1.ImageSpec image = 8;
-   */
   image?: ImageSpec | undefined;
-
-  /**
-   * What the runtime knows the image by: an id or a digest.
-   *
-   * @generated from field: string image_ref = 9;
-   */
+  /** What the runtime knows the image by: an id or a digest. */
   imageRef: string;
-
-  /**
-   * A word such as Completed, Error, OOMKilled or StartError.
-   *
-   * @generated from field: string reason = 10;
-   */
+  /** A word such as Completed, Error, OOMKilled or StartError. */
   reason: string;
-
-  /**
-   * @generated from field: string message = 11;
-   */
   message: string;
-
-  /**
-   * @generated from field: map<string, string> labels = 12;
-   */
   labels: { [key: string]: string };
-
-  /**
-   * @generated from field: map<string, string> annotations = 13;
-   */
   annotations: { [key: string]: string };
-
-  /**
-   * @generated from field: repeated runtime.v1.Mount mounts = 14;
-   */
   mounts: Mount[];
-
-  /**
-   * @generated from field: string log_path = 15;
-   */
   logPath: string;
-
-  /**
-   * @generated from field: runtime.v1.ContainerResources resources = 16;
-   */
   resources?: ContainerResources | undefined;
-
-  /**
-   * @generated from field: string image_id = 17;
-   */
   imageId: string;
-
-  /**
-   * @generated from field: runtime.v1.ContainerUser user = 18;
-   */
   user?: ContainerUser | undefined;
-
-  /**
-   * @generated from field: runtime.v1.Signal stop_signal = 19;
-   */
   stopSignal: Signal;
 };
-
-/**
- * Describes the message runtime.v1.ContainerStatus.
- * Use `create(ContainerStatusSchema)` to create a new message.
- */
 export declare const ContainerStatusSchema: GenMessage<ContainerStatus>;
 
-/**
- * @generated from message runtime.v1.ContainerStatusResponse
- */
 export declare type ContainerStatusResponse = Message<"runtime.v1.ContainerStatusResponse"> & {
-  /**
-   * @generated from field: runtime.v1.ContainerStatus status = 1;
-   */
   status?: ContainerStatus | undefined;
-
-  /**
-   * @generated from field: map<string, string> info = 2;
-   */
   info: { [key: string]: string };
 };
-
-/**
- * Describes the message runtime.v1.ContainerStatusResponse.
- * Use `create(ContainerStatusResponseSchema)` to create a new message.
- */
 export declare const ContainerStatusResponseSchema: GenMessage<ContainerStatusResponse>;
 
-/**
- * @generated from message runtime.v1.ContainerResources
- */
 export declare type ContainerResources = Message<"runtime.v1.ContainerResources"> & {
-  /**
-   * @generated from field: runtime.v1.LinuxContainerResources linux = 1;
-   */
   linux?: LinuxContainerResources | undefined;
-
-  /**
-   * @generated from field: runtime.v1.WindowsContainerResources windows = 2;
-   */
-  windows?: WindowsContainerResources | undefined;
 };
-
-/**
- * Describes the message runtime.v1.ContainerResources.
- * Use `create(ContainerResourcesSchema)` to create a new message.
- */
 export declare const ContainerResourcesSchema: GenMessage<ContainerResources>;
 
-/**
- * @generated from message runtime.v1.ContainerUser
- */
 export declare type ContainerUser = Message<"runtime.v1.ContainerUser"> & {
-  /**
-   * @generated from field: runtime.v1.LinuxContainerUser linux = 1;
-   */
   linux?: LinuxContainerUser | undefined;
 };
-
-/**
- * Describes the message runtime.v1.ContainerUser.
- * Use `create(ContainerUserSchema)` to create a new message.
- */
 export declare const ContainerUserSchema: GenMessage<ContainerUser>;
 
-/**
- * @generated from message runtime.v1.UpdateContainerResourcesRequest
- */
 export declare type UpdateContainerResourcesRequest = Message<"runtime.v1.UpdateContainerResourcesRequest"> & {
-  /**
-   * @generated from field: string container_id = 1;
-   */
   containerId: string;
-
-  /**
-   * @generated from field: runtime.v1.LinuxContainerResources linux = 2;
-   */
   linux?: LinuxContainerResources | undefined;
-
-  /**
-   * @generated from field: runtime.v1.WindowsContainerResources windows = 3;
-   */
-  windows?: WindowsContainerResources | undefined;
-
-  /**
-   * @generated from field: map<string, string> annotations = 4;
-   */
   annotations: { [key: string]: string };
 };
-
-/**
- * Describes the message runtime.v1.UpdateContainerResourcesRequest.
- * Use `create(UpdateContainerResourcesRequestSchema)` to create a new message.
- */
 export declare const UpdateContainerResourcesRequestSchema: GenMessage<UpdateContainerResourcesRequest>;
 
-/**
- * @generated from message runtime.v1.UpdateContainerResourcesResponse
- */
 export declare type UpdateContainerResourcesResponse = Message<"runtime.v1.UpdateContainerResourcesResponse"> & {
 };
-
-/**
- * Describes the message runtime.v1.UpdateContainerResourcesResponse.
- * Use `create(UpdateContainerResourcesResponseSchema)` to create a new message.
- */
 export declare const UpdateContainerResourcesResponseSchema: GenMessage<UpdateContainerResourcesResponse>;
 
-/**
- * @generated from message runtime.v1.ExecSyncRequest
- */
 export declare type ExecSyncRequest = Message<"runtime.v1.ExecSyncRequest"> & {
-  /**
-   * @generated from field: string container_id = 1;
-   */
   containerId: string;
-
-  /**
-   * @generated from field: repeated string cmd = 2;
-   */
   cmd: string[];
-
-  /**
-   * Seconds; 0 for no end.
-   *
-   * @generated from field: int64 timeout = 3;
-   */
+  /** Seconds; 0 for no end. */
   timeout: bigint;
 };
-
-/**
- * Describes the message runtime.v1.ExecSyncRequest.
- * Use `create(ExecSyncRequestSchema)` to create a new message.
- */
 export declare const ExecSyncRequestSchema: GenMessage<ExecSyncRequest>;
 
-/**
- * @generated from message runtime.v1.ExecSyncResponse
- */
 export declare type ExecSyncResponse = Message<"runtime.v1.ExecSyncResponse"> & {
-  /**
-   * @generated from field: bytes stdout = 1;
-   */
   stdout: Uint8Array;
-
-  /**
-   * @generated from field: bytes stderr = 2;
-   */
   stderr: Uint8Array;
-
-  /**
-   * @generated from field: int32 exit_code = 3;
-   */
   exitCode: number;
 };
-
-/**
- * Describes the message runtime.v1.ExecSyncResponse.
- * Use `create(ExecSyncResponseSchema)` to create a new message.
- */
 export declare const ExecSyncResponseSchema: GenMessage<ExecSyncResponse>;
 
-/**
- * @generated from message runtime.v1.ExecRequest
- */
 export declare type ExecRequest = Message<"runtime.v1.ExecRequest"> & {
-  /**
-   * @generated from field: string container_id = 1;
-   */
   containerId: string;
-
-  /**
-   * @generated from field: repeated string cmd = 2;
-   */
   cmd: string[];
-
-  /**
-   * @generated from field: bool tty = 3;
-   */
   tty: boolean;
-
-  /**
-   * @generated from field: bool stdin = 4;
-   */
   stdin: boolean;
-
-  /**
-   * @generated from field: bool stdout = 5;
-   */
   stdout: boolean;
-
-  /**
-   * @generated from field: bool stderr = 6;
-   */
   stderr: boolean;
 };
-
-/**
- * Describes the message runtime.v1.ExecRequest.
- * Use `create(ExecRequestSchema)` to create a new message.
- */
 export declare const ExecRequestSchema: GenMessage<ExecRequest>;
 
-/**
- * @generated from message runtime.v1.ExecResponse
- */
 export declare type ExecResponse = Message<"runtime.v1.ExecResponse"> & {
-  /**
-   * @generated from field: string url = 1;
-   */
   url: string;
 };
-
-/**
- * Describes the message runtime.v1.ExecResponse.
- * Use `create(ExecResponseSchema)` to create a new message.
- */
 export declare const ExecResponseSchema: GenMessage<ExecResponse>;
 
-/**
- * @generated from message runtime.v1.AttachRequest
- */
 export declare type AttachRequest = Message<"runtime.v1.AttachRequest"> & {
-  /**
-   * @generated from field: string container_id = 1;
-   */
   containerId: string;
-
-  /**
-   * @generated from field: bool stdin = 2;
-   */
   stdin: boolean;
-
-  /**
-   * @generated from field: bool tty = 3;
-   */
   tty: boolean;
-
-  /**
-   * @generated from field: bool stdout = 4;
-   */
   stdout: boolean;
-
-  /**
-   * @generated from field: bool stderr = 5;
-   */
   stderr: boolean;
 };
-
-/**
- * Describes the message runtime.v1.AttachRequest.
- * Use `create(AttachRequestSchema)` to create a new message.
- */
 export declare const AttachRequestSchema: GenMessage<AttachRequest>;
 
-/**
- * @generated from message runtime.v1.AttachResponse
- */
 export declare type AttachResponse = Message<"runtime.v1.AttachResponse"> & {
-  /**
-   * @generated from field: string url = 1;
-   */
   url: string;
 };
-
-/**
- * Describes the message runtime.v1.AttachResponse.
- * Use `create(AttachResponseSchema)` to create a new message.
- */
 export declare const AttachResponseSchema: GenMessage<AttachResponse>;
 
-/**
- * @generated from message runtime.v1.PortForwardRequest
- */
 export declare type PortForwardRequest = Message<"runtime.v1.PortForwardRequest"> & {
-  /**
-   * @generated from field: string pod_sandbox_id = 1;
-   */
   podSandboxId: string;
-
-  /**
-   * @generated from field: repeated int32 port = 2;
-   */
   port: number[];
 };
-
-/**
- * Describes the message runtime.v1.PortForwardRequest.
- * Use `create(PortForwardRequestSchema)` to create a new message.
- */
 export declare const PortForwardRequestSchema: GenMessage<PortForwardRequest>;
 
-/**
- * @generated from message runtime.v1.PortForwardResponse
- */
 export declare type PortForwardResponse = Message<"runtime.v1.PortForwardResponse"> & {
-  /**
-   * @generated from field: string url = 1;
-   */
   url: string;
 };
-
-/**
- * Describes the message runtime.v1.PortForwardResponse.
- * Use `create(PortForwardResponseSchema)` to create a new message.
- */
 export declare const PortForwardResponseSchema: GenMessage<PortForwardResponse>;
 
-/**
- * @generated from message runtime.v1.ImageFilter
- */
 export declare type ImageFilter = Message<"runtime.v1.ImageFilter"> & {
-  /**
-   * @generated from field: runtime.v1.ImageSpec image = 1;
-   */
   image?: ImageSpec | undefined;
 };
-
-/**
- * Describes the message runtime.v1.ImageFilter.
- * Use `create(ImageFilterSchema)` to create a new message.
- */
 export declare const ImageFilterSchema: GenMessage<ImageFilter>;
 
-/**
- * @generated from message runtime.v1.ListImagesRequest
- */
 export declare type ListImagesRequest = Message<"runtime.v1.ListImagesRequest"> & {
-  /**
-   * @generated from field: runtime.v1.ImageFilter filter = 1;
-   */
   filter?: ImageFilter | undefined;
 };
-
-/**
- * Describes the message runtime.v1.ListImagesRequest.
- * Use `create(ListImagesRequestSchema)` to create a new message.
- */
 export declare const ListImagesRequestSchema: GenMessage<ListImagesRequest>;
 
-/**
- * @generated from message runtime.v1.Image
- */
 export declare type Image = Message<"runtime.v1.Image"> & {
-  /**
-   * @generated from field: string id = 1;
-   */
   id: string;
-
-  /**
-   * @generated from field: repeated string repo_tags = 2;
-   */
   repoTags: string[];
-
-  /**
-   * @generated from field: repeated string repo_digests = 3;
-   */
   repoDigests: string[];
-
-  /**
-   * @generated from field: uint64 size = 4;
-   */
   size: bigint;
-
-  /**
-   * @generated from field: runtime.v1.Int64Value uid = 5;
-   */
   uid?: Int64Value | undefined;
-
-  /**
-   * @generated from field: string username = 6;
-   */
   username: string;
-
-  /**
-   * @generated from field: runtime.v1.ImageSpec spec = 7;
-   */
   spec?: ImageSpec | undefined;
-
-  /**
-   * @generated from field: bool pinned = 8;
-   */
   pinned: boolean;
 };
-
-/**
- * Describes the message runtime.v1.Image.
- * Use `create(ImageSchema)` to create a new message.
- */
 export declare const ImageSchema: GenMessage<Image>;
 
-/**
- * @generated from message runtime.v1.ListImagesResponse
- */
 export declare type ListImagesResponse = Message<"runtime.v1.ListImagesResponse"> & {
-  /**
-   * @generated from field: repeated runtime.v1.Image images = 1;
-   */
   images: Image[];
 };
-
-/**
- * Describes the message runtime.v1.ListImagesResponse.
- * Use `create(ListImagesResponseSchema)` to create a new message.
- */
 export declare const ListImagesResponseSchema: GenMessage<ListImagesResponse>;
 
-/**
- * @generated from message runtime.v1.StreamImagesRequest
- */
 export declare type StreamImagesRequest = Message<"runtime.v1.StreamImagesRequest"> & {
-  /**
-   * @generated from field: runtime.v1.ImageFilter filter = 1;
-   */
   filter?: ImageFilter | undefined;
 };
-
-/**
- * Describes the message runtime.v1.StreamImagesRequest.
- * Use `create(StreamImagesRequestSchema)` to create a new message.
- */
 export declare const StreamImagesRequestSchema: GenMessage<StreamImagesRequest>;
 
-/**
- * @generated from message runtime.v1.StreamImagesResponse
- */
 export declare type StreamImagesResponse = Message<"runtime.v1.StreamImagesResponse"> & {
-  /**
-   * @generated from field: repeated runtime.v1.Image images = 1;
-   */
   images: Image[];
 };
-
-/**
- * Describes the message runtime.v1.StreamImagesResponse.
- * Use `create(StreamImagesResponseSchema)` to create a new message.
- */
 export declare const StreamImagesResponseSchema: GenMessage<StreamImagesResponse>;
 
-/**
- * @generated from message runtime.v1.ImageStatusRequest
- */
 export declare type ImageStatusRequest = Message<"runtime.v1.ImageStatusRequest"> & {
-  /**
-   * @generated from field: runtime.v1.ImageSpec image = 1;
-   */
   image?: ImageSpec | undefined;
-
-  /**
-   * @generated from field: bool verbose = 2;
-   */
   verbose: boolean;
 };
-
-/**
- * Describes the message runtime.v1.ImageStatusRequest.
- * Use `create(ImageStatusRequestSchema)` to create a new message.
- */
 export declare const ImageStatusRequestSchema: GenMessage<ImageStatusRequest>;
 
-/**
- * @generated from message runtime.v1.ImageStatusResponse
- */
 export declare type ImageStatusResponse = Message<"runtime.v1.ImageStatusResponse"> & {
-  /**
-   * @generated from field: runtime.v1.Image image = 1;
-   */
   image?: Image | undefined;
-
-  /**
-   * @generated from field: map<string, string> info = 2;
-   */
   info: { [key: string]: string };
 };
-
-/**
- * Describes the message runtime.v1.ImageStatusResponse.
- * Use `create(ImageStatusResponseSchema)` to create a new message.
- */
 export declare const ImageStatusResponseSchema: GenMessage<ImageStatusResponse>;
 
-/**
- * @generated from message runtime.v1.AuthConfig
- */
 export declare type AuthConfig = Message<"runtime.v1.AuthConfig"> & {
-  /**
-   * @generated from field: string username = 1;
-   */
   username: string;
-
-  /**
-   * @generated from field: string password = 2;
-   */
   password: string;
-
-  /**
-   * @generated from field: string auth = 3;
-   */
   auth: string;
-
-  /**
-   * @generated from field: string server_address = 4;
-   */
   serverAddress: string;
-
-  /**
-   * @generated from field: string identity_token = 5;
-   */
   identityToken: string;
-
-  /**
-   * @generated from field: string registry_token = 6;
-   */
   registryToken: string;
 };
-
-/**
- * Describes the message runtime.v1.AuthConfig.
- * Use `create(AuthConfigSchema)` to create a new message.
- */
 export declare const AuthConfigSchema: GenMessage<AuthConfig>;
 
-/**
- * @generated from message runtime.v1.PullImageRequest
- */
 export declare type PullImageRequest = Message<"runtime.v1.PullImageRequest"> & {
-  /**
-   * @generated from field: runtime.v1.ImageSpec image = 1;
-   */
   image?: ImageSpec | undefined;
-
-  /**
-   * @generated from field: runtime.v1.AuthConfig auth = 2;
-   */
   auth?: AuthConfig | undefined;
-
-  /**
-   * @generated from field: runtime.v1.PodSandboxConfig sandbox_config = 3;
-   */
   sandboxConfig?: PodSandboxConfig | undefined;
 };
-
-/**
- * Describes the message runtime.v1.PullImageRequest.
- * Use `create(PullImageRequestSchema)` to create a new message.
- */
 export declare const PullImageRequestSchema: GenMessage<PullImageRequest>;
 
-/**
- * @generated from message runtime.v1.PullImageResponse
- */
 export declare type PullImageResponse = Message<"runtime.v1.PullImageResponse"> & {
-  /**
-   * What the runtime knows the image by: an id or a digest.
-   *
-   * @generated from field: string image_ref = 1;
-   */
+  /** What the runtime knows the image by: an id or a digest. */
   imageRef: string;
 };
-
-/**
- * Describes the message runtime.v1.PullImageResponse.
- * Use `create(PullImageResponseSchema)` to create a new message.
- */
 export declare const PullImageResponseSchema: GenMessage<PullImageResponse>;
 
-/**
- * @generated from message runtime.v1.RemoveImageRequest
- */
 export declare type RemoveImageRequest = Message<"runtime.v1.RemoveImageRequest"> & {
-  /**
-   * @generated from field: runtime.v1.ImageSpec image = 1;
-   */
   image?: ImageSpec | undefined;
 };
-
-/**
- * Describes the message runtime.v1.RemoveImageRequest.
- * Use `create(RemoveImageRequestSchema)` to create a new message.
- */
 export declare const RemoveImageRequestSchema: GenMessage<RemoveImageRequest>;
 
-/**
- * @generated from message runtime.v1.RemoveImageResponse
- */
 export declare type RemoveImageResponse = Message<"runtime.v1.RemoveImageResponse"> & {
 };
-
-/**
- * Describes the message runtime.v1.RemoveImageResponse.
- * Use `create(RemoveImageResponseSchema)` to create a new message.
- */
 export declare const RemoveImageResponseSchema: GenMessage<RemoveImageResponse>;
 
-/**
- * @generated from message runtime.v1.NetworkConfig
- */
 export declare type NetworkConfig = Message<"runtime.v1.NetworkConfig"> & {
-  /**
-   * @generated from field: string pod_cidr = 1;
-   */
   podCidr: string;
 };
-
-/**
- * Describes the message runtime.v1.NetworkConfig.
- * Use `create(NetworkConfigSchema)` to create a new message.
- */
 export declare const NetworkConfigSchema: GenMessage<NetworkConfig>;
 
-/**
- * @generated from message runtime.v1.RuntimeConfig
- */
 export declare type RuntimeConfig = Message<"runtime.v1.RuntimeConfig"> & {
-  /**
-   * @generated from field: runtime.v1.NetworkConfig network_config = 1;
-   */
   networkConfig?: NetworkConfig | undefined;
 };
-
-/**
- * Describes the message runtime.v1.RuntimeConfig.
- * Use `create(RuntimeConfigSchema)` to create a new message.
- */
 export declare const RuntimeConfigSchema: GenMessage<RuntimeConfig>;
 
-/**
- * @generated from message runtime.v1.UpdateRuntimeConfigRequest
- */
 export declare type UpdateRuntimeConfigRequest = Message<"runtime.v1.UpdateRuntimeConfigRequest"> & {
-  /**
-   * @generated from field: runtime.v1.RuntimeConfig runtime_config = 1;
-   */
   runtimeConfig?: RuntimeConfig | undefined;
 };
-
-/**
- * Describes the message runtime.v1.UpdateRuntimeConfigRequest.
- * Use `create(UpdateRuntimeConfigRequestSchema)` to create a new message.
- */
 export declare const UpdateRuntimeConfigRequestSchema: GenMessage<UpdateRuntimeConfigRequest>;
 
-/**
- * @generated from message runtime.v1.UpdateRuntimeConfigResponse
- */
 export declare type UpdateRuntimeConfigResponse = Message<"runtime.v1.UpdateRuntimeConfigResponse"> & {
 };
-
-/**
- * Describes the message runtime.v1.UpdateRuntimeConfigResponse.
- * Use `create(UpdateRuntimeConfigResponseSchema)` to create a new message.
- */
 export declare const UpdateRuntimeConfigResponseSchema: GenMessage<UpdateRuntimeConfigResponse>;
 
-/**
- * @generated from message runtime.v1.RuntimeCondition
- */
 export declare type RuntimeCondition = Message<"runtime.v1.RuntimeCondition"> & {
-  /**
-   * RuntimeReady and NetworkReady are what every runtime reports.
-   *
-   * @generated from field: string type = 1;
-   */
+  /** RuntimeReady and NetworkReady are what every runtime reports. */
   type: string;
-
-  /**
-   * @generated from field: bool status = 2;
-   */
   status: boolean;
-
-  /**
-   * @generated from field: string reason = 3;
-   */
   reason: string;
-
-  /**
-   * @generated from field: string message = 4;
-   */
   message: string;
 };
-
-/**
- * Describes the message runtime.v1.RuntimeCondition.
- * Use `create(RuntimeConditionSchema)` to create a new message.
- */
 export declare const RuntimeConditionSchema: GenMessage<RuntimeCondition>;
 
-/**
- * @generated from message runtime.v1.RuntimeStatus
- */
 export declare type RuntimeStatus = Message<"runtime.v1.RuntimeStatus"> & {
-  /**
-   * @generated from field: repeated runtime.v1.RuntimeCondition conditions = 1;
-   */
   conditions: RuntimeCondition[];
 };
-
-/**
- * Describes the message runtime.v1.RuntimeStatus.
- * Use `create(RuntimeStatusSchema)` to create a new message.
- */
 export declare const RuntimeStatusSchema: GenMessage<RuntimeStatus>;
 
-/**
- * @generated from message runtime.v1.StatusRequest
- */
 export declare type StatusRequest = Message<"runtime.v1.StatusRequest"> & {
-  /**
-   * @generated from field: bool verbose = 1;
-   */
   verbose: boolean;
 };
-
-/**
- * Describes the message runtime.v1.StatusRequest.
- * Use `create(StatusRequestSchema)` to create a new message.
- */
 export declare const StatusRequestSchema: GenMessage<StatusRequest>;
 
-/**
- * @generated from message runtime.v1.RuntimeHandlerFeatures
- */
 export declare type RuntimeHandlerFeatures = Message<"runtime.v1.RuntimeHandlerFeatures"> & {
-  /**
-   * @generated from field: bool recursive_read_only_mounts = 1;
-   */
   recursiveReadOnlyMounts: boolean;
-
-  /**
-   * @generated from field: bool user_namespaces = 2;
-   */
   userNamespaces: boolean;
 };
-
-/**
- * Describes the message runtime.v1.RuntimeHandlerFeatures.
- * Use `create(RuntimeHandlerFeaturesSchema)` to create a new message.
- */
 export declare const RuntimeHandlerFeaturesSchema: GenMessage<RuntimeHandlerFeatures>;
 
-/**
- * @generated from message runtime.v1.RuntimeHandler
- */
 export declare type RuntimeHandler = Message<"runtime.v1.RuntimeHandler"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
   name: string;
-
-  /**
-   * @generated from field: runtime.v1.RuntimeHandlerFeatures features = 2;
-   */
   features?: RuntimeHandlerFeatures | undefined;
 };
-
-/**
- * Describes the message runtime.v1.RuntimeHandler.
- * Use `create(RuntimeHandlerSchema)` to create a new message.
- */
 export declare const RuntimeHandlerSchema: GenMessage<RuntimeHandler>;
 
-/**
- * @generated from message runtime.v1.RuntimeFeatures
- */
 export declare type RuntimeFeatures = Message<"runtime.v1.RuntimeFeatures"> & {
-  /**
-   * @generated from field: bool supplemental_groups_policy = 1;
-   */
   supplementalGroupsPolicy: boolean;
-
-  /**
-   * @generated from field: bool user_namespaces_host_network = 2;
-   */
   userNamespacesHostNetwork: boolean;
 };
-
-/**
- * Describes the message runtime.v1.RuntimeFeatures.
- * Use `create(RuntimeFeaturesSchema)` to create a new message.
- */
 export declare const RuntimeFeaturesSchema: GenMessage<RuntimeFeatures>;
 
-/**
- * @generated from message runtime.v1.StatusResponse
- */
 export declare type StatusResponse = Message<"runtime.v1.StatusResponse"> & {
-  /**
-   * @generated from field: runtime.v1.RuntimeStatus status = 1;
-   */
   status?: RuntimeStatus | undefined;
-
-  /**
-   * @generated from field: map<string, string> info = 2;
-   */
   info: { [key: string]: string };
-
-  /**
-   * @generated from field: repeated runtime.v1.RuntimeHandler runtime_handlers = 3;
-   */
   runtimeHandlers: RuntimeHandler[];
-
-  /**
-   * @generated from field: runtime.v1.RuntimeFeatures features = 4;
-   */
   features?: RuntimeFeatures | undefined;
 };
-
-/**
- * Describes the message runtime.v1.StatusResponse.
- * Use `create(StatusResponseSchema)` to create a new message.
- */
 export declare const StatusResponseSchema: GenMessage<StatusResponse>;
 
-/**
- * @generated from message runtime.v1.ImageFsInfoRequest
- */
 export declare type ImageFsInfoRequest = Message<"runtime.v1.ImageFsInfoRequest"> & {
 };
-
-/**
- * Describes the message runtime.v1.ImageFsInfoRequest.
- * Use `create(ImageFsInfoRequestSchema)` to create a new message.
- */
 export declare const ImageFsInfoRequestSchema: GenMessage<ImageFsInfoRequest>;
 
-/**
- * @generated from message runtime.v1.UInt64Value
- */
 export declare type UInt64Value = Message<"runtime.v1.UInt64Value"> & {
-  /**
-   * @generated from field: uint64 value = 1;
-   */
   value: bigint;
 };
-
-/**
- * Describes the message runtime.v1.UInt64Value.
- * Use `create(UInt64ValueSchema)` to create a new message.
- */
 export declare const UInt64ValueSchema: GenMessage<UInt64Value>;
 
-/**
- * @generated from message runtime.v1.FilesystemIdentifier
- */
 export declare type FilesystemIdentifier = Message<"runtime.v1.FilesystemIdentifier"> & {
-  /**
-   * @generated from field: string mountpoint = 1;
-   */
   mountpoint: string;
 };
-
-/**
- * Describes the message runtime.v1.FilesystemIdentifier.
- * Use `create(FilesystemIdentifierSchema)` to create a new message.
- */
 export declare const FilesystemIdentifierSchema: GenMessage<FilesystemIdentifier>;
 
-/**
- * @generated from message runtime.v1.FilesystemUsage
- */
 export declare type FilesystemUsage = Message<"runtime.v1.FilesystemUsage"> & {
-  /**
-   * @generated from field: int64 timestamp = 1;
-   */
   timestamp: bigint;
-
-  /**
-   * @generated from field: runtime.v1.FilesystemIdentifier fs_id = 2;
-   */
   fsId?: FilesystemIdentifier | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value used_bytes = 3;
-   */
   usedBytes?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value inodes_used = 4;
-   */
   inodesUsed?: UInt64Value | undefined;
 };
-
-/**
- * Describes the message runtime.v1.FilesystemUsage.
- * Use `create(FilesystemUsageSchema)` to create a new message.
- */
 export declare const FilesystemUsageSchema: GenMessage<FilesystemUsage>;
 
-/**
- * @generated from message runtime.v1.WindowsFilesystemUsage
- */
-export declare type WindowsFilesystemUsage = Message<"runtime.v1.WindowsFilesystemUsage"> & {
-  /**
-   * @generated from field: int64 timestamp = 1;
-   */
-  timestamp: bigint;
-
-  /**
-   * @generated from field: runtime.v1.FilesystemIdentifier fs_id = 2;
-   */
-  fsId?: FilesystemIdentifier | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value used_bytes = 3;
-   */
-  usedBytes?: UInt64Value | undefined;
-};
-
-/**
- * Describes the message runtime.v1.WindowsFilesystemUsage.
- * Use `create(WindowsFilesystemUsageSchema)` to create a new message.
- */
-export declare const WindowsFilesystemUsageSchema: GenMessage<WindowsFilesystemUsage>;
-
-/**
- * @generated from message runtime.v1.ImageFsInfoResponse
- */
 export declare type ImageFsInfoResponse = Message<"runtime.v1.ImageFsInfoResponse"> & {
-  /**
-   * @generated from field: repeated runtime.v1.FilesystemUsage image_filesystems = 1;
-   */
   imageFilesystems: FilesystemUsage[];
-
-  /**
-   * @generated from field: repeated runtime.v1.FilesystemUsage container_filesystems = 2;
-   */
   containerFilesystems: FilesystemUsage[];
 };
-
-/**
- * Describes the message runtime.v1.ImageFsInfoResponse.
- * Use `create(ImageFsInfoResponseSchema)` to create a new message.
- */
 export declare const ImageFsInfoResponseSchema: GenMessage<ImageFsInfoResponse>;
 
-/**
- * @generated from message runtime.v1.ContainerStatsRequest
- */
 export declare type ContainerStatsRequest = Message<"runtime.v1.ContainerStatsRequest"> & {
-  /**
-   * @generated from field: string container_id = 1;
-   */
   containerId: string;
 };
-
-/**
- * Describes the message runtime.v1.ContainerStatsRequest.
- * Use `create(ContainerStatsRequestSchema)` to create a new message.
- */
 export declare const ContainerStatsRequestSchema: GenMessage<ContainerStatsRequest>;
 
-/**
- * @generated from message runtime.v1.ContainerStatsResponse
- */
 export declare type ContainerStatsResponse = Message<"runtime.v1.ContainerStatsResponse"> & {
-  /**
-   * @generated from field: runtime.v1.ContainerStats stats = 1;
-   */
   stats?: ContainerStats | undefined;
 };
-
-/**
- * Describes the message runtime.v1.ContainerStatsResponse.
- * Use `create(ContainerStatsResponseSchema)` to create a new message.
- */
 export declare const ContainerStatsResponseSchema: GenMessage<ContainerStatsResponse>;
 
-/**
- * @generated from message runtime.v1.ListContainerStatsRequest
- */
 export declare type ListContainerStatsRequest = Message<"runtime.v1.ListContainerStatsRequest"> & {
-  /**
-   * @generated from field: runtime.v1.ContainerStatsFilter filter = 1;
-   */
   filter?: ContainerStatsFilter | undefined;
 };
-
-/**
- * Describes the message runtime.v1.ListContainerStatsRequest.
- * Use `create(ListContainerStatsRequestSchema)` to create a new message.
- */
 export declare const ListContainerStatsRequestSchema: GenMessage<ListContainerStatsRequest>;
 
-/**
- * @generated from message runtime.v1.ContainerStatsFilter
- */
 export declare type ContainerStatsFilter = Message<"runtime.v1.ContainerStatsFilter"> & {
-  /**
-   * @generated from field: string id = 1;
-   */
   id: string;
-
-  /**
-   * @generated from field: string pod_sandbox_id = 2;
-   */
   podSandboxId: string;
-
-  /**
-   * @generated from field: map<string, string> label_selector = 3;
-   */
   labelSelector: { [key: string]: string };
 };
-
-/**
- * Describes the message runtime.v1.ContainerStatsFilter.
- * Use `create(ContainerStatsFilterSchema)` to create a new message.
- */
 export declare const ContainerStatsFilterSchema: GenMessage<ContainerStatsFilter>;
 
-/**
- * @generated from message runtime.v1.ListContainerStatsResponse
- */
 export declare type ListContainerStatsResponse = Message<"runtime.v1.ListContainerStatsResponse"> & {
-  /**
-   * @generated from field: repeated runtime.v1.ContainerStats stats = 1;
-   */
   stats: ContainerStats[];
 };
-
-/**
- * Describes the message runtime.v1.ListContainerStatsResponse.
- * Use `create(ListContainerStatsResponseSchema)` to create a new message.
- */
 export declare const ListContainerStatsResponseSchema: GenMessage<ListContainerStatsResponse>;
 
-/**
- * @generated from message runtime.v1.StreamContainerStatsRequest
- */
 export declare type StreamContainerStatsRequest = Message<"runtime.v1.StreamContainerStatsRequest"> & {
-  /**
-   * @generated from field: runtime.v1.ContainerStatsFilter filter = 1;
-   */
   filter?: ContainerStatsFilter | undefined;
 };
-
-/**
- * Describes the message runtime.v1.StreamContainerStatsRequest.
- * Use `create(StreamContainerStatsRequestSchema)` to create a new message.
- */
 export declare const StreamContainerStatsRequestSchema: GenMessage<StreamContainerStatsRequest>;
 
-/**
- * @generated from message runtime.v1.StreamContainerStatsResponse
- */
 export declare type StreamContainerStatsResponse = Message<"runtime.v1.StreamContainerStatsResponse"> & {
-  /**
-   * @generated from field: repeated runtime.v1.ContainerStats container_stats = 1;
-   */
   containerStats: ContainerStats[];
 };
-
-/**
- * Describes the message runtime.v1.StreamContainerStatsResponse.
- * Use `create(StreamContainerStatsResponseSchema)` to create a new message.
- */
 export declare const StreamContainerStatsResponseSchema: GenMessage<StreamContainerStatsResponse>;
 
-/**
- * @generated from message runtime.v1.ContainerAttributes
- */
 export declare type ContainerAttributes = Message<"runtime.v1.ContainerAttributes"> & {
-  /**
-   * @generated from field: string id = 1;
-   */
   id: string;
-
-  /**
-   * @generated from field: runtime.v1.ContainerMetadata metadata = 2;
-   */
   metadata?: ContainerMetadata | undefined;
-
-  /**
-   * @generated from field: map<string, string> labels = 3;
-   */
   labels: { [key: string]: string };
-
-  /**
-   * @generated from field: map<string, string> annotations = 4;
-   */
   annotations: { [key: string]: string };
 };
-
-/**
- * Describes the message runtime.v1.ContainerAttributes.
- * Use `create(ContainerAttributesSchema)` to create a new message.
- */
 export declare const ContainerAttributesSchema: GenMessage<ContainerAttributes>;
 
-/**
- * @generated from message runtime.v1.ContainerStats
- */
 export declare type ContainerStats = Message<"runtime.v1.ContainerStats"> & {
-  /**
-   * @generated from field: runtime.v1.ContainerAttributes attributes = 1;
-   */
   attributes?: ContainerAttributes | undefined;
-
-  /**
-   * @generated from field: runtime.v1.CpuUsage cpu = 2;
-   */
   cpu?: CpuUsage | undefined;
-
-  /**
-   * @generated from field: runtime.v1.MemoryUsage memory = 3;
-   */
   memory?: MemoryUsage | undefined;
-
-  /**
-   * @generated from field: runtime.v1.FilesystemUsage writable_layer = 4;
-   */
   writableLayer?: FilesystemUsage | undefined;
-
-  /**
-   * @generated from field: runtime.v1.SwapUsage swap = 5;
-   */
   swap?: SwapUsage | undefined;
-
-  /**
-   * @generated from field: runtime.v1.IoUsage io = 6;
-   */
   io?: IoUsage | undefined;
 };
-
-/**
- * Describes the message runtime.v1.ContainerStats.
- * Use `create(ContainerStatsSchema)` to create a new message.
- */
 export declare const ContainerStatsSchema: GenMessage<ContainerStats>;
 
-/**
- * @generated from message runtime.v1.WindowsContainerStats
- */
-export declare type WindowsContainerStats = Message<"runtime.v1.WindowsContainerStats"> & {
-  /**
-   * @generated from field: runtime.v1.ContainerAttributes attributes = 1;
-   */
-  attributes?: ContainerAttributes | undefined;
-
-  /**
-   * @generated from field: runtime.v1.WindowsCpuUsage cpu = 2;
-   */
-  cpu?: WindowsCpuUsage | undefined;
-
-  /**
-   * @generated from field: runtime.v1.WindowsMemoryUsage memory = 3;
-   */
-  memory?: WindowsMemoryUsage | undefined;
-
-  /**
-   * @generated from field: runtime.v1.WindowsFilesystemUsage writable_layer = 4;
-   */
-  writableLayer?: WindowsFilesystemUsage | undefined;
-};
-
-/**
- * Describes the message runtime.v1.WindowsContainerStats.
- * Use `create(WindowsContainerStatsSchema)` to create a new message.
- */
-export declare const WindowsContainerStatsSchema: GenMessage<WindowsContainerStats>;
-
-/**
- * @generated from message runtime.v1.PsiStats
- */
 export declare type PsiStats = Message<"runtime.v1.PsiStats"> & {
-  /**
-   * @generated from field: runtime.v1.PsiData Full = 1;
-   */
   Full?: PsiData | undefined;
-
-  /**
-   * @generated from field: runtime.v1.PsiData Some = 2;
-   */
   Some?: PsiData | undefined;
 };
-
-/**
- * Describes the message runtime.v1.PsiStats.
- * Use `create(PsiStatsSchema)` to create a new message.
- */
 export declare const PsiStatsSchema: GenMessage<PsiStats>;
 
-/**
- * @generated from message runtime.v1.PsiData
- */
 export declare type PsiData = Message<"runtime.v1.PsiData"> & {
-  /**
-   * @generated from field: uint64 Total = 1;
-   */
   Total: bigint;
-
-  /**
-   * @generated from field: double Avg10 = 2;
-   */
   Avg10: number;
-
-  /**
-   * @generated from field: double Avg60 = 3;
-   */
   Avg60: number;
-
-  /**
-   * @generated from field: double Avg300 = 4;
-   */
   Avg300: number;
 };
-
-/**
- * Describes the message runtime.v1.PsiData.
- * Use `create(PsiDataSchema)` to create a new message.
- */
 export declare const PsiDataSchema: GenMessage<PsiData>;
 
-/**
- * @generated from message runtime.v1.CpuUsage
- */
 export declare type CpuUsage = Message<"runtime.v1.CpuUsage"> & {
-  /**
-   * @generated from field: int64 timestamp = 1;
-   */
   timestamp: bigint;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value usage_core_nano_seconds = 2;
-   */
   usageCoreNanoSeconds?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value usage_nano_cores = 3;
-   */
   usageNanoCores?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.PsiStats psi = 4;
-   */
   psi?: PsiStats | undefined;
 };
-
-/**
- * Describes the message runtime.v1.CpuUsage.
- * Use `create(CpuUsageSchema)` to create a new message.
- */
 export declare const CpuUsageSchema: GenMessage<CpuUsage>;
 
-/**
- * @generated from message runtime.v1.WindowsCpuUsage
- */
-export declare type WindowsCpuUsage = Message<"runtime.v1.WindowsCpuUsage"> & {
-  /**
-   * @generated from field: int64 timestamp = 1;
-   */
-  timestamp: bigint;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value usage_core_nano_seconds = 2;
-   */
-  usageCoreNanoSeconds?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value usage_nano_cores = 3;
-   */
-  usageNanoCores?: UInt64Value | undefined;
-};
-
-/**
- * Describes the message runtime.v1.WindowsCpuUsage.
- * Use `create(WindowsCpuUsageSchema)` to create a new message.
- */
-export declare const WindowsCpuUsageSchema: GenMessage<WindowsCpuUsage>;
-
-/**
- * @generated from message runtime.v1.MemoryUsage
- */
 export declare type MemoryUsage = Message<"runtime.v1.MemoryUsage"> & {
-  /**
-   * @generated from field: int64 timestamp = 1;
-   */
   timestamp: bigint;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value working_set_bytes = 2;
-   */
   workingSetBytes?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value available_bytes = 3;
-   */
   availableBytes?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value usage_bytes = 4;
-   */
   usageBytes?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value rss_bytes = 5;
-   */
   rssBytes?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value page_faults = 6;
-   */
   pageFaults?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value major_page_faults = 7;
-   */
   majorPageFaults?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.PsiStats psi = 8;
-   */
   psi?: PsiStats | undefined;
 };
-
-/**
- * Describes the message runtime.v1.MemoryUsage.
- * Use `create(MemoryUsageSchema)` to create a new message.
- */
 export declare const MemoryUsageSchema: GenMessage<MemoryUsage>;
 
-/**
- * @generated from message runtime.v1.IoUsage
- */
 export declare type IoUsage = Message<"runtime.v1.IoUsage"> & {
-  /**
-   * @generated from field: int64 timestamp = 1;
-   */
   timestamp: bigint;
-
-  /**
-   * @generated from field: runtime.v1.PsiStats psi = 2;
-   */
   psi?: PsiStats | undefined;
 };
-
-/**
- * Describes the message runtime.v1.IoUsage.
- * Use `create(IoUsageSchema)` to create a new message.
- */
 export declare const IoUsageSchema: GenMessage<IoUsage>;
 
-/**
- * @generated from message runtime.v1.SwapUsage
- */
 export declare type SwapUsage = Message<"runtime.v1.SwapUsage"> & {
-  /**
-   * @generated from field: int64 timestamp = 1;
-   */
   timestamp: bigint;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value swap_available_bytes = 2;
-   */
   swapAvailableBytes?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value swap_usage_bytes = 3;
-   */
   swapUsageBytes?: UInt64Value | undefined;
 };
-
-/**
- * Describes the message runtime.v1.SwapUsage.
- * Use `create(SwapUsageSchema)` to create a new message.
- */
 export declare const SwapUsageSchema: GenMessage<SwapUsage>;
 
-/**
- * @generated from message runtime.v1.WindowsMemoryUsage
- */
-export declare type WindowsMemoryUsage = Message<"runtime.v1.WindowsMemoryUsage"> & {
-  /**
-   * @generated from field: int64 timestamp = 1;
-   */
-  timestamp: bigint;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value working_set_bytes = 2;
-   */
-  workingSetBytes?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value available_bytes = 3;
-   */
-  availableBytes?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value page_faults = 4;
-   */
-  pageFaults?: UInt64Value | undefined;
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value commit_memory_bytes = 5;
-   */
-  commitMemoryBytes?: UInt64Value | undefined;
-};
-
-/**
- * Describes the message runtime.v1.WindowsMemoryUsage.
- * Use `create(WindowsMemoryUsageSchema)` to create a new message.
- */
-export declare const WindowsMemoryUsageSchema: GenMessage<WindowsMemoryUsage>;
-
-/**
- * @generated from message runtime.v1.ReopenContainerLogRequest
- */
 export declare type ReopenContainerLogRequest = Message<"runtime.v1.ReopenContainerLogRequest"> & {
-  /**
-   * @generated from field: string container_id = 1;
-   */
   containerId: string;
 };
-
-/**
- * Describes the message runtime.v1.ReopenContainerLogRequest.
- * Use `create(ReopenContainerLogRequestSchema)` to create a new message.
- */
 export declare const ReopenContainerLogRequestSchema: GenMessage<ReopenContainerLogRequest>;
 
-/**
- * @generated from message runtime.v1.ReopenContainerLogResponse
- */
 export declare type ReopenContainerLogResponse = Message<"runtime.v1.ReopenContainerLogResponse"> & {
 };
-
-/**
- * Describes the message runtime.v1.ReopenContainerLogResponse.
- * Use `create(ReopenContainerLogResponseSchema)` to create a new message.
- */
 export declare const ReopenContainerLogResponseSchema: GenMessage<ReopenContainerLogResponse>;
 
-/**
- * @generated from message runtime.v1.CheckpointContainerRequest
- */
 export declare type CheckpointContainerRequest = Message<"runtime.v1.CheckpointContainerRequest"> & {
-  /**
-   * @generated from field: string container_id = 1;
-   */
   containerId: string;
-
-  /**
-   * @generated from field: string location = 2;
-   */
   location: string;
-
-  /**
-   * @generated from field: int64 timeout = 3;
-   */
   timeout: bigint;
 };
-
-/**
- * Describes the message runtime.v1.CheckpointContainerRequest.
- * Use `create(CheckpointContainerRequestSchema)` to create a new message.
- */
 export declare const CheckpointContainerRequestSchema: GenMessage<CheckpointContainerRequest>;
 
-/**
- * @generated from message runtime.v1.CheckpointContainerResponse
- */
 export declare type CheckpointContainerResponse = Message<"runtime.v1.CheckpointContainerResponse"> & {
 };
-
-/**
- * Describes the message runtime.v1.CheckpointContainerResponse.
- * Use `create(CheckpointContainerResponseSchema)` to create a new message.
- */
 export declare const CheckpointContainerResponseSchema: GenMessage<CheckpointContainerResponse>;
 
-/**
- * @generated from message runtime.v1.GetEventsRequest
- */
 export declare type GetEventsRequest = Message<"runtime.v1.GetEventsRequest"> & {
 };
-
-/**
- * Describes the message runtime.v1.GetEventsRequest.
- * Use `create(GetEventsRequestSchema)` to create a new message.
- */
 export declare const GetEventsRequestSchema: GenMessage<GetEventsRequest>;
 
-/**
- * @generated from message runtime.v1.ContainerEventResponse
- */
 export declare type ContainerEventResponse = Message<"runtime.v1.ContainerEventResponse"> & {
-  /**
-   * The id of a container, or of a sandbox.
-   *
-   * @generated from field: string container_id = 1;
-   */
+  /** The id of a container, or of a sandbox. */
   containerId: string;
-
-  /**
-   * @generated from field: runtime.v1.ContainerEventType container_event_type = 2;
-   */
   containerEventType: ContainerEventType;
-
-  /**
-   * @generated from field: int64 created_at = 3;
-   */
   createdAt: bigint;
-
-  /**
-   * @generated from field: runtime.v1.PodSandboxStatus pod_sandbox_status = 4;
-   */
   podSandboxStatus?: PodSandboxStatus | undefined;
-
-  /**
-   * @generated from field: repeated runtime.v1.ContainerStatus containers_statuses = 5;
-   */
   containersStatuses: ContainerStatus[];
 };
-
-/**
- * Describes the message runtime.v1.ContainerEventResponse.
- * Use `create(ContainerEventResponseSchema)` to create a new message.
- */
 export declare const ContainerEventResponseSchema: GenMessage<ContainerEventResponse>;
 
-/**
- * @generated from message runtime.v1.ListMetricDescriptorsRequest
- */
 export declare type ListMetricDescriptorsRequest = Message<"runtime.v1.ListMetricDescriptorsRequest"> & {
 };
-
-/**
- * Describes the message runtime.v1.ListMetricDescriptorsRequest.
- * Use `create(ListMetricDescriptorsRequestSchema)` to create a new message.
- */
 export declare const ListMetricDescriptorsRequestSchema: GenMessage<ListMetricDescriptorsRequest>;
 
-/**
- * @generated from message runtime.v1.ListMetricDescriptorsResponse
- */
 export declare type ListMetricDescriptorsResponse = Message<"runtime.v1.ListMetricDescriptorsResponse"> & {
-  /**
-   * @generated from field: repeated runtime.v1.MetricDescriptor descriptors = 1;
-   */
   descriptors: MetricDescriptor[];
 };
-
-/**
- * Describes the message runtime.v1.ListMetricDescriptorsResponse.
- * Use `create(ListMetricDescriptorsResponseSchema)` to create a new message.
- */
 export declare const ListMetricDescriptorsResponseSchema: GenMessage<ListMetricDescriptorsResponse>;
 
-/**
- * @generated from message runtime.v1.MetricDescriptor
- */
 export declare type MetricDescriptor = Message<"runtime.v1.MetricDescriptor"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
   name: string;
-
-  /**
-   * @generated from field: string help = 2;
-   */
   help: string;
-
-  /**
-   * @generated from field: repeated string label_keys = 3;
-   */
   labelKeys: string[];
 };
-
-/**
- * Describes the message runtime.v1.MetricDescriptor.
- * Use `create(MetricDescriptorSchema)` to create a new message.
- */
 export declare const MetricDescriptorSchema: GenMessage<MetricDescriptor>;
 
-/**
- * @generated from message runtime.v1.ListPodSandboxMetricsRequest
- */
 export declare type ListPodSandboxMetricsRequest = Message<"runtime.v1.ListPodSandboxMetricsRequest"> & {
 };
-
-/**
- * Describes the message runtime.v1.ListPodSandboxMetricsRequest.
- * Use `create(ListPodSandboxMetricsRequestSchema)` to create a new message.
- */
 export declare const ListPodSandboxMetricsRequestSchema: GenMessage<ListPodSandboxMetricsRequest>;
 
-/**
- * @generated from message runtime.v1.ListPodSandboxMetricsResponse
- */
 export declare type ListPodSandboxMetricsResponse = Message<"runtime.v1.ListPodSandboxMetricsResponse"> & {
-  /**
-   * @generated from field: repeated runtime.v1.PodSandboxMetrics pod_metrics = 1;
-   */
   podMetrics: PodSandboxMetrics[];
 };
-
-/**
- * Describes the message runtime.v1.ListPodSandboxMetricsResponse.
- * Use `create(ListPodSandboxMetricsResponseSchema)` to create a new message.
- */
 export declare const ListPodSandboxMetricsResponseSchema: GenMessage<ListPodSandboxMetricsResponse>;
 
-/**
- * @generated from message runtime.v1.StreamPodSandboxMetricsRequest
- */
 export declare type StreamPodSandboxMetricsRequest = Message<"runtime.v1.StreamPodSandboxMetricsRequest"> & {
 };
-
-/**
- * Describes the message runtime.v1.StreamPodSandboxMetricsRequest.
- * Use `create(StreamPodSandboxMetricsRequestSchema)` to create a new message.
- */
 export declare const StreamPodSandboxMetricsRequestSchema: GenMessage<StreamPodSandboxMetricsRequest>;
 
-/**
- * @generated from message runtime.v1.StreamPodSandboxMetricsResponse
- */
 export declare type StreamPodSandboxMetricsResponse = Message<"runtime.v1.StreamPodSandboxMetricsResponse"> & {
-  /**
-   * @generated from field: repeated runtime.v1.PodSandboxMetrics pod_sandbox_metrics = 1;
-   */
   podSandboxMetrics: PodSandboxMetrics[];
 };
-
-/**
- * Describes the message runtime.v1.StreamPodSandboxMetricsResponse.
- * Use `create(StreamPodSandboxMetricsResponseSchema)` to create a new message.
- */
 export declare const StreamPodSandboxMetricsResponseSchema: GenMessage<StreamPodSandboxMetricsResponse>;
 
-/**
- * @generated from message runtime.v1.PodSandboxMetrics
- */
 export declare type PodSandboxMetrics = Message<"runtime.v1.PodSandboxMetrics"> & {
-  /**
-   * @generated from field: string pod_sandbox_id = 1;
-   */
   podSandboxId: string;
-
-  /**
-   * @generated from field: repeated runtime.v1.Metric metrics = 2;
-   */
   metrics: Metric[];
-
-  /**
-   * @generated from field: repeated runtime.v1.ContainerMetrics container_metrics = 3;
-   */
   containerMetrics: ContainerMetrics[];
 };
-
-/**
- * Describes the message runtime.v1.PodSandboxMetrics.
- * Use `create(PodSandboxMetricsSchema)` to create a new message.
- */
 export declare const PodSandboxMetricsSchema: GenMessage<PodSandboxMetrics>;
 
-/**
- * @generated from message runtime.v1.ContainerMetrics
- */
 export declare type ContainerMetrics = Message<"runtime.v1.ContainerMetrics"> & {
-  /**
-   * @generated from field: string container_id = 1;
-   */
   containerId: string;
-
-  /**
-   * @generated from field: repeated runtime.v1.Metric metrics = 2;
-   */
   metrics: Metric[];
 };
-
-/**
- * Describes the message runtime.v1.ContainerMetrics.
- * Use `create(ContainerMetricsSchema)` to create a new message.
- */
 export declare const ContainerMetricsSchema: GenMessage<ContainerMetrics>;
 
-/**
- * @generated from message runtime.v1.Metric
- */
 export declare type Metric = Message<"runtime.v1.Metric"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
   name: string;
-
-  /**
-   * @generated from field: int64 timestamp = 2;
-   */
   timestamp: bigint;
-
-  /**
-   * @generated from field: runtime.v1.MetricType metric_type = 3;
-   */
   metricType: MetricType;
-
-  /**
-   * @generated from field: repeated string label_values = 4;
-   */
   labelValues: string[];
-
-  /**
-   * @generated from field: runtime.v1.UInt64Value value = 5;
-   */
   value?: UInt64Value | undefined;
 };
-
-/**
- * Describes the message runtime.v1.Metric.
- * Use `create(MetricSchema)` to create a new message.
- */
 export declare const MetricSchema: GenMessage<Metric>;
 
-/**
- * @generated from message runtime.v1.RuntimeConfigRequest
- */
 export declare type RuntimeConfigRequest = Message<"runtime.v1.RuntimeConfigRequest"> & {
 };
-
-/**
- * Describes the message runtime.v1.RuntimeConfigRequest.
- * Use `create(RuntimeConfigRequestSchema)` to create a new message.
- */
 export declare const RuntimeConfigRequestSchema: GenMessage<RuntimeConfigRequest>;
 
-/**
- * @generated from message runtime.v1.RuntimeConfigResponse
- */
 export declare type RuntimeConfigResponse = Message<"runtime.v1.RuntimeConfigResponse"> & {
-  /**
-   * @generated from field: runtime.v1.LinuxRuntimeConfiguration linux = 1;
-   */
   linux?: LinuxRuntimeConfiguration | undefined;
 };
-
-/**
- * Describes the message runtime.v1.RuntimeConfigResponse.
- * Use `create(RuntimeConfigResponseSchema)` to create a new message.
- */
 export declare const RuntimeConfigResponseSchema: GenMessage<RuntimeConfigResponse>;
 
-/**
- * @generated from message runtime.v1.LinuxRuntimeConfiguration
- */
 export declare type LinuxRuntimeConfiguration = Message<"runtime.v1.LinuxRuntimeConfiguration"> & {
-  /**
-   * @generated from field: runtime.v1.CgroupDriver cgroup_driver = 1;
-   */
   cgroupDriver: CgroupDriver;
 };
-
-/**
- * Describes the message runtime.v1.LinuxRuntimeConfiguration.
- * Use `create(LinuxRuntimeConfigurationSchema)` to create a new message.
- */
 export declare const LinuxRuntimeConfigurationSchema: GenMessage<LinuxRuntimeConfiguration>;
 
-/**
- * @generated from message runtime.v1.UpdatePodSandboxResourcesRequest
- */
 export declare type UpdatePodSandboxResourcesRequest = Message<"runtime.v1.UpdatePodSandboxResourcesRequest"> & {
-  /**
-   * @generated from field: string pod_sandbox_id = 1;
-   */
   podSandboxId: string;
-
-  /**
-   * @generated from field: runtime.v1.LinuxContainerResources overhead = 2;
-   */
   overhead?: LinuxContainerResources | undefined;
-
-  /**
-   * @generated from field: runtime.v1.LinuxContainerResources resources = 3;
-   */
   resources?: LinuxContainerResources | undefined;
 };
-
-/**
- * Describes the message runtime.v1.UpdatePodSandboxResourcesRequest.
- * Use `create(UpdatePodSandboxResourcesRequestSchema)` to create a new message.
- */
 export declare const UpdatePodSandboxResourcesRequestSchema: GenMessage<UpdatePodSandboxResourcesRequest>;
 
-/**
- * @generated from message runtime.v1.UpdatePodSandboxResourcesResponse
- */
 export declare type UpdatePodSandboxResourcesResponse = Message<"runtime.v1.UpdatePodSandboxResourcesResponse"> & {
 };
-
-/**
- * Describes the message runtime.v1.UpdatePodSandboxResourcesResponse.
- * Use `create(UpdatePodSandboxResourcesResponseSchema)` to create a new message.
- */
 export declare const UpdatePodSandboxResourcesResponseSchema: GenMessage<UpdatePodSandboxResourcesResponse>;
 
-/**
- * @generated from enum runtime.v1.Protocol
- */
 export enum Protocol {
-  /**
-   * @generated from enum value: TCP = 0;
-   */
   TCP = 0,
-
-  /**
-   * @generated from enum value: UDP = 1;
-   */
   UDP = 1,
-
-  /**
-   * @generated from enum value: SCTP = 2;
-   */
   SCTP = 2,
 }
-
-/**
- * Describes the enum runtime.v1.Protocol.
- */
 export declare const ProtocolSchema: GenEnum<Protocol>;
 
-/**
- * @generated from enum runtime.v1.MountPropagation
- */
 export enum MountPropagation {
-  /**
-   * @generated from enum value: PROPAGATION_PRIVATE = 0;
-   */
   PROPAGATION_PRIVATE = 0,
-
-  /**
-   * @generated from enum value: PROPAGATION_HOST_TO_CONTAINER = 1;
-   */
   PROPAGATION_HOST_TO_CONTAINER = 1,
-
-  /**
-   * @generated from enum value: PROPAGATION_BIDIRECTIONAL = 2;
-   */
   PROPAGATION_BIDIRECTIONAL = 2,
 }
-
-/**
- * Describes the enum runtime.v1.MountPropagation.
- */
 export declare const MountPropagationSchema: GenEnum<MountPropagation>;
 
-/**
- * @generated from enum runtime.v1.NamespaceMode
- */
 export enum NamespaceMode {
-  /**
-   * @generated from enum value: POD = 0;
-   */
   POD = 0,
-
-  /**
-   * @generated from enum value: CONTAINER = 1;
-   */
   CONTAINER = 1,
-
-  /**
-   * @generated from enum value: NODE = 2;
-   */
   NODE = 2,
-
-  /**
-   * @generated from enum value: TARGET = 3;
-   */
   TARGET = 3,
 }
-
-/**
- * Describes the enum runtime.v1.NamespaceMode.
- */
 export declare const NamespaceModeSchema: GenEnum<NamespaceMode>;
 
-/**
- * @generated from enum runtime.v1.SupplementalGroupsPolicy
- */
 export enum SupplementalGroupsPolicy {
-  /**
-   * @generated from enum value: Merge = 0;
-   */
   Merge = 0,
-
-  /**
-   * @generated from enum value: Strict = 1;
-   */
   Strict = 1,
 }
-
-/**
- * Describes the enum runtime.v1.SupplementalGroupsPolicy.
- */
 export declare const SupplementalGroupsPolicySchema: GenEnum<SupplementalGroupsPolicy>;
 
-/**
- * @generated from enum runtime.v1.PodSandboxState
- */
 export enum PodSandboxState {
-  /**
-   * @generated from enum value: SANDBOX_READY = 0;
-   */
   SANDBOX_READY = 0,
-
-  /**
-   * @generated from enum value: SANDBOX_NOTREADY = 1;
-   */
   SANDBOX_NOTREADY = 1,
 }
-
-/**
- * Describes the enum runtime.v1.PodSandboxState.
- */
 export declare const PodSandboxStateSchema: GenEnum<PodSandboxState>;
 
-/**
- * @generated from enum runtime.v1.Signal
- */
 export enum Signal {
-  /**
-   * @generated from enum value: RUNTIME_DEFAULT = 0;
-   */
   RUNTIME_DEFAULT = 0,
-
-  /**
-   * @generated from enum value: SIGABRT = 1;
-   */
   SIGABRT = 1,
-
-  /**
-   * @generated from enum value: SIGALRM = 2;
-   */
   SIGALRM = 2,
-
-  /**
-   * @generated from enum value: SIGBUS = 3;
-   */
   SIGBUS = 3,
-
-  /**
-   * @generated from enum value: SIGCHLD = 4;
-   */
   SIGCHLD = 4,
-
-  /**
-   * @generated from enum value: SIGCLD = 5;
-   */
   SIGCLD = 5,
-
-  /**
-   * @generated from enum value: SIGCONT = 6;
-   */
   SIGCONT = 6,
-
-  /**
-   * @generated from enum value: SIGFPE = 7;
-   */
   SIGFPE = 7,
-
-  /**
-   * @generated from enum value: SIGHUP = 8;
-   */
   SIGHUP = 8,
-
-  /**
-   * @generated from enum value: SIGILL = 9;
-   */
   SIGILL = 9,
-
-  /**
-   * @generated from enum value: SIGINT = 10;
-   */
   SIGINT = 10,
-
-  /**
-   * @generated from enum value: SIGIO = 11;
-   */
   SIGIO = 11,
-
-  /**
-   * @generated from enum value: SIGIOT = 12;
-   */
   SIGIOT = 12,
-
-  /**
-   * @generated from enum value: SIGKILL = 13;
-   */
   SIGKILL = 13,
-
-  /**
-   * @generated from enum value: SIGPIPE = 14;
-   */
   SIGPIPE = 14,
-
-  /**
-   * @generated from enum value: SIGPOLL = 15;
-   */
   SIGPOLL = 15,
-
-  /**
-   * @generated from enum value: SIGPROF = 16;
-   */
   SIGPROF = 16,
-
-  /**
-   * @generated from enum value: SIGPWR = 17;
-   */
   SIGPWR = 17,
-
-  /**
-   * @generated from enum value: SIGQUIT = 18;
-   */
   SIGQUIT = 18,
-
-  /**
-   * @generated from enum value: SIGSEGV = 19;
-   */
   SIGSEGV = 19,
-
-  /**
-   * @generated from enum value: SIGSTKFLT = 20;
-   */
   SIGSTKFLT = 20,
-
-  /**
-   * @generated from enum value: SIGSTOP = 21;
-   */
   SIGSTOP = 21,
-
-  /**
-   * @generated from enum value: SIGSYS = 22;
-   */
   SIGSYS = 22,
-
-  /**
-   * @generated from enum value: SIGTERM = 23;
-   */
   SIGTERM = 23,
-
-  /**
-   * @generated from enum value: SIGTRAP = 24;
-   */
   SIGTRAP = 24,
-
-  /**
-   * @generated from enum value: SIGTSTP = 25;
-   */
   SIGTSTP = 25,
-
-  /**
-   * @generated from enum value: SIGTTIN = 26;
-   */
   SIGTTIN = 26,
-
-  /**
-   * @generated from enum value: SIGTTOU = 27;
-   */
   SIGTTOU = 27,
-
-  /**
-   * @generated from enum value: SIGURG = 28;
-   */
   SIGURG = 28,
-
-  /**
-   * @generated from enum value: SIGUSR1 = 29;
-   */
   SIGUSR1 = 29,
-
-  /**
-   * @generated from enum value: SIGUSR2 = 30;
-   */
   SIGUSR2 = 30,
-
-  /**
-   * @generated from enum value: SIGVTALRM = 31;
-   */
   SIGVTALRM = 31,
-
-  /**
-   * @generated from enum value: SIGWINCH = 32;
-   */
   SIGWINCH = 32,
-
-  /**
-   * @generated from enum value: SIGXCPU = 33;
-   */
   SIGXCPU = 33,
-
-  /**
-   * @generated from enum value: SIGXFSZ = 34;
-   */
   SIGXFSZ = 34,
-
-  /**
-   * @generated from enum value: SIGRTMIN = 35;
-   */
   SIGRTMIN = 35,
-
-  /**
-   * @generated from enum value: SIGRTMINPLUS1 = 36;
-   */
   SIGRTMINPLUS1 = 36,
-
-  /**
-   * @generated from enum value: SIGRTMINPLUS2 = 37;
-   */
   SIGRTMINPLUS2 = 37,
-
-  /**
-   * @generated from enum value: SIGRTMINPLUS3 = 38;
-   */
   SIGRTMINPLUS3 = 38,
-
-  /**
-   * @generated from enum value: SIGRTMINPLUS4 = 39;
-   */
   SIGRTMINPLUS4 = 39,
-
-  /**
-   * @generated from enum value: SIGRTMINPLUS5 = 40;
-   */
   SIGRTMINPLUS5 = 40,
-
-  /**
-   * @generated from enum value: SIGRTMINPLUS6 = 41;
-   */
   SIGRTMINPLUS6 = 41,
-
-  /**
-   * @generated from enum value: SIGRTMINPLUS7 = 42;
-   */
   SIGRTMINPLUS7 = 42,
-
-  /**
-   * @generated from enum value: SIGRTMINPLUS8 = 43;
-   */
   SIGRTMINPLUS8 = 43,
-
-  /**
-   * @generated from enum value: SIGRTMINPLUS9 = 44;
-   */
   SIGRTMINPLUS9 = 44,
-
-  /**
-   * @generated from enum value: SIGRTMINPLUS10 = 45;
-   */
   SIGRTMINPLUS10 = 45,
-
-  /**
-   * @generated from enum value: SIGRTMINPLUS11 = 46;
-   */
   SIGRTMINPLUS11 = 46,
-
-  /**
-   * @generated from enum value: SIGRTMINPLUS12 = 47;
-   */
   SIGRTMINPLUS12 = 47,
-
-  /**
-   * @generated from enum value: SIGRTMINPLUS13 = 48;
-   */
   SIGRTMINPLUS13 = 48,
-
-  /**
-   * @generated from enum value: SIGRTMINPLUS14 = 49;
-   */
   SIGRTMINPLUS14 = 49,
-
-  /**
-   * @generated from enum value: SIGRTMINPLUS15 = 50;
-   */
   SIGRTMINPLUS15 = 50,
-
-  /**
-   * @generated from enum value: SIGRTMAXMINUS14 = 51;
-   */
   SIGRTMAXMINUS14 = 51,
-
-  /**
-   * @generated from enum value: SIGRTMAXMINUS13 = 52;
-   */
   SIGRTMAXMINUS13 = 52,
-
-  /**
-   * @generated from enum value: SIGRTMAXMINUS12 = 53;
-   */
   SIGRTMAXMINUS12 = 53,
-
-  /**
-   * @generated from enum value: SIGRTMAXMINUS11 = 54;
-   */
   SIGRTMAXMINUS11 = 54,
-
-  /**
-   * @generated from enum value: SIGRTMAXMINUS10 = 55;
-   */
   SIGRTMAXMINUS10 = 55,
-
-  /**
-   * @generated from enum value: SIGRTMAXMINUS9 = 56;
-   */
   SIGRTMAXMINUS9 = 56,
-
-  /**
-   * @generated from enum value: SIGRTMAXMINUS8 = 57;
-   */
   SIGRTMAXMINUS8 = 57,
-
-  /**
-   * @generated from enum value: SIGRTMAXMINUS7 = 58;
-   */
   SIGRTMAXMINUS7 = 58,
-
-  /**
-   * @generated from enum value: SIGRTMAXMINUS6 = 59;
-   */
   SIGRTMAXMINUS6 = 59,
-
-  /**
-   * @generated from enum value: SIGRTMAXMINUS5 = 60;
-   */
   SIGRTMAXMINUS5 = 60,
-
-  /**
-   * @generated from enum value: SIGRTMAXMINUS4 = 61;
-   */
   SIGRTMAXMINUS4 = 61,
-
-  /**
-   * @generated from enum value: SIGRTMAXMINUS3 = 62;
-   */
   SIGRTMAXMINUS3 = 62,
-
-  /**
-   * @generated from enum value: SIGRTMAXMINUS2 = 63;
-   */
   SIGRTMAXMINUS2 = 63,
-
-  /**
-   * @generated from enum value: SIGRTMAXMINUS1 = 64;
-   */
   SIGRTMAXMINUS1 = 64,
-
-  /**
-   * @generated from enum value: SIGRTMAX = 65;
-   */
   SIGRTMAX = 65,
 }
-
-/**
- * Describes the enum runtime.v1.Signal.
- */
 export declare const SignalSchema: GenEnum<Signal>;
 
-/**
- * @generated from enum runtime.v1.ContainerState
- */
 export enum ContainerState {
-  /**
-   * @generated from enum value: CONTAINER_CREATED = 0;
-   */
   CONTAINER_CREATED = 0,
-
-  /**
-   * @generated from enum value: CONTAINER_RUNNING = 1;
-   */
   CONTAINER_RUNNING = 1,
-
-  /**
-   * @generated from enum value: CONTAINER_EXITED = 2;
-   */
   CONTAINER_EXITED = 2,
-
-  /**
-   * @generated from enum value: CONTAINER_UNKNOWN = 3;
-   */
   CONTAINER_UNKNOWN = 3,
 }
-
-/**
- * Describes the enum runtime.v1.ContainerState.
- */
 export declare const ContainerStateSchema: GenEnum<ContainerState>;
 
-/**
- * @generated from enum runtime.v1.ContainerEventType
- */
 export enum ContainerEventType {
-  /**
-   * @generated from enum value: CONTAINER_CREATED_EVENT = 0;
-   */
   CONTAINER_CREATED_EVENT = 0,
-
-  /**
-   * @generated from enum value: CONTAINER_STARTED_EVENT = 1;
-   */
   CONTAINER_STARTED_EVENT = 1,
-
-  /**
-   * @generated from enum value: CONTAINER_STOPPED_EVENT = 2;
-   */
   CONTAINER_STOPPED_EVENT = 2,
-
-  /**
-   * @generated from enum value: CONTAINER_DELETED_EVENT = 3;
-   */
   CONTAINER_DELETED_EVENT = 3,
 }
-
-/**
- * Describes the enum runtime.v1.ContainerEventType.
- */
 export declare const ContainerEventTypeSchema: GenEnum<ContainerEventType>;
 
-/**
- * @generated from enum runtime.v1.MetricType
- */
 export enum MetricType {
-  /**
-   * @generated from enum value: COUNTER = 0;
-   */
   COUNTER = 0,
-
-  /**
-   * @generated from enum value: GAUGE = 1;
-   */
   GAUGE = 1,
 }
-
-/**
- * Describes the enum runtime.v1.MetricType.
- */
 export declare const MetricTypeSchema: GenEnum<MetricType>;
 
-/**
- * @generated from enum runtime.v1.CgroupDriver
- */
 export enum CgroupDriver {
-  /**
-   * @generated from enum value: SYSTEMD = 0;
-   */
   SYSTEMD = 0,
-
-  /**
-   * @generated from enum value: CGROUPFS = 1;
-   */
   CGROUPFS = 1,
 }
-
-/**
- * Describes the enum runtime.v1.CgroupDriver.
- */
 export declare const CgroupDriverSchema: GenEnum<CgroupDriver>;
 
-/**
- * Sandboxes (the shared part of a pod) and containers. Times are nanoseconds since the epoch, timeouts are seconds.
- *
- * @generated from service runtime.v1.RuntimeService
- */
+/** Sandboxes (the shared part of a pod) and containers. Times are nanoseconds since the epoch, timeouts are seconds. */
 export declare const RuntimeService: GenService<{
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.Version
-   */
   version: {
     methodKind: "unary";
     input: typeof VersionRequestSchema;
     output: typeof VersionResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.RunPodSandbox
-   */
   runPodSandbox: {
     methodKind: "unary";
     input: typeof RunPodSandboxRequestSchema;
     output: typeof RunPodSandboxResponseSchema;
   },
-  /**
-   * Ends all containers of the sandbox and frees its network. May be asked again.
-   *
-   * @generated from rpc runtime.v1.RuntimeService.StopPodSandbox
-   */
+  /** Ends all containers of the sandbox and frees its network. May be asked again. */
   stopPodSandbox: {
     methodKind: "unary";
     input: typeof StopPodSandboxRequestSchema;
     output: typeof StopPodSandboxResponseSchema;
   },
-  /**
-   * Removes the sandbox with all of its containers, stopped or not. May be asked again.
-   *
-   * @generated from rpc runtime.v1.RuntimeService.RemovePodSandbox
-   */
+  /** Removes the sandbox with all of its containers, stopped or not. May be asked again. */
   removePodSandbox: {
     methodKind: "unary";
     input: typeof RemovePodSandboxRequestSchema;
     output: typeof RemovePodSandboxResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.PodSandboxStatus
-   */
   podSandboxStatus: {
     methodKind: "unary";
     input: typeof PodSandboxStatusRequestSchema;
     output: typeof PodSandboxStatusResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.ListPodSandbox
-   */
   listPodSandbox: {
     methodKind: "unary";
     input: typeof ListPodSandboxRequestSchema;
     output: typeof ListPodSandboxResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.StreamPodSandboxes
-   */
   streamPodSandboxes: {
     methodKind: "server_streaming";
     input: typeof StreamPodSandboxesRequestSchema;
     output: typeof StreamPodSandboxesResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.CreateContainer
-   */
   createContainer: {
     methodKind: "unary";
     input: typeof CreateContainerRequestSchema;
     output: typeof CreateContainerResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.StartContainer
-   */
   startContainer: {
     methodKind: "unary";
     input: typeof StartContainerRequestSchema;
     output: typeof StartContainerResponseSchema;
   },
-  /**
-   * Sends the stop signal, and SIGKILL when the timeout is over. May be asked again.
-   *
-   * @generated from rpc runtime.v1.RuntimeService.StopContainer
-   */
+  /** Sends the stop signal, and SIGKILL when the timeout is over. May be asked again. */
   stopContainer: {
     methodKind: "unary";
     input: typeof StopContainerRequestSchema;
     output: typeof StopContainerResponseSchema;
   },
-  /**
-   * Removes the container, running or not. May be asked again.
-   *
-   * @generated from rpc runtime.v1.RuntimeService.RemoveContainer
-   */
+  /** Removes the container, running or not. May be asked again. */
   removeContainer: {
     methodKind: "unary";
     input: typeof RemoveContainerRequestSchema;
     output: typeof RemoveContainerResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.ListContainers
-   */
   listContainers: {
     methodKind: "unary";
     input: typeof ListContainersRequestSchema;
     output: typeof ListContainersResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.StreamContainers
-   */
   streamContainers: {
     methodKind: "server_streaming";
     input: typeof StreamContainersRequestSchema;
     output: typeof StreamContainersResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.ContainerStatus
-   */
   containerStatus: {
     methodKind: "unary";
     input: typeof ContainerStatusRequestSchema;
     output: typeof ContainerStatusResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.UpdateContainerResources
-   */
   updateContainerResources: {
     methodKind: "unary";
     input: typeof UpdateContainerResourcesRequestSchema;
     output: typeof UpdateContainerResourcesResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.ReopenContainerLog
-   */
   reopenContainerLog: {
     methodKind: "unary";
     input: typeof ReopenContainerLogRequestSchema;
     output: typeof ReopenContainerLogResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.ExecSync
-   */
   execSync: {
     methodKind: "unary";
     input: typeof ExecSyncRequestSchema;
     output: typeof ExecSyncResponseSchema;
   },
-  /**
-   * Exec, Attach and PortForward answer with a URL of the runtime's own streaming server.
-   *
-   * @generated from rpc runtime.v1.RuntimeService.Exec
-   */
+  /** Exec, Attach and PortForward answer with a URL of the runtime's own streaming server. */
   exec: {
     methodKind: "unary";
     input: typeof ExecRequestSchema;
     output: typeof ExecResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.Attach
-   */
   attach: {
     methodKind: "unary";
     input: typeof AttachRequestSchema;
     output: typeof AttachResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.PortForward
-   */
   portForward: {
     methodKind: "unary";
     input: typeof PortForwardRequestSchema;
     output: typeof PortForwardResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.ContainerStats
-   */
   containerStats: {
     methodKind: "unary";
     input: typeof ContainerStatsRequestSchema;
     output: typeof ContainerStatsResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.ListContainerStats
-   */
   listContainerStats: {
     methodKind: "unary";
     input: typeof ListContainerStatsRequestSchema;
     output: typeof ListContainerStatsResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.StreamContainerStats
-   */
   streamContainerStats: {
     methodKind: "server_streaming";
     input: typeof StreamContainerStatsRequestSchema;
     output: typeof StreamContainerStatsResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.PodSandboxStats
-   */
   podSandboxStats: {
     methodKind: "unary";
     input: typeof PodSandboxStatsRequestSchema;
     output: typeof PodSandboxStatsResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.ListPodSandboxStats
-   */
   listPodSandboxStats: {
     methodKind: "unary";
     input: typeof ListPodSandboxStatsRequestSchema;
     output: typeof ListPodSandboxStatsResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.StreamPodSandboxStats
-   */
   streamPodSandboxStats: {
     methodKind: "server_streaming";
     input: typeof StreamPodSandboxStatsRequestSchema;
     output: typeof StreamPodSandboxStatsResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.UpdateRuntimeConfig
-   */
   updateRuntimeConfig: {
     methodKind: "unary";
     input: typeof UpdateRuntimeConfigRequestSchema;
     output: typeof UpdateRuntimeConfigResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.Status
-   */
   status: {
     methodKind: "unary";
     input: typeof StatusRequestSchema;
     output: typeof StatusResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.CheckpointContainer
-   */
   checkpointContainer: {
     methodKind: "unary";
     input: typeof CheckpointContainerRequestSchema;
     output: typeof CheckpointContainerResponseSchema;
   },
-  /**
-   * Not offered by every runtime.
-   *
-   * @generated from rpc runtime.v1.RuntimeService.GetContainerEvents
-   */
+  /** Not offered by every runtime. */
   getContainerEvents: {
     methodKind: "server_streaming";
     input: typeof GetEventsRequestSchema;
     output: typeof ContainerEventResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.ListMetricDescriptors
-   */
   listMetricDescriptors: {
     methodKind: "unary";
     input: typeof ListMetricDescriptorsRequestSchema;
     output: typeof ListMetricDescriptorsResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.ListPodSandboxMetrics
-   */
   listPodSandboxMetrics: {
     methodKind: "unary";
     input: typeof ListPodSandboxMetricsRequestSchema;
     output: typeof ListPodSandboxMetricsResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.StreamPodSandboxMetrics
-   */
   streamPodSandboxMetrics: {
     methodKind: "server_streaming";
     input: typeof StreamPodSandboxMetricsRequestSchema;
     output: typeof StreamPodSandboxMetricsResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.RuntimeConfig
-   */
   runtimeConfig: {
     methodKind: "unary";
     input: typeof RuntimeConfigRequestSchema;
     output: typeof RuntimeConfigResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.RuntimeService.UpdatePodSandboxResources
-   */
   updatePodSandboxResources: {
     methodKind: "unary";
     input: typeof UpdatePodSandboxResourcesRequestSchema;
@@ -5139,57 +1382,34 @@ export declare const RuntimeService: GenService<{
   },
 }>;
 
-/**
- * Images, which may be served at another endpoint.
- *
- * @generated from service runtime.v1.ImageService
- */
+/** Images, which may be served at another endpoint. */
 export declare const ImageService: GenService<{
-  /**
-   * @generated from rpc runtime.v1.ImageService.ListImages
-   */
   listImages: {
     methodKind: "unary";
     input: typeof ListImagesRequestSchema;
     output: typeof ListImagesResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.ImageService.StreamImages
-   */
   streamImages: {
     methodKind: "server_streaming";
     input: typeof StreamImagesRequestSchema;
     output: typeof StreamImagesResponseSchema;
   },
-  /**
-   * Without an image in the answer, there is none: that is not an error.
-   *
-   * @generated from rpc runtime.v1.ImageService.ImageStatus
-   */
+  /** Without an image in the answer, there is none: that is not an error. */
   imageStatus: {
     methodKind: "unary";
     input: typeof ImageStatusRequestSchema;
     output: typeof ImageStatusResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.ImageService.PullImage
-   */
   pullImage: {
     methodKind: "unary";
     input: typeof PullImageRequestSchema;
     output: typeof PullImageResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.ImageService.RemoveImage
-   */
   removeImage: {
     methodKind: "unary";
     input: typeof RemoveImageRequestSchema;
     output: typeof RemoveImageResponseSchema;
   },
-  /**
-   * @generated from rpc runtime.v1.ImageService.ImageFsInfo
-   */
   imageFsInfo: {
     methodKind: "unary";
     input: typeof ImageFsInfoRequestSchema;

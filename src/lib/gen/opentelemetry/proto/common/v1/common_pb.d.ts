@@ -7,90 +7,34 @@
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 
-/**
- * Describes the file opentelemetry/proto/common/v1/common.proto.
- */
 export declare const file_opentelemetry_proto_common_v1_common: GenFile;
 
-/**
- * @generated from message opentelemetry.proto.common.v1.AnyValue
- */
 export declare type AnyValue = Message<"opentelemetry.proto.common.v1.AnyValue"> & {
-  /**
-   * @generated from oneof opentelemetry.proto.common.v1.AnyValue.value
-   */
   value: {
-    /**
-     * @generated from field: string string_value = 1;
-     */
     value: string;
     case: "stringValue";
   } | {
-    /**
-     * @generated from field: bool bool_value = 2;
-     */
     value: boolean;
     case: "boolValue";
   } | {
-    /**
-     * @generated from field: int64 int_value = 3;
-     */
     value: bigint;
     case: "intValue";
   } | {
-    /**
-     * @generated from field: double double_value = 4;
-     */
     value: number;
     case: "doubleValue";
   } | { case: undefined; value?: undefined };
 };
-
-/**
- * Describes the message opentelemetry.proto.common.v1.AnyValue.
- * Use `create(AnyValueSchema)` to create a new message.
- */
 export declare const AnyValueSchema: GenMessage<AnyValue>;
 
-/**
- * @generated from message opentelemetry.proto.common.v1.KeyValue
- */
 export declare type KeyValue = Message<"opentelemetry.proto.common.v1.KeyValue"> & {
-  /**
-   * @generated from field: string key = 1;
-   */
   key: string;
-
-  /**
-   * @generated from field: opentelemetry.proto.common.v1.AnyValue value = 2;
-   */
   value?: AnyValue | undefined;
 };
-
-/**
- * Describes the message opentelemetry.proto.common.v1.KeyValue.
- * Use `create(KeyValueSchema)` to create a new message.
- */
 export declare const KeyValueSchema: GenMessage<KeyValue>;
 
-/**
- * @generated from message opentelemetry.proto.common.v1.InstrumentationScope
- */
 export declare type InstrumentationScope = Message<"opentelemetry.proto.common.v1.InstrumentationScope"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
   name: string;
-
-  /**
-   * @generated from field: string version = 2;
-   */
   version: string;
 };
-
-/**
- * Describes the message opentelemetry.proto.common.v1.InstrumentationScope.
- * Use `create(InstrumentationScopeSchema)` to create a new message.
- */
 export declare const InstrumentationScopeSchema: GenMessage<InstrumentationScope>;
 

@@ -6,30 +6,12 @@
 
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 
-/**
- * Describes the file opentelemetry/proto/common/v1/common.proto.
- */
 export const file_opentelemetry_proto_common_v1_common = /*@__PURE__*/
   fileDesc("CipvcGVudGVsZW1ldHJ5L3Byb3RvL2NvbW1vbi92MS9jb21tb24ucHJvdG8SHW9wZW50ZWxlbWV0cnkucHJvdG8uY29tbW9uLnYxIm4KCEFueVZhbHVlEhYKDHN0cmluZ192YWx1ZRgBIAEoCUgAEhQKCmJvb2xfdmFsdWUYAiABKAhIABITCglpbnRfdmFsdWUYAyABKANIABIWCgxkb3VibGVfdmFsdWUYBCABKAFIAEIHCgV2YWx1ZSJPCghLZXlWYWx1ZRILCgNrZXkYASABKAkSNgoFdmFsdWUYAiABKAsyJy5vcGVudGVsZW1ldHJ5LnByb3RvLmNvbW1vbi52MS5BbnlWYWx1ZSI1ChRJbnN0cnVtZW50YXRpb25TY29wZRIMCgRuYW1lGAEgASgJEg8KB3ZlcnNpb24YAiABKAliBnByb3RvMw");
-
-/**
- * Describes the message opentelemetry.proto.common.v1.AnyValue.
- * Use `create(AnyValueSchema)` to create a new message.
- */
 export const AnyValueSchema = /*@__PURE__*/
   messageDesc(file_opentelemetry_proto_common_v1_common, 0);
-
-/**
- * Describes the message opentelemetry.proto.common.v1.KeyValue.
- * Use `create(KeyValueSchema)` to create a new message.
- */
 export const KeyValueSchema = /*@__PURE__*/
   messageDesc(file_opentelemetry_proto_common_v1_common, 1);
-
-/**
- * Describes the message opentelemetry.proto.common.v1.InstrumentationScope.
- * Use `create(InstrumentationScopeSchema)` to create a new message.
- */
 export const InstrumentationScopeSchema = /*@__PURE__*/
   messageDesc(file_opentelemetry_proto_common_v1_common, 2);
 

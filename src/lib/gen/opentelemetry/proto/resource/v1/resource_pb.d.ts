@@ -8,24 +8,10 @@ import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { KeyValue } from "../../common/v1/common_pb.js";
 
-/**
- * Describes the file opentelemetry/proto/resource/v1/resource.proto.
- */
 export declare const file_opentelemetry_proto_resource_v1_resource: GenFile;
 
-/**
- * @generated from message opentelemetry.proto.resource.v1.Resource
- */
 export declare type Resource = Message<"opentelemetry.proto.resource.v1.Resource"> & {
-  /**
-   * @generated from field: repeated opentelemetry.proto.common.v1.KeyValue attributes = 1;
-   */
   attributes: KeyValue[];
 };
-
-/**
- * Describes the message opentelemetry.proto.resource.v1.Resource.
- * Use `create(ResourceSchema)` to create a new message.
- */
 export declare const ResourceSchema: GenMessage<Resource>;
 

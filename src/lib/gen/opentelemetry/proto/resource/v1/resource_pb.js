@@ -7,16 +7,8 @@
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_opentelemetry_proto_common_v1_common } from "../../common/v1/common_pb.js";
 
-/**
- * Describes the file opentelemetry/proto/resource/v1/resource.proto.
- */
 export const file_opentelemetry_proto_resource_v1_resource = /*@__PURE__*/
   fileDesc("Ci5vcGVudGVsZW1ldHJ5L3Byb3RvL3Jlc291cmNlL3YxL3Jlc291cmNlLnByb3RvEh9vcGVudGVsZW1ldHJ5LnByb3RvLnJlc291cmNlLnYxIkcKCFJlc291cmNlEjsKCmF0dHJpYnV0ZXMYASADKAsyJy5vcGVudGVsZW1ldHJ5LnByb3RvLmNvbW1vbi52MS5LZXlWYWx1ZWIGcHJvdG8z", [file_opentelemetry_proto_common_v1_common]);
-
-/**
- * Describes the message opentelemetry.proto.resource.v1.Resource.
- * Use `create(ResourceSchema)` to create a new message.
- */
 export const ResourceSchema = /*@__PURE__*/
   messageDesc(file_opentelemetry_proto_resource_v1_resource, 0);
 

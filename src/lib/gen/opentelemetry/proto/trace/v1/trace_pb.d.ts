@@ -9,277 +9,76 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Resource } from "../../resource/v1/resource_pb.js";
 import type { InstrumentationScope, KeyValue } from "../../common/v1/common_pb.js";
 
-/**
- * Describes the file opentelemetry/proto/trace/v1/trace.proto.
- */
 export declare const file_opentelemetry_proto_trace_v1_trace: GenFile;
 
-/**
- * @generated from message opentelemetry.proto.trace.v1.ResourceSpans
- */
 export declare type ResourceSpans = Message<"opentelemetry.proto.trace.v1.ResourceSpans"> & {
-  /**
-   * @generated from field: opentelemetry.proto.resource.v1.Resource resource = 1;
-   */
   resource?: Resource | undefined;
-
-  /**
-   * @generated from field: repeated opentelemetry.proto.trace.v1.ScopeSpans scope_spans = 2;
-   */
   scopeSpans: ScopeSpans[];
-
-  /**
-   * @generated from field: string schema_url = 3;
-   */
   schemaUrl: string;
 };
-
-/**
- * Describes the message opentelemetry.proto.trace.v1.ResourceSpans.
- * Use `create(ResourceSpansSchema)` to create a new message.
- */
 export declare const ResourceSpansSchema: GenMessage<ResourceSpans>;
 
-/**
- * @generated from message opentelemetry.proto.trace.v1.ScopeSpans
- */
 export declare type ScopeSpans = Message<"opentelemetry.proto.trace.v1.ScopeSpans"> & {
-  /**
-   * @generated from field: opentelemetry.proto.common.v1.InstrumentationScope scope = 1;
-   */
   scope?: InstrumentationScope | undefined;
-
-  /**
-   * @generated from field: repeated opentelemetry.proto.trace.v1.Span spans = 2;
-   */
   spans: Span[];
-
-  /**
-   * @generated from field: string schema_url = 3;
-   */
   schemaUrl: string;
 };
-
-/**
- * Describes the message opentelemetry.proto.trace.v1.ScopeSpans.
- * Use `create(ScopeSpansSchema)` to create a new message.
- */
 export declare const ScopeSpansSchema: GenMessage<ScopeSpans>;
 
-/**
- * @generated from message opentelemetry.proto.trace.v1.Span
- */
 export declare type Span = Message<"opentelemetry.proto.trace.v1.Span"> & {
-  /**
-   * 16 bytes.
-   *
-   * @generated from field: bytes trace_id = 1;
-   */
+  /** 16 bytes. */
   traceId: Uint8Array;
-
-  /**
-   * 8 bytes.
-   *
-   * @generated from field: bytes span_id = 2;
-   */
+  /** 8 bytes. */
   spanId: Uint8Array;
-
-  /**
-   * Empty for the first span of a trace.
-   *
-   * @generated from field: bytes parent_span_id = 4;
-   */
+  /** Empty for the first span of a trace. */
   parentSpanId: Uint8Array;
-
-  /**
-   * @generated from field: string name = 5;
-   */
   name: string;
-
-  /**
-   * @generated from field: opentelemetry.proto.trace.v1.Span.SpanKind kind = 6;
-   */
   kind: Span_SpanKind;
-
-  /**
-   * @generated from field: fixed64 start_time_unix_nano = 7;
-   */
   startTimeUnixNano: bigint;
-
-  /**
-   * @generated from field: fixed64 end_time_unix_nano = 8;
-   */
   endTimeUnixNano: bigint;
-
-  /**
-   * @generated from field: repeated opentelemetry.proto.common.v1.KeyValue attributes = 9;
-   */
   attributes: KeyValue[];
-
-  /**
-   * @generated from field: repeated opentelemetry.proto.trace.v1.Span.Event events = 11;
-   */
   events: Span_Event[];
-
-  /**
-   * @generated from field: repeated opentelemetry.proto.trace.v1.Span.Link links = 13;
-   */
   links: Span_Link[];
-
-  /**
-   * @generated from field: opentelemetry.proto.trace.v1.Status status = 15;
-   */
   status?: Status | undefined;
-
-  /**
-   * The lowest byte is that of W3C Trace Context.
-   *
-   * @generated from field: fixed32 flags = 16;
-   */
+  /** The lowest byte is that of W3C Trace Context. */
   flags: number;
 };
-
-/**
- * Describes the message opentelemetry.proto.trace.v1.Span.
- * Use `create(SpanSchema)` to create a new message.
- */
 export declare const SpanSchema: GenMessage<Span>;
 
-/**
- * @generated from message opentelemetry.proto.trace.v1.Span.Event
- */
 export declare type Span_Event = Message<"opentelemetry.proto.trace.v1.Span.Event"> & {
-  /**
-   * @generated from field: fixed64 time_unix_nano = 1;
-   */
   timeUnixNano: bigint;
-
-  /**
-   * @generated from field: string name = 2;
-   */
   name: string;
-
-  /**
-   * @generated from field: repeated opentelemetry.proto.common.v1.KeyValue attributes = 3;
-   */
   attributes: KeyValue[];
 };
-
-/**
- * Describes the message opentelemetry.proto.trace.v1.Span.Event.
- * Use `create(Span_EventSchema)` to create a new message.
- */
 export declare const Span_EventSchema: GenMessage<Span_Event>;
 
-/**
- * @generated from message opentelemetry.proto.trace.v1.Span.Link
- */
 export declare type Span_Link = Message<"opentelemetry.proto.trace.v1.Span.Link"> & {
-  /**
-   * @generated from field: bytes trace_id = 1;
-   */
   traceId: Uint8Array;
-
-  /**
-   * @generated from field: bytes span_id = 2;
-   */
   spanId: Uint8Array;
-
-  /**
-   * @generated from field: fixed32 flags = 6;
-   */
   flags: number;
 };
-
-/**
- * Describes the message opentelemetry.proto.trace.v1.Span.Link.
- * Use `create(Span_LinkSchema)` to create a new message.
- */
 export declare const Span_LinkSchema: GenMessage<Span_Link>;
 
-/**
- * @generated from enum opentelemetry.proto.trace.v1.Span.SpanKind
- */
 export enum Span_SpanKind {
-  /**
-   * @generated from enum value: SPAN_KIND_UNSPECIFIED = 0;
-   */
   UNSPECIFIED = 0,
-
-  /**
-   * @generated from enum value: SPAN_KIND_INTERNAL = 1;
-   */
   INTERNAL = 1,
-
-  /**
-   * @generated from enum value: SPAN_KIND_SERVER = 2;
-   */
   SERVER = 2,
-
-  /**
-   * @generated from enum value: SPAN_KIND_CLIENT = 3;
-   */
   CLIENT = 3,
-
-  /**
-   * @generated from enum value: SPAN_KIND_PRODUCER = 4;
-   */
   PRODUCER = 4,
-
-  /**
-   * @generated from enum value: SPAN_KIND_CONSUMER = 5;
-   */
   CONSUMER = 5,
 }
-
-/**
- * Describes the enum opentelemetry.proto.trace.v1.Span.SpanKind.
- */
 export declare const Span_SpanKindSchema: GenEnum<Span_SpanKind>;
 
-/**
- * @generated from message opentelemetry.proto.trace.v1.Status
- */
 export declare type Status = Message<"opentelemetry.proto.trace.v1.Status"> & {
-  /**
-   * @generated from field: string message = 2;
-   */
   message: string;
-
-  /**
-   * @generated from field: opentelemetry.proto.trace.v1.Status.StatusCode code = 3;
-   */
   code: Status_StatusCode;
 };
-
-/**
- * Describes the message opentelemetry.proto.trace.v1.Status.
- * Use `create(StatusSchema)` to create a new message.
- */
 export declare const StatusSchema: GenMessage<Status>;
 
-/**
- * @generated from enum opentelemetry.proto.trace.v1.Status.StatusCode
- */
 export enum Status_StatusCode {
-  /**
-   * @generated from enum value: STATUS_CODE_UNSET = 0;
-   */
   UNSET = 0,
-
-  /**
-   * @generated from enum value: STATUS_CODE_OK = 1;
-   */
   OK = 1,
-
-  /**
-   * @generated from enum value: STATUS_CODE_ERROR = 2;
-   */
   ERROR = 2,
 }
-
-/**
- * Describes the enum opentelemetry.proto.trace.v1.Status.StatusCode.
- */
 export declare const Status_StatusCodeSchema: GenEnum<Status_StatusCode>;
 

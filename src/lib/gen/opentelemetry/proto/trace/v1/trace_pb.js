@@ -8,75 +8,26 @@ import { enumDesc, fileDesc, messageDesc, tsEnum } from "@bufbuild/protobuf/code
 import { file_opentelemetry_proto_common_v1_common } from "../../common/v1/common_pb.js";
 import { file_opentelemetry_proto_resource_v1_resource } from "../../resource/v1/resource_pb.js";
 
-/**
- * Describes the file opentelemetry/proto/trace/v1/trace.proto.
- */
 export const file_opentelemetry_proto_trace_v1_trace = /*@__PURE__*/
   fileDesc("CihvcGVudGVsZW1ldHJ5L3Byb3RvL3RyYWNlL3YxL3RyYWNlLnByb3RvEhxvcGVudGVsZW1ldHJ5LnByb3RvLnRyYWNlLnYxIp8BCg1SZXNvdXJjZVNwYW5zEjsKCHJlc291cmNlGAEgASgLMikub3BlbnRlbGVtZXRyeS5wcm90by5yZXNvdXJjZS52MS5SZXNvdXJjZRI9CgtzY29wZV9zcGFucxgCIAMoCzIoLm9wZW50ZWxlbWV0cnkucHJvdG8udHJhY2UudjEuU2NvcGVTcGFucxISCgpzY2hlbWFfdXJsGAMgASgJIpcBCgpTY29wZVNwYW5zEkIKBXNjb3BlGAEgASgLMjMub3BlbnRlbGVtZXRyeS5wcm90by5jb21tb24udjEuSW5zdHJ1bWVudGF0aW9uU2NvcGUSMQoFc3BhbnMYAiADKAsyIi5vcGVudGVsZW1ldHJ5LnByb3RvLnRyYWNlLnYxLlNwYW4SEgoKc2NoZW1hX3VybBgDIAEoCSL6BQoEU3BhbhIQCgh0cmFjZV9pZBgBIAEoDBIPCgdzcGFuX2lkGAIgASgMEhYKDnBhcmVudF9zcGFuX2lkGAQgASgMEgwKBG5hbWUYBSABKAkSOQoEa2luZBgGIAEoDjIrLm9wZW50ZWxlbWV0cnkucHJvdG8udHJhY2UudjEuU3Bhbi5TcGFuS2luZBIcChRzdGFydF90aW1lX3VuaXhfbmFubxgHIAEoBhIaChJlbmRfdGltZV91bml4X25hbm8YCCABKAYSOwoKYXR0cmlidXRlcxgJIAMoCzInLm9wZW50ZWxlbWV0cnkucHJvdG8uY29tbW9uLnYxLktleVZhbHVlEjgKBmV2ZW50cxgLIAMoCzIoLm9wZW50ZWxlbWV0cnkucHJvdG8udHJhY2UudjEuU3Bhbi5FdmVudBI2CgVsaW5rcxgNIAMoCzInLm9wZW50ZWxlbWV0cnkucHJvdG8udHJhY2UudjEuU3Bhbi5MaW5rEjQKBnN0YXR1cxgPIAEoCzIkLm9wZW50ZWxlbWV0cnkucHJvdG8udHJhY2UudjEuU3RhdHVzEg0KBWZsYWdzGBAgASgHGmoKBUV2ZW50EhYKDnRpbWVfdW5peF9uYW5vGAEgASgGEgwKBG5hbWUYAiABKAkSOwoKYXR0cmlidXRlcxgDIAMoCzInLm9wZW50ZWxlbWV0cnkucHJvdG8uY29tbW9uLnYxLktleVZhbHVlGjgKBExpbmsSEAoIdHJhY2VfaWQYASABKAwSDwoHc3Bhbl9pZBgCIAEoDBINCgVmbGFncxgGIAEoByKZAQoIU3BhbktpbmQSGQoVU1BBTl9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSU1BBTl9LSU5EX0lOVEVSTkFMEAESFAoQU1BBTl9LSU5EX1NFUlZFUhACEhQKEFNQQU5fS0lORF9DTElFTlQQAxIWChJTUEFOX0tJTkRfUFJPRFVDRVIQBBIWChJTUEFOX0tJTkRfQ09OU1VNRVIQBSKoAQoGU3RhdHVzEg8KB21lc3NhZ2UYAiABKAkSPQoEY29kZRgDIAEoDjIvLm9wZW50ZWxlbWV0cnkucHJvdG8udHJhY2UudjEuU3RhdHVzLlN0YXR1c0NvZGUiTgoKU3RhdHVzQ29kZRIVChFTVEFUVVNfQ09ERV9VTlNFVBAAEhIKDlNUQVRVU19DT0RFX09LEAESFQoRU1RBVFVTX0NPREVfRVJST1IQAmIGcHJvdG8z", [file_opentelemetry_proto_common_v1_common, file_opentelemetry_proto_resource_v1_resource]);
-
-/**
- * Describes the message opentelemetry.proto.trace.v1.ResourceSpans.
- * Use `create(ResourceSpansSchema)` to create a new message.
- */
 export const ResourceSpansSchema = /*@__PURE__*/
   messageDesc(file_opentelemetry_proto_trace_v1_trace, 0);
-
-/**
- * Describes the message opentelemetry.proto.trace.v1.ScopeSpans.
- * Use `create(ScopeSpansSchema)` to create a new message.
- */
 export const ScopeSpansSchema = /*@__PURE__*/
   messageDesc(file_opentelemetry_proto_trace_v1_trace, 1);
-
-/**
- * Describes the message opentelemetry.proto.trace.v1.Span.
- * Use `create(SpanSchema)` to create a new message.
- */
 export const SpanSchema = /*@__PURE__*/
   messageDesc(file_opentelemetry_proto_trace_v1_trace, 2);
-
-/**
- * Describes the message opentelemetry.proto.trace.v1.Span.Event.
- * Use `create(Span_EventSchema)` to create a new message.
- */
 export const Span_EventSchema = /*@__PURE__*/
   messageDesc(file_opentelemetry_proto_trace_v1_trace, 2, 0);
-
-/**
- * Describes the message opentelemetry.proto.trace.v1.Span.Link.
- * Use `create(Span_LinkSchema)` to create a new message.
- */
 export const Span_LinkSchema = /*@__PURE__*/
   messageDesc(file_opentelemetry_proto_trace_v1_trace, 2, 1);
-
-/**
- * Describes the enum opentelemetry.proto.trace.v1.Span.SpanKind.
- */
 export const Span_SpanKindSchema = /*@__PURE__*/
   enumDesc(file_opentelemetry_proto_trace_v1_trace, 2, 0);
-
-/**
- * @generated from enum opentelemetry.proto.trace.v1.Span.SpanKind
- */
 export const Span_SpanKind = /*@__PURE__*/
   tsEnum(Span_SpanKindSchema);
-
-/**
- * Describes the message opentelemetry.proto.trace.v1.Status.
- * Use `create(StatusSchema)` to create a new message.
- */
 export const StatusSchema = /*@__PURE__*/
   messageDesc(file_opentelemetry_proto_trace_v1_trace, 3);
-
-/**
- * Describes the enum opentelemetry.proto.trace.v1.Status.StatusCode.
- */
 export const Status_StatusCodeSchema = /*@__PURE__*/
   enumDesc(file_opentelemetry_proto_trace_v1_trace, 3, 0);
-
-/**
- * @generated from enum opentelemetry.proto.trace.v1.Status.StatusCode
- */
 export const Status_StatusCode = /*@__PURE__*/
   tsEnum(Status_StatusCodeSchema);
 

@@ -8,73 +8,25 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import type { Message } from "@bufbuild/protobuf";
 import type { ResourceSpans } from "../../../trace/v1/trace_pb.js";
 
-/**
- * Describes the file opentelemetry/proto/collector/trace/v1/trace_service.proto.
- */
 export declare const file_opentelemetry_proto_collector_trace_v1_trace_service: GenFile;
 
-/**
- * @generated from message opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest
- */
 export declare type ExportTraceServiceRequest = Message<"opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest"> & {
-  /**
-   * @generated from field: repeated opentelemetry.proto.trace.v1.ResourceSpans resource_spans = 1;
-   */
   resourceSpans: ResourceSpans[];
 };
-
-/**
- * Describes the message opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest.
- * Use `create(ExportTraceServiceRequestSchema)` to create a new message.
- */
 export declare const ExportTraceServiceRequestSchema: GenMessage<ExportTraceServiceRequest>;
 
-/**
- * @generated from message opentelemetry.proto.collector.trace.v1.ExportTraceServiceResponse
- */
 export declare type ExportTraceServiceResponse = Message<"opentelemetry.proto.collector.trace.v1.ExportTraceServiceResponse"> & {
-  /**
-   * @generated from field: opentelemetry.proto.collector.trace.v1.ExportTracePartialSuccess partial_success = 1;
-   */
   partialSuccess?: ExportTracePartialSuccess | undefined;
 };
-
-/**
- * Describes the message opentelemetry.proto.collector.trace.v1.ExportTraceServiceResponse.
- * Use `create(ExportTraceServiceResponseSchema)` to create a new message.
- */
 export declare const ExportTraceServiceResponseSchema: GenMessage<ExportTraceServiceResponse>;
 
-/**
- * Some spans were not taken, and will not be if they are sent again.
- *
- * @generated from message opentelemetry.proto.collector.trace.v1.ExportTracePartialSuccess
- */
+/** Some spans were not taken, and will not be if they are sent again. */
 export declare type ExportTracePartialSuccess = Message<"opentelemetry.proto.collector.trace.v1.ExportTracePartialSuccess"> & {
-  /**
-   * @generated from field: int64 rejected_spans = 1;
-   */
   rejectedSpans: bigint;
-
-  /**
-   * @generated from field: string error_message = 2;
-   */
   errorMessage: string;
 };
-
-/**
- * Describes the message opentelemetry.proto.collector.trace.v1.ExportTracePartialSuccess.
- * Use `create(ExportTracePartialSuccessSchema)` to create a new message.
- */
 export declare const ExportTracePartialSuccessSchema: GenMessage<ExportTracePartialSuccess>;
-
-/**
- * @generated from service opentelemetry.proto.collector.trace.v1.TraceService
- */
 export declare const TraceService: GenService<{
-  /**
-   * @generated from rpc opentelemetry.proto.collector.trace.v1.TraceService.Export
-   */
   export: {
     methodKind: "unary";
     input: typeof ExportTraceServiceRequestSchema;

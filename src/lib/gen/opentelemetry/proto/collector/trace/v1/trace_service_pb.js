@@ -7,36 +7,14 @@
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_opentelemetry_proto_trace_v1_trace } from "../../../trace/v1/trace_pb.js";
 
-/**
- * Describes the file opentelemetry/proto/collector/trace/v1/trace_service.proto.
- */
 export const file_opentelemetry_proto_collector_trace_v1_trace_service = /*@__PURE__*/
   fileDesc("CjpvcGVudGVsZW1ldHJ5L3Byb3RvL2NvbGxlY3Rvci90cmFjZS92MS90cmFjZV9zZXJ2aWNlLnByb3RvEiZvcGVudGVsZW1ldHJ5LnByb3RvLmNvbGxlY3Rvci50cmFjZS52MSJgChlFeHBvcnRUcmFjZVNlcnZpY2VSZXF1ZXN0EkMKDnJlc291cmNlX3NwYW5zGAEgAygLMisub3BlbnRlbGVtZXRyeS5wcm90by50cmFjZS52MS5SZXNvdXJjZVNwYW5zIngKGkV4cG9ydFRyYWNlU2VydmljZVJlc3BvbnNlEloKD3BhcnRpYWxfc3VjY2VzcxgBIAEoCzJBLm9wZW50ZWxlbWV0cnkucHJvdG8uY29sbGVjdG9yLnRyYWNlLnYxLkV4cG9ydFRyYWNlUGFydGlhbFN1Y2Nlc3MiSgoZRXhwb3J0VHJhY2VQYXJ0aWFsU3VjY2VzcxIWCg5yZWplY3RlZF9zcGFucxgBIAEoAxIVCg1lcnJvcl9tZXNzYWdlGAIgASgJMqABCgxUcmFjZVNlcnZpY2USjwEKBkV4cG9ydBJBLm9wZW50ZWxlbWV0cnkucHJvdG8uY29sbGVjdG9yLnRyYWNlLnYxLkV4cG9ydFRyYWNlU2VydmljZVJlcXVlc3QaQi5vcGVudGVsZW1ldHJ5LnByb3RvLmNvbGxlY3Rvci50cmFjZS52MS5FeHBvcnRUcmFjZVNlcnZpY2VSZXNwb25zZWIGcHJvdG8z", [file_opentelemetry_proto_trace_v1_trace]);
-
-/**
- * Describes the message opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest.
- * Use `create(ExportTraceServiceRequestSchema)` to create a new message.
- */
 export const ExportTraceServiceRequestSchema = /*@__PURE__*/
   messageDesc(file_opentelemetry_proto_collector_trace_v1_trace_service, 0);
-
-/**
- * Describes the message opentelemetry.proto.collector.trace.v1.ExportTraceServiceResponse.
- * Use `create(ExportTraceServiceResponseSchema)` to create a new message.
- */
 export const ExportTraceServiceResponseSchema = /*@__PURE__*/
   messageDesc(file_opentelemetry_proto_collector_trace_v1_trace_service, 1);
-
-/**
- * Describes the message opentelemetry.proto.collector.trace.v1.ExportTracePartialSuccess.
- * Use `create(ExportTracePartialSuccessSchema)` to create a new message.
- */
 export const ExportTracePartialSuccessSchema = /*@__PURE__*/
   messageDesc(file_opentelemetry_proto_collector_trace_v1_trace_service, 2);
-
-/**
- * @generated from service opentelemetry.proto.collector.trace.v1.TraceService
- */
 export const TraceService = /*@__PURE__*/
   serviceDesc(file_opentelemetry_proto_collector_trace_v1_trace_service, 0);
 
