@@ -28,8 +28,8 @@ export const exceptions = [
   { file: "explain/pod-overview.ts", name: "onChange", why: "its own listeners" },
   // Below the events: credentials and certificates of connections.
   { file: "certs/certificate-readiness.ts", name: "onChange", why: "requests wait for a certificate" },
-  { file: "certs/waiting-transport.ts", name: "onReconnect", why: "a transport around another" },
-  { file: "certs/waiting-transport.ts", name: "onReady", why: "a transport around another" },
+  { file: "certs/cluster-access.ts", name: "onReconnect", why: "a transport around another" },
+  { file: "certs/cluster-access.ts", name: "onReady", why: "a transport around another" },
   { file: "certs/serving-certificate.ts", name: "onChange", why: "a certificate around another" },
   { file: "server/https/server.ts", name: "onChange", why: "the TLS files of a server" },
   { file: "server/https/server-context.ts", name: "onChange", why: "the TLS files of a server" },

@@ -26,7 +26,7 @@ import { draMetrics } from "../../src/kubelet/resources/dra/dra-metrics.ts";
 import { memoryMetrics } from "../../src/kubelet/resources/memory/memory-metrics.ts";
 import { ShutdownRecord } from "../../src/kubelet/resources/node-shutdown/shutdown-record.ts";
 import { topologyMetrics } from "../../src/kubelet/resources/topology/topology-metrics.ts";
-import { remainingLifetimes } from "../../src/kubelet/server/auth/certificate-metrics.ts";
+import { remainingLifetimes } from "../../src/kubelet/server/auth/client-certificates.ts";
 import { requestMetrics } from "../../src/kubelet/server/https/request-metrics.ts";
 import { fakeMetricsOptions } from "../../src/kubelet/server/metrics/fake-metrics.ts";
 import { metricsRoutes } from "../../src/kubelet/server/metrics/routes.ts";

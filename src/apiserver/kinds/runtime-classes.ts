@@ -1,9 +1,10 @@
 import { dnsLabel } from "../../lib/base/name-rules.ts";
 import { checkLabels } from "../../lib/model/validation/metadata.ts";
+import { checkToleration, type Toleration } from "../../lib/model/validation/tolerations.ts";
 import { defineKind } from "./define.ts";
+import type { FieldProblems } from "./field-problems.ts";
 import { nameIsSubdomain } from "./names.ts";
 import { checkAmount } from "./quantities.ts";
-import { checkDistinctTolerations } from "./tolerations.ts";
 
 export const runtimeClasses = defineKind({
   group: "node.k8s.io",
@@ -25,3 +26,19 @@ export const runtimeClasses = defineKind({
     problems.immutable("handler", draft.handler, oldObject.handler);
   },
 });
+
+/** Tolerations of a runtime class: duplicates are rejected. */
+function checkDistinctTolerations(
+  tolerations: readonly Toleration[] | undefined,
+  path: string,
+  problems: FieldProblems,
+): void {
+  const seen = new Set<string>();
+  for (const [i, toleration] of (tolerations ?? []).entries()) {
+    const { key = "", operator = "", value = "", effect = "" } = toleration;
+    checkToleration(toleration, `${path}[${i}]`, problems);
+    const identity = JSON.stringify([key, operator, value, effect]);
+    if (seen.has(identity)) problems.duplicate(`${path}[${i}]`, toleration);
+    seen.add(identity);
+  }
+}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { assertGrowth } from "../../../test/growth.ts";
-import { quantityError } from "./quantity-text.ts";
+import { quantityError } from "./scalar-check.ts";
 
 const syntaxError =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { base64Error } from "./base64-text.ts";
-import { quantityError } from "./quantity-text.ts";
+import { base64Error, quantityError } from "./scalar-check.ts";
 import { canonicalTime, timeError } from "./time-text.ts";
 
 describe("base64: the first illegal byte", () => {

@@ -1,6 +1,5 @@
+import { parseQuantity } from "../../lib/model/quantity.ts";
 import type { Scalar } from "../../lib/schema/field-type.ts";
-import { base64Error } from "./base64-text.ts";
-import { quantityError } from "./quantity-text.ts";
 import { timeError } from "./time-text.ts";
 
 /**
@@ -56,4 +55,41 @@ function wrongType(expected: Scalar): ScalarError {
 
 function wrongText(message: string | undefined, isFatal: boolean): ScalarError | undefined {
   return message === undefined ? undefined : { kind: "text", isFatal, message };
+}
+
+const alphabet = /[A-Za-z0-9+/]/;
+
+/** The error of Go's base64 decoder, with the offset of the first illegal byte. Line breaks are ignored. */
+export function base64Error(text: string): string | undefined {
+  if (/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) return undefined;
+  const offset = firstIllegal(text);
+  return offset === undefined ? undefined : `illegal base64 data at input byte ${offset}`;
+}
+
+function firstIllegal(text: string): number | undefined {
+  const offsets = [...text].flatMap((char, at) => (char === "\n" || char === "\r" ? [] : [at]));
+  for (const [count, at] of offsets.entries()) {
+    if (alphabet.test(text[at]!)) continue;
+    const inGroup = count % 4;
+    if (text[at] !== "=" || inGroup < 2) return at;
+    if (inGroup === 3) return offsets[count + 1];
+    const second = offsets[count + 1];
+    if (second === undefined) return text.length;
+    return text[second] === "=" ? offsets[count + 2] : second;
+  }
+  const open = offsets.length % 4;
+  return open === 0 ? undefined : text.length - open;
+}
+
+const pattern = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$";
+
+/** The error from parsing a quantity; undefined if it is valid. */
+export function quantityError(text: string): string | undefined {
+  const trimmed = text.trim();
+  if (parseQuantity(trimmed) !== undefined) return undefined;
+  const [number = ""] = /^[+-]?\d*(?:\.\d*)?/.exec(trimmed) ?? [];
+  if (trimmed === "" || !/^[eEinumkKMGTP]*[-+]?\d*$/.test(trimmed.slice(number.length)))
+    return `quantities must match the regular expression '${pattern}'`;
+  if (!/\d/.test(number)) return "unable to parse numeric part of quantity";
+  return "unable to parse quantity's suffix";
 }

@@ -8,9 +8,9 @@ import { kubeletAddress } from "./kubelet-address.ts";
 import { logError } from "./log-error.ts";
 import { parseLogOptions } from "./log-options.ts";
 import { mayProxyTo } from "./proxied-address.ts";
+import { rewrittenLocation } from "./proxies.ts";
 import { parseProxyName, podTarget, portNumber } from "./proxy-target.ts";
-import { rewrittenLocation } from "./rewritten-location.ts";
-import { attachQuery, execQuery, portForwardQuery } from "./stream-options.ts";
+import { attachQuery, execQuery, portForwardQuery } from "./streams.ts";
 
 const rejected = (work: () => unknown): string => {
   try {

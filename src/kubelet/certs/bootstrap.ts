@@ -1,18 +1,23 @@
-import { createPublicKey, type KeyObject } from "node:crypto";
+import { createHash, createPublicKey, type KeyObject } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, msFromNow, sleep } from "../../lib/base/clock.ts";
 import { httpStatusOf, KubeletError, messageOf } from "../../lib/base/errors.ts";
 import { failureLog } from "../../lib/base/failure-log.ts";
 import type { Logger } from "../../lib/base/logger.ts";
-import { generateKey, makeRequest, privateKeyPem, type Usage } from "../../lib/base/x509/x509.ts";
+import {
+  type DistinguishedName,
+  generateKey,
+  makeRequest,
+  privateKeyPem,
+  type Usage,
+} from "../../lib/base/x509/x509.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
 import { writeDurably } from "../../lib/host/durable-file.ts";
 import { clientSigner, kubeCertificateApi } from "./certificate-api.ts";
 import { readKey } from "./certificate-pair.ts";
 import type { PairStore } from "./certificate-store.ts";
 import { obtainCertificate } from "./obtain-certificate.ts";
-import { requestName } from "./request-name.ts";
 import { clientTemplate, clientUsages } from "./templates.ts";
 
 export interface BootstrapOptions {
@@ -94,4 +99,22 @@ async function waitForServer({ transport, clock, random, logger, signal }: Boots
     }
     await sleep(clock, 2000 * (1 + 0.2 * random()), signal);
   }
+}
+
+/**
+ * The name of a request that remains the same as long as key, subject and usages do: an agent that is restarted finds
+ * its request. The name equals the reference kubelet's.
+ */
+export function requestName(
+  publicKey: KeyObject,
+  subject: DistinguishedName,
+  usages: readonly Usage[],
+): string {
+  const hash = createHash("sha512-256");
+  const parts = [
+    publicKey.export({ format: "der", type: "spki" }),
+    ...[subject.commonName, ...subject.organizations, ...usages].map((text) => Buffer.from(text)),
+  ];
+  for (const part of parts) hash.update(`${part.toString("base64url")}|`);
+  return `node-csr-${hash.digest("base64url")}`;
 }

@@ -1,7 +1,7 @@
 import { abortable } from "../../lib/base/abort.ts";
 import { type Clock, msFromNow, msSince } from "../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../lib/base/component.ts";
-import { messageOf } from "../../lib/base/errors.ts";
+import { httpStatusOf, messageOf } from "../../lib/base/errors.ts";
 import { failureLog } from "../../lib/base/failure-log.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import {
@@ -13,6 +13,7 @@ import {
   wallTime,
 } from "../../lib/base/time.ts";
 import { generateKey, makeRequest, privateKeyPem, type Usage } from "../../lib/base/x509/x509.ts";
+import { TransportError } from "../../lib/clients/kube/api-error.ts";
 import type { CertificateApi } from "./certificate-api.ts";
 import { type CertificatePair, isExpired, readPair } from "./certificate-pair.ts";
 import type { PairStore } from "./certificate-store.ts";
@@ -26,7 +27,6 @@ import {
   rotationDeadline,
   sameTemplate,
 } from "./rotation-plan.ts";
-import { serverRejectedUs } from "./server-rejected.ts";
 
 export interface CertificateManagerOptions {
   /** "client-certificate", "serving-certificate". */
@@ -279,3 +279,16 @@ export class CertificateManager implements Component {
 
 /** The requested certificate no longer matches the template. */
 class TemplateChanged extends Error {}
+
+/**
+ * Whether a failed request shows an API server that works but rejects us: then other credentials may help. Undefined if
+ * the failure does not show it.
+ */
+function serverRejectedUs(error: unknown): boolean | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof TransportError) return false;
+    const status = httpStatusOf(cause);
+    if (status !== undefined) return status === 401 || status === 403 || status === 404;
+  }
+  return undefined;
+}

@@ -4,7 +4,7 @@ import { FakeClock } from "../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
 import { CertificateReadiness } from "./certificate-readiness.ts";
-import { waitingTransport } from "./waiting-transport.ts";
+import { waitingTransport } from "./cluster-access.ts";
 
 /** A transport that records requests, and a certificate that becomes available when the test calls `arrive`. */
 function setUp(certificate?: string) {

@@ -16,7 +16,6 @@ import type { FeatureName } from "../../lib/config/feature-gate-table.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
 import { archOf } from "../../lib/host/system-identity.ts";
 import { CertificateReadiness, type CertificateSource } from "./certificate-readiness.ts";
-import { waitingTransport } from "./waiting-transport.ts";
 
 /** The cluster that the node joins. */
 export interface ClusterOptions {
@@ -112,4 +111,30 @@ export function connection(
     },
     ...(onResponse && { onResponse }),
   });
+}
+
+/** Sends requests only while there is a client certificate; until then they wait. */
+export function waitingTransport(transport: KubeTransport, readiness: CertificateReadiness): KubeTransport {
+  return {
+    async request<T>(call: Parameters<KubeTransport["request"]>[0]) {
+      await readiness.wait(call.signal);
+      return transport.request<T>(call);
+    },
+    async stream(call) {
+      await readiness.wait(call.signal);
+      return transport.stream(call);
+    },
+    streamsLists: transport.streamsLists,
+    /** Also called when a certificate becomes available, so that requests that timed out are retried. */
+    onReconnect: (listener) => {
+      const unsubscribes = [readiness.onReady(listener), transport.onReconnect?.(listener) ?? (() => {})];
+      return () => {
+        for (const unsubscribe of unsubscribes) unsubscribe();
+      };
+    },
+    close() {
+      readiness.close();
+      transport.close();
+    },
+  };
 }

@@ -3,10 +3,10 @@ import { createPrivateKey, createPublicKey } from "node:crypto";
 import { test } from "node:test";
 import { wallTime } from "../../lib/base/time.ts";
 import { generateKey, makeRequest } from "../../lib/base/x509/x509.ts";
+import { requestName } from "./bootstrap.ts";
 import type { SigningRequestState } from "./certificate-api.ts";
 import { csrResult, incompatibility } from "./csr-result.ts";
 import { fakeAuthority, issue } from "./fake-signer.ts";
-import { requestName } from "./request-name.ts";
 
 const { privateKey: key } = generateKey();
 const subject = { commonName: "system:node:n1", organizations: ["system:nodes"] };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runtimeVersion } from "./runtime-version.ts";
+import { runtimeVersion } from "./node-status.ts";
 
 const rows: [text: string, version: string | undefined][] = [
   ["2.1.4", "2.1.4"],

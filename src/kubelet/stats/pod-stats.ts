@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { messageOf } from "../../lib/base/errors.ts";
 import type { WallTime } from "../../lib/base/time.ts";
 import type * as api from "../../lib/gen/runtime/v1/api_pb.js";
+import type { PodUid } from "../../lib/model/pod.ts";
 import type { FsStats, NetworkStats, PodStats, VolumeStats } from "../../lib/model/stats-summary.ts";
 import type { VolumeStat } from "../pods/volumes/manager/volume-stats.ts";
 import type { ObservedContainer, ObservedPod } from "../state/observed-pods.ts";
@@ -12,8 +13,7 @@ import { ephemeralStorage, isEphemeral } from "./ephemeral-storage.ts";
 import { type FsSpace, fsSpaceOf, layerDirOf } from "./filesystems.ts";
 import type { CgroupStats } from "./from-cgroup.ts";
 import { runtimeCpu, runtimeIo, runtimeMemory, runtimeNetwork } from "./from-runtime.ts";
-import { usageOfFile, usageOfFiles } from "./log-usage.ts";
-import { messageFilesOf, withMessageFiles } from "./message-files.ts";
+import { type FileUsage, usageByDirectory, usageOfFile, usageOfFiles } from "./log-usage.ts";
 import { networkStats } from "./network.ts";
 import type { StatsHost, StatsOptions } from "./options.ts";
 import { sumOfContainers } from "./pod-sums.ts";
@@ -266,4 +266,36 @@ function volumeOf({ name, claim, time, healthy, ...usage }: VolumeStat): VolumeS
     ...(claim && { pvcRef: { name: claim.name, namespace: claim.namespace } }),
     ...(healthy !== undefined && { volumeHealthStats: { abnormal: !healthy } }),
   };
+}
+
+/** Disk usage of the termination message files of a pod, by container, including the files of earlier starts. */
+function messageFilesOf(rootDir: string, uid: PodUid): Promise<ReadonlyMap<string, FileUsage>> {
+  return usageByDirectory(join(rootDir, "pods", uid, "containers"));
+}
+
+/**
+ * With the termination message files, as logs of their container: a container can write any amount to its file. Only evictions are based on
+ * this. The summary does not include these files, as in the reference kubelet.
+ */
+function withMessageFiles(
+  stats: PodStats,
+  messages: ReadonlyMap<string, FileUsage>,
+  space: FsSpace,
+): PodStats {
+  const ephemeral = stats["ephemeral-storage"];
+  return {
+    ...stats,
+    containers: stats.containers.map((container) => {
+      const usage = messages.get(container.name);
+      return usage
+        ? { ...container, logs: added(container.logs ?? { time: container.startTime, ...space }, usage) }
+        : container;
+    }),
+    // All of them: init containers have terminated when the others run.
+    ...(ephemeral && { "ephemeral-storage": [...messages.values()].reduce(added, ephemeral) }),
+  };
+}
+
+function added(fs: FsStats, { bytes, files }: FileUsage): FsStats {
+  return { ...fs, usedBytes: (fs.usedBytes ?? 0) + bytes, inodesUsed: (fs.inodesUsed ?? 0) + files };
 }

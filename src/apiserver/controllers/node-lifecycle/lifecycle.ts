@@ -5,7 +5,6 @@ import type { ApiObject } from "../../storage/object.ts";
 import type { EventRecorder } from "../event-recorder.ts";
 import type { ObjectCache } from "../object-cache.ts";
 import { refTo } from "../object-ref.ts";
-import { type NodeHealth, observed } from "./health.ts";
 import {
   deadline,
   type GracePeriods,
@@ -114,4 +113,30 @@ function stateOf(node: ApiObject): NodeState {
     conditions: status?.conditions ?? [],
     taints: spec?.taints ?? none,
   };
+}
+
+/** When a node last reported. Times are by the clock of this machine: the node's clock may differ. */
+interface NodeHealth {
+  /** The last observed heartbeats. */
+  readonly heartbeat: string | undefined;
+  readonly renewed: string | undefined;
+  readonly at: number;
+}
+
+interface Heartbeats {
+  /** lastHeartbeatTime of the Ready condition. */
+  readonly heartbeat: string | undefined;
+  /** renewTime of the lease. */
+  readonly renewed: string | undefined;
+}
+
+/** A node that is observed for the first time is healthy as of now; after that, as of each new heartbeat. */
+export function observed(old: NodeHealth | undefined, heartbeats: Heartbeats, now: number): NodeHealth {
+  const { heartbeat, renewed } = heartbeats;
+  if (old !== undefined && old.heartbeat === heartbeat && !isLater(renewed, old.renewed)) return old;
+  return { heartbeat, renewed, at: now };
+}
+
+function isLater(time: string | undefined, than: string | undefined): boolean {
+  return time !== undefined && (than === undefined || Date.parse(time) > Date.parse(than));
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { observed } from "./health.ts";
+import { observed } from "./lifecycle.ts";
 import {
   deadline,
   type NodeCondition,

@@ -3,7 +3,6 @@ import type { Pod } from "../../../lib/model/pod.ts";
 import { parseQuantity } from "../../../lib/model/quantity.ts";
 import { podRequests } from "../../../lib/model/resources.ts";
 import { hostPorts, type NodeUsage, portsConflict } from "./node-usage.ts";
-import { type Taint, tolerates, untolerated } from "./tolerates.ts";
 
 /** The parts of a node that the scheduler uses. */
 export interface NodeView {
@@ -68,4 +67,37 @@ function shortages(pod: Pod, node: NodeView, usage: NodeUsage): FilterFailure | 
     if (amount > has) never = true;
   }
   return reasons.length === 0 ? undefined : { reasons, unresolvable: never };
+}
+
+export interface Taint {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: string;
+}
+
+export interface Toleration {
+  readonly key?: string;
+  readonly operator?: string;
+  readonly value?: string;
+  readonly effect?: string;
+}
+
+/** The first taint that these tolerations do not tolerate. */
+export function untolerated(
+  taints: readonly Taint[] | undefined,
+  tolerations: readonly Toleration[] | undefined,
+): Taint | undefined {
+  return (taints ?? []).find(
+    (taint) =>
+      (taint.effect === "NoSchedule" || taint.effect === "NoExecute") && !tolerates(tolerations, taint),
+  );
+}
+
+function tolerates(tolerations: readonly Toleration[] | undefined, taint: Taint): boolean {
+  return (tolerations ?? []).some(({ key = "", operator = "", value = "", effect = "" }) => {
+    if (effect !== "" && effect !== taint.effect) return false;
+    if (key !== "" && key !== taint.key) return false;
+    if (operator === "Exists") return true;
+    return key !== "" && (operator === "" || operator === "Equal") && value === (taint.value ?? "");
+  });
 }

@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { matchesTerms, type NodeTerm } from "../../../lib/model/node-selector.ts";
 import type { ApiObject } from "../../storage/object.ts";
-import { planScheduling } from "./binding-plan.ts";
-import { fitMessage, noNodes } from "./fit-message.ts";
-import { type Taint, type Toleration, untolerated } from "./tolerates.ts";
+import { fitMessage, noNodes, planScheduling } from "./binding-plan.ts";
+import { type Taint, type Toleration, untolerated } from "./filter.ts";
 
 const noVolumes = { claim: () => undefined, volume: () => undefined };
 

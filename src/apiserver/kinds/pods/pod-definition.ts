@@ -1,7 +1,8 @@
 import { type Clock, systemClock } from "../../../lib/base/clock.ts";
-import type { ConnectSubresource, ResourceDefinition } from "../../definition.ts";
+import type { ConnectSubresource, ResourceDefinition, Unstructured } from "../../definition.ts";
 import { generatedName } from "../../rest/generate-name.ts";
 import type { ApiObject } from "../../storage/object.ts";
+import { addDefaultTolerations } from "./admission/tolerations.ts";
 import { binding, bindSubresource } from "./binding.ts";
 import { prepareCreate } from "./create.ts";
 import { defaultPod } from "./defaults.ts";
@@ -10,7 +11,6 @@ import { eviction } from "./eviction.ts";
 import { asPod } from "./pod-draft.ts";
 import { resizeSubresource } from "./resize.ts";
 import { statusSubresource } from "./status.ts";
-import { prepareUpdate } from "./update.ts";
 import { validateCreate } from "./validation/validate-create.ts";
 import { validateUpdate } from "./validation/validate-update.ts";
 
@@ -63,4 +63,17 @@ export function podDeletionGrace(current: ApiObject, requested: number | undefin
   if (status?.phase === "Succeeded" || status?.phase === "Failed") return 0;
   const period = requested ?? spec.terminationGracePeriodSeconds ?? 0;
   return period < 0 ? 1 : period;
+}
+
+/** Prepares an update of a pod: the status is kept, and the default tolerations are added again. */
+export function prepareUpdate(draft: Unstructured, oldObject: ApiObject): void {
+  const pod = asPod(draft);
+  const old = asPod(oldObject);
+  if (old.status) pod.status = structuredClone(old.status);
+  else delete pod.status;
+  pod.spec.priority ??= old.spec.priority;
+  if (pod.spec.priority === undefined) delete pod.spec.priority;
+  pod.spec.preemptionPolicy ??= old.spec.preemptionPolicy;
+  if (pod.spec.preemptionPolicy === undefined) delete pod.spec.preemptionPolicy;
+  addDefaultTolerations(pod.spec);
 }

@@ -1,5 +1,6 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { PodDetail, PodSummary } from "../../protocol.ts";
+import { fetchYaml } from "../browser/api.ts";
 import { session } from "../browser/connection.ts";
 import { Age, Badge } from "../parts/basics.tsx";
 import { useStore } from "../parts/hooks.ts";
@@ -13,7 +14,6 @@ import { PodLogs } from "./pod-logs.tsx";
 import { PodOverview } from "./pod-overview.tsx";
 import { podTone } from "./pod-row.tsx";
 import { PodTerminal } from "./pod-terminal.tsx";
-import { PodYamlView } from "./pod-yaml.tsx";
 
 export function PodView({ namespace, name, tab }: { namespace: string; name: string; tab: PodTab }) {
   const pod = usePodSummary(namespace, name);
@@ -134,5 +134,40 @@ function Tabs(props: { namespace: string; name: string; tab: PodTab; events: num
         </a>
       ))}
     </nav>
+  );
+}
+
+function PodYamlView({ uid, name, revision }: { uid: string; name: string; revision: number }) {
+  const [yaml, setYaml] = useState<string>();
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    const aborted = new AbortController();
+    fetchYaml(uid, aborted.signal).then(
+      (result) => {
+        setYaml(result.yaml);
+        setProblem("");
+      },
+      (error) => {
+        if (!aborted.signal.aborted) setProblem(error.message);
+      },
+    );
+    return () => aborted.abort();
+  }, [uid, revision]);
+  const copy = () => void navigator.clipboard.writeText(yaml ?? "");
+  return (
+    <>
+      <div class="toolbar">
+        <button type="button" onClick={copy} disabled={yaml === undefined}>
+          Copy
+        </button>
+        <span role="alert" class="text-bad">
+          {problem}
+        </span>
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it */}
+      <pre class="output" tabIndex={0} aria-label={`YAML of ${name}`} role="region">
+        {yaml ?? "Loading …"}
+      </pre>
+    </>
   );
 }

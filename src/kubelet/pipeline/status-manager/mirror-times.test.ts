@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PodStatus } from "../../../lib/model/pod.ts";
-import { withMirrorTimes } from "./mirror-times.ts";
+import { withMirrorTimes } from "./status-manager.ts";
 
 const at = (type: string, status: "True" | "False", lastTransitionTime: string) => ({
   type,

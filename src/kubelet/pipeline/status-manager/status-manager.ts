@@ -12,7 +12,6 @@ import type { PodStatuses, StatusEntry } from "../../state/pod-statuses.ts";
 import type { ProbeKind, ProbeOutcome } from "../../state/probe-results.ts";
 import type { ReplacedContainers } from "../../state/replaced-containers.ts";
 import type { ApiContainerStatus } from "./api-types.ts";
-import { withMirrorTimes } from "./mirror-times.ts";
 import { podStatus } from "./status.ts";
 import { defaultStatusGates, type StatusGates, type StatusInput } from "./status-input.ts";
 import type { StatusMetrics } from "./status-metrics.ts";
@@ -148,4 +147,22 @@ function startsOf(
 
 function startOf(status: PodStatus | undefined): WallTime | undefined {
   return status?.startTime ? wallTime(status.startTime) : undefined;
+}
+
+/**
+ * A static pod is known before its mirror, so a restarted agent does not have the transition times. Conditions that have the same status
+ * in the mirror get its times.
+ */
+export function withMirrorTimes(previous: PodStatus | undefined, own: PodStatus): PodStatus {
+  if (!previous) return own;
+  const conditions = own.conditions?.map((condition) => {
+    const old = previous.conditions?.find((c) => c.type === condition.type);
+    const since = old?.status === condition.status ? old.lastTransitionTime : undefined;
+    return since ? { ...condition, lastTransitionTime: since } : condition;
+  });
+  return {
+    ...own,
+    ...(previous.startTime && { startTime: previous.startTime }),
+    ...(conditions && { conditions }),
+  };
 }

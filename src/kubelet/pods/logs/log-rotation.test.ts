@@ -22,8 +22,7 @@ import { createMetrics } from "../../../lib/base/metrics.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import { CriError } from "../../../lib/clients/cri/cri-error.ts";
 import { OpenDir } from "../../../lib/host/open-dir.ts";
-import { compressFile } from "./compress.ts";
-import { type LoggingContainer, LogRotation, type LogRotationOptions } from "./log-rotation.ts";
+import { compressFile, type LoggingContainer, LogRotation, type LogRotationOptions } from "./log-rotation.ts";
 
 const everyMs = 10_000;
 

@@ -1,5 +1,7 @@
-import { readdir, rename, rm, stat } from "node:fs/promises";
+import { open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
 import type { Clock } from "../../../lib/base/clock.ts";
 import type { Component } from "../../../lib/base/component.ts";
 import { ConcurrencyLimiter } from "../../../lib/base/concurrency-limiter.ts";
@@ -10,8 +12,8 @@ import { runPeriodically } from "../../../lib/base/run-periodically.ts";
 import type { ContainerId, RuntimeService } from "../../../lib/clients/cri/cri.ts";
 import { hasGrpcCode } from "../../../lib/clients/cri/cri-error.ts";
 import { OpenDir } from "../../../lib/host/open-dir.ts";
-import { compressFile } from "./compress.ts";
-import { planRotation, rotatedName } from "./rotation-plan.ts";
+import { openRegularFile } from "../../../lib/host/regular-file.ts";
+import { compressedSuffix, planRotation, rotatedName, temporarySuffix } from "./rotation-plan.ts";
 import { rotationQueue } from "./rotation-queue.ts";
 
 export interface LoggingContainer {
@@ -173,4 +175,22 @@ export class LogRotation implements Component {
       throw error;
     }
   }
+}
+
+/** Replaces a file with its compressed form. At any time one of the two is complete. Neither is opened if it is a link. */
+export async function compressFile(dir: OpenDir, name: string, signal?: AbortSignal): Promise<void> {
+  const path = dir.at(Buffer.from(name));
+  const temporary = dir.at(Buffer.from(`${name}${temporarySuffix}`));
+  try {
+    await using original = await openRegularFile(path, { follow: false });
+    const { mode } = await original.stat();
+    await rm(temporary, { force: true });
+    await using compressed = await open(temporary, "wx", mode & 0o7777);
+    await pipeline(original.createReadStream(), createGzip(), compressed.createWriteStream(), { signal });
+    await rename(temporary, dir.at(Buffer.from(`${name}${compressedSuffix}`)));
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  await rm(path);
 }

@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { type AccessFilter, allowAll } from "../auth/node-access.ts";
 import { fakeNodeRoutes } from "../fake-node.ts";
 import { send, startServer, type TestServer } from "../fixtures.ts";
-import { healthRoutes } from "./health.ts";
+import { healthRoutes } from "./routes.ts";
 
 let server: TestServer;
 const levels: number[] = [];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { randomIds } from "./random-ids.ts";
+import { randomIds } from "./tracer.ts";
 
 test("IDs have their length and are unique, even past the end of a pool", () => {
   const next = randomIds();

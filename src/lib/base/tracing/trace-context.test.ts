@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ratioSampler } from "./sampler.ts";
 import { formatTraceparent, parseTraceparent } from "./trace-context.ts";
-import { WallClock } from "./wall-clock.ts";
+import { WallClock } from "./tracer.ts";
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const spanId = "b7ad6b7169203331";

@@ -1,9 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { randomBytes } from "node:crypto";
 import { isAbort, messageOf } from "../errors.ts";
-import { randomIds } from "./random-ids.ts";
 import type { Sampler } from "./sampler.ts";
 import type { TraceContext } from "./trace-context.ts";
-import { WallClock } from "./wall-clock.ts";
 
 export type AttributeValue = string | number | boolean;
 export type SpanKind = "internal" | "server" | "client";
@@ -145,5 +144,49 @@ class LiveSpan implements Span {
       error: this.#error,
       links,
     };
+  }
+}
+
+const poolBytes = 4096;
+
+/**
+ * Random bytes as hexadecimal digits. A system call costs more than all the rest of a span, so many are fetched
+ * at once.
+ */
+export function randomIds(): (bytes: number) => string {
+  let pool = "";
+  let used = 0;
+  return (bytes) => {
+    if (used + 2 * bytes > pool.length) {
+      pool = randomBytes(poolBytes).toString("hex");
+      used = 0;
+    }
+    const id = pool.slice(used, used + 2 * bytes);
+    used += 2 * bytes;
+    // All zeros is not a valid ID.
+    return /[^0]/.test(id) ? id : `${id.slice(1)}1`;
+  };
+}
+
+/** A larger difference between the two clocks means that the system time was set. */
+const toleranceMs = 20;
+
+/** Wall time with a resolution below a millisecond, which Date.now() lacks. It never differs much from Date.now(). */
+export class WallClock {
+  readonly #wall: () => number;
+  readonly #monotonic: () => number;
+  #offset: number;
+
+  constructor(wall: () => number = Date.now, monotonic: () => number = () => performance.now()) {
+    this.#wall = wall;
+    this.#monotonic = monotonic;
+    this.#offset = wall() - monotonic();
+  }
+
+  now(): number {
+    const wall = this.#wall();
+    const monotonic = this.#monotonic();
+    if (Math.abs(wall - monotonic - this.#offset) > toleranceMs) this.#offset = wall - monotonic;
+    return this.#offset + monotonic;
   }
 }

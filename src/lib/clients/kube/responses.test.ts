@@ -7,8 +7,8 @@ import { usedMemory } from "../../base/fixtures.ts";
 import { wallTime } from "../../base/time.ts";
 import { apiError, KubeApiError, retryAfterMs, TransportError } from "./api-error.ts";
 import { readText } from "./body.ts";
-import { maxTries, retryAfter } from "./retry.ts";
 import { ConnectionLost } from "./server-connection.ts";
+import { maxTries, retryAfter } from "./transport.ts";
 import { warningTexts } from "./warnings.ts";
 import { parseWatchEvent } from "./watch-stream.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Unstructured } from "../../../definition.ts";
 import { changed, messagesOf, storedPod } from "../fake-draft.ts";
-import { prepareUpdate } from "../update.ts";
+import { prepareUpdate } from "../pod-definition.ts";
 import { validateUpdate } from "./validate-update.ts";
 
 const only =

@@ -7,9 +7,9 @@ import { systemClock } from "../../../../lib/base/clock.ts";
 import { FakeClock } from "../../../../lib/base/fake-clock.ts";
 import { hostMounts } from "../../../../lib/host/mounts.ts";
 import { diskFiles, type FileCalls, writeAtomically } from "./atomic-writer.ts";
+import { memoryFiles } from "./content-plugin.ts";
 import { CrashingCalls } from "./fake-file-calls.ts";
 import { filesOf, modeOf, payloadOf, rootOf, tempDir } from "./fake-volume-dir.ts";
-import { memoryFiles } from "./memory-files.ts";
 
 const clock = systemClock;
 

@@ -4,12 +4,12 @@ import { isAbort } from "../../../../lib/base/errors.ts";
 import type { PluginChannel } from "../../../../lib/clients/plugin-rpc/plugin-channel.ts";
 import { codeName, rpcCodeOf } from "../../../../lib/clients/plugin-rpc/rpc-error.ts";
 import {
+  VolumeCapability_AccessMode_Mode as Mode,
   Node,
   type NodeGetVolumeStatsResponse,
   NodeServiceCapability_RPC_Type as Rpc,
   type VolumeCapability_AccessMode_Mode,
 } from "../../../../lib/gen/csi/v1/csi_pb.js";
-import { accessModeFor } from "./access-mode.ts";
 import { callFailure } from "./csi-failure.ts";
 import type { CsiMetrics } from "./csi-metrics.ts";
 import type { StringMap } from "./source.ts";
@@ -223,4 +223,20 @@ function capability({ accessMode, accessType, capabilities }: VolumeCall): Capab
             },
           },
   };
+}
+
+/** The CSI access mode of a PersistentVolume's access mode. Older drivers know only SINGLE_NODE_WRITER. */
+export function accessModeFor(mode: string, singleNodeMultiWriter: boolean): Mode {
+  switch (mode) {
+    case "ReadWriteOnce":
+      return singleNodeMultiWriter ? Mode.SINGLE_NODE_MULTI_WRITER : Mode.SINGLE_NODE_WRITER;
+    case "ReadWriteOncePod":
+      return singleNodeMultiWriter ? Mode.SINGLE_NODE_SINGLE_WRITER : Mode.SINGLE_NODE_WRITER;
+    case "ReadOnlyMany":
+      return Mode.MULTI_NODE_READER_ONLY;
+    case "ReadWriteMany":
+      return Mode.MULTI_NODE_MULTI_WRITER;
+    default:
+      return Mode.UNKNOWN;
+  }
 }

@@ -3,11 +3,11 @@ import { describe, it } from "node:test";
 import { abortError } from "../../../../lib/base/errors.ts";
 import { RpcError } from "../../../../lib/clients/plugin-rpc/rpc-error.ts";
 import { VolumeCapability_AccessMode_Mode as Mode } from "../../../../lib/gen/csi/v1/csi_pb.js";
-import { accessModeFor } from "./access-mode.ts";
+import { accessModeFor } from "./csi-client.ts";
 import { callFailure, isFinalError, transient } from "./csi-failure.ts";
 import { highestVersion, showVersion } from "./csi-version.ts";
-import { appliesFsGroup, fsGroupPolicyOf, unsupportedLifecycleMode } from "./driver-rules.ts";
 import { attachmentName, blockPaths, globalMountDir, inlineHandle } from "./names.ts";
+import { appliesFsGroup, fsGroupPolicyOf, unsupportedLifecycleMode } from "./publish.ts";
 import type { CsiSource } from "./source.ts";
 
 // printf vol1 | sha256sum

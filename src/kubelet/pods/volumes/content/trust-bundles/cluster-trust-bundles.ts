@@ -1,14 +1,14 @@
+import { createHash } from "node:crypto";
 import { type Clock, msFromNow } from "../../../../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../../../../lib/base/component.ts";
 import { KubeletError, messageOf, orNotFound } from "../../../../../lib/base/errors.ts";
 import type { Logger } from "../../../../../lib/base/logger.ts";
 import type { MonotonicTime } from "../../../../../lib/base/time.ts";
 import { endsWithin } from "../../../../../lib/base/wait.ts";
+import { pem, pemBlocks } from "../../../../../lib/base/x509/pem.ts";
 import { Reflector } from "../../../../../lib/clients/kube/reflector.ts";
 import type { KubeTransport } from "../../../../../lib/clients/kube/transport-interface.ts";
 import type { RawObject } from "../../../../../lib/clients/kube/watch-stream.ts";
-import { type LabelSelector, labelMatcher } from "./label-selector.ts";
-import { trustAnchors } from "./trust-anchors.ts";
 
 /** Certificates to trust, as PEM. `optional`: an empty text instead of an error if nothing is found. */
 export interface TrustBundles {
@@ -171,4 +171,55 @@ function toBundle(raw: RawObject): Bundle {
     labels: metadata?.labels,
     pem: String(spec?.trustBundle ?? ""),
   };
+}
+
+export interface LabelSelector {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: string;
+    readonly values?: readonly string[];
+  }[];
+}
+type Labels = Readonly<Record<string, string>>;
+
+/** No selector matches nothing, an empty one everything. */
+export function labelMatcher(selector: LabelSelector | undefined): (labels: Labels | undefined) => boolean {
+  if (!selector) return () => false;
+  const rules = [
+    ...Object.entries(selector.matchLabels ?? {}).map(([key, value]) => ruleOf(key, "In", [value])),
+    ...(selector.matchExpressions ?? []).map(({ key, operator, values }) => ruleOf(key, operator, values)),
+  ];
+  return (labels = {}) => rules.every((rule) => rule(labels));
+}
+
+function ruleOf(key: string, operator: string, values: readonly string[] = []): (labels: Labels) => boolean {
+  const has = (labels: Labels) => Object.hasOwn(labels, key);
+  const isOneOf = (labels: Labels) => has(labels) && values.includes(labels[key] ?? "");
+  switch (operator) {
+    case "In":
+      return isOneOf;
+    case "NotIn":
+      return (labels) => !isOneOf(labels);
+    case "Exists":
+      return has;
+    case "DoesNotExist":
+      return (labels) => !has(labels);
+    default:
+      throw new KubeletError("LabelSelector", `"${operator}" is not a valid label selector operator`);
+  }
+}
+
+/**
+ * The certificates of these bundles in one PEM text, each once and without comments. Their order is arbitrary, but stable for the
+ * same certificates: a restart changes no file.
+ */
+export function trustAnchors(bundles: readonly string[]): string {
+  const byHash = new Map<string, Buffer>();
+  for (const bundle of bundles)
+    for (const { der } of pemBlocks(bundle)) byHash.set(createHash("sha256").update(der).digest("hex"), der);
+  return [...byHash]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, der]) => pem("CERTIFICATE", der))
+    .join("");
 }

@@ -5,9 +5,12 @@ import { silentLogger } from "../../../../../lib/base/logger.ts";
 import { pem } from "../../../../../lib/base/x509/pem.ts";
 import { KubeApiError } from "../../../../../lib/clients/kube/api-error.ts";
 import type { KubeRequest, KubeStreamRequest } from "../../../../../lib/clients/kube/transport-interface.ts";
-import { ClusterTrustBundles } from "./cluster-trust-bundles.ts";
-import { type LabelSelector, labelMatcher } from "./label-selector.ts";
-import { trustAnchors } from "./trust-anchors.ts";
+import {
+  ClusterTrustBundles,
+  type LabelSelector,
+  labelMatcher,
+  trustAnchors,
+} from "./cluster-trust-bundles.ts";
 
 const { signal } = new AbortController();
 const certificate = (text: string) => pem("CERTIFICATE", Buffer.from(text));
