@@ -2,6 +2,7 @@ import { abortable, whenAborted } from "../../lib/base/abort.ts";
 import { type Clock, sleep } from "../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../lib/base/component.ts";
 import { isAbort, messageOf } from "../../lib/base/errors.ts";
+import { Listeners } from "../../lib/base/listeners.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import type { ObjectRef, Objects } from "../definition.ts";
 import type { ApiObject } from "../storage/object.ts";
@@ -23,7 +24,7 @@ export class ObjectCache implements Component {
   readonly #objects = new Map<string, Map<string, ApiObject>>();
   /** The newest version that was received, by resource. */
   readonly #newest = new Map<string, number>();
-  readonly #listeners = new Set<(resource: string) => void>();
+  readonly #listeners = new Listeners<[resource: string]>();
   readonly #done = Promise.withResolvers<void>();
   #failure: string | undefined;
 
@@ -64,8 +65,7 @@ export class ObjectCache implements Component {
 
   /** Calls back after each change, until the signal is aborted. */
   subscribe(listener: (resource: string) => void, signal: AbortSignal): void {
-    this.#listeners.add(listener);
-    whenAborted(signal, () => this.#listeners.delete(listener));
+    whenAborted(signal, this.#listeners.add(listener));
   }
 
   #of(resource: string): Map<string, ApiObject> {
@@ -97,7 +97,7 @@ export class ObjectCache implements Component {
       if (known === undefined || known.metadata.uid === object.metadata.uid) objects.delete(keyOf(object));
     } else if (known === undefined || versionOf(known) <= version) objects.set(keyOf(object), object);
     this.#newest.set(resource, Math.max(version, this.#newest.get(resource) ?? 0));
-    for (const listener of this.#listeners) listener(resource);
+    this.#listeners.notify(resource);
   }
 
   /** A watch does not mark the end of its initial objects: it is complete when all objects of a list have arrived. */
@@ -113,12 +113,11 @@ export class ObjectCache implements Component {
 
   #changed(signal: AbortSignal): Promise<void> {
     return abortable(signal, (resolve) => {
-      const listener = () => resolve();
-      this.#listeners.add(listener);
+      const remove = this.#listeners.add(() => resolve());
       const cancel = this.#options.clock.after(recheckMs, resolve);
       return () => {
         cancel();
-        this.#listeners.delete(listener);
+        remove();
       };
     }).catch(() => {});
   }

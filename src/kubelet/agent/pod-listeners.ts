@@ -1,19 +1,21 @@
+import { Listeners } from "../../lib/base/listeners.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
 
 /** Listeners for changes of single pods. */
 export class PodListeners {
-  readonly #listeners = new Map<PodUid, Set<() => void>>();
+  readonly #listeners = new Map<PodUid, Listeners>();
 
   listen(uid: PodUid, listener: () => void): () => void {
-    const all = this.#listeners.get(uid) ?? new Set();
-    this.#listeners.set(uid, all.add(listener));
+    const all = this.#listeners.get(uid) ?? new Listeners();
+    this.#listeners.set(uid, all);
+    const remove = all.add(listener);
     return () => {
-      all.delete(listener);
+      remove();
       if (all.size === 0 && this.#listeners.get(uid) === all) this.#listeners.delete(uid);
     };
   }
 
   notify(uid: PodUid): void {
-    for (const listener of [...(this.#listeners.get(uid) ?? [])]) listener();
+    this.#listeners.get(uid)?.notify();
   }
 }

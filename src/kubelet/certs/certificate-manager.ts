@@ -3,6 +3,7 @@ import { type Clock, msFromNow, msSince } from "../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../lib/base/component.ts";
 import { httpStatusOf, messageOf } from "../../lib/base/errors.ts";
 import { failureLog } from "../../lib/base/failure-log.ts";
+import { Listeners } from "../../lib/base/listeners.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import {
   dateOf,
@@ -17,7 +18,6 @@ import { TransportError } from "../../lib/clients/kube/api-error.ts";
 import type { CertificateApi } from "./certificate-api.ts";
 import { type CertificatePair, isExpired, readPair } from "./certificate-pair.ts";
 import type { PairStore } from "./certificate-store.ts";
-import { Listeners } from "./listeners.ts";
 import { obtainCertificate } from "./obtain-certificate.ts";
 import {
   mismatch,
@@ -58,7 +58,7 @@ export class CertificateManager implements Component {
   readonly done: Promise<void>;
   readonly #o: CertificateManagerOptions;
   readonly #done = Promise.withResolvers<void>();
-  readonly #listeners = new Listeners<CertificatePair>();
+  readonly #listeners = new Listeners<[CertificatePair]>();
   #pair: CertificatePair | undefined;
   #deadline = wallTime(0);
   #forced = false;

@@ -2,6 +2,7 @@ import { abortable } from "../../lib/base/abort.ts";
 import type { Clock } from "../../lib/base/clock.ts";
 import { abortError } from "../../lib/base/errors.ts";
 import { markReported } from "../../lib/base/failure-log.ts";
+import { Listeners } from "../../lib/base/listeners.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { TransportError } from "../../lib/clients/kube/api-error.ts";
 
@@ -33,8 +34,8 @@ const checkEveryMs = 1_000;
  */
 export class CertificateReadiness {
   readonly #o: CertificateReadinessOptions;
-  readonly #waiting = new Set<(failure?: Error) => void>();
-  readonly #onReady = new Set<() => void>();
+  readonly #waiting = new Listeners<[failure?: Error]>();
+  readonly #onReady = new Listeners();
   /** How long the certificate has been missing; undefined while there is one. Counted, because the clock may be set in the meantime. */
   #waitedMs: number | undefined;
   #logged = false;
@@ -53,11 +54,11 @@ export class CertificateReadiness {
     return abortable(signal, (resolve, reject) => {
       const end = (failure?: Error) => (failure ? reject(failure) : resolve());
       const cancel = clock.after(waitAtMostMs, () => reject(this.#timeoutError()));
-      this.#waiting.add(end);
+      const remove = this.#waiting.add(end);
       this.#watch();
       return () => {
         cancel();
-        this.#waiting.delete(end);
+        remove();
       };
     });
   }
@@ -73,15 +74,14 @@ export class CertificateReadiness {
 
   /** Called when requests need not wait any longer. */
   onReady(listener: () => void): () => void {
-    this.#onReady.add(listener);
-    return () => this.#onReady.delete(listener);
+    return this.#onReady.add(listener);
   }
 
   /** Ends all waits: the agent stops. */
   close(): void {
     this.#closed = true;
     this.#end();
-    for (const end of [...this.#waiting]) end(abortError());
+    this.#waiting.notify(abortError());
   }
 
   /** Watches the source until it has a certificate, even if no request is waiting: `onReady` listeners remain. */
@@ -109,8 +109,8 @@ export class CertificateReadiness {
   #ready(): void {
     if (this.#logged) this.#o.logger.info("Client certificate is available", { waitedMs: this.#waitedMs });
     this.#end();
-    for (const end of [...this.#waiting]) end();
-    for (const listener of [...this.#onReady]) listener();
+    this.#waiting.notify();
+    this.#onReady.notify();
   }
 
   #end(): void {

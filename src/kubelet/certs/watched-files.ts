@@ -3,9 +3,9 @@ import type { Clock } from "../../lib/base/clock.ts";
 import type { Component } from "../../lib/base/component.ts";
 import { KubeletError, messageOf } from "../../lib/base/errors.ts";
 import { FileBackedValue, fileVersion } from "../../lib/base/file-backed-value.ts";
+import { Listeners } from "../../lib/base/listeners.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { runPeriodically } from "../../lib/base/run-periodically.ts";
-import { Listeners } from "./listeners.ts";
 
 export interface WatchedFilesOptions<T> {
   readonly name: string;
@@ -30,7 +30,7 @@ export class WatchedFiles<T> implements Component {
   readonly done: Promise<void>;
   readonly #o: WatchedFilesOptions<T>;
   readonly #done = Promise.withResolvers<void>();
-  readonly #listeners = new Listeners<T>();
+  readonly #listeners = new Listeners<[T]>();
   readonly #value: FileBackedValue<T>;
   #lastError = "";
 

@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/base/clock.ts";
 import type { Health } from "../../lib/base/component.ts";
+import { Listeners } from "../../lib/base/listeners.ts";
 import { summarizeContainers } from "../../lib/model/container-summary.ts";
 import { type Pod, type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
 import type { PodSyncStatus } from "../state/pod-sync-status.ts";
@@ -37,7 +38,7 @@ function isTerminating(worker: PodSyncStatus): boolean {
 /** The pods of the node, for the terminal and the local API. */
 export class PodOverview {
   readonly #o: PodOverviewOptions;
-  #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   #isScheduled = false;
 
   constructor(options: PodOverviewOptions) {
@@ -79,8 +80,7 @@ export class PodOverview {
   }
 
   onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   /** Waits until a condition on the pods holds, for at most `withinMs`. */
@@ -103,7 +103,7 @@ export class PodOverview {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      for (const listener of [...this.#listeners]) listener();
+      this.#listeners.notify();
     });
   }
 }

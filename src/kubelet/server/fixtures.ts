@@ -2,6 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { type RequestOptions, request } from "node:https";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { systemClock } from "../../lib/base/clock.ts";
+import { Listeners } from "../../lib/base/listeners.ts";
 import { silentLogger } from "../../lib/base/logger.ts";
 import { createMetrics } from "../../lib/base/metrics.ts";
 import { generateKey, privateKeyPem, signCertificate, type Usage } from "../../lib/base/x509/x509.ts";
@@ -64,17 +65,14 @@ export function testPair(
 
 /** A value that can be replaced, with change listeners. */
 export function reloadable<T>(value: T) {
-  const listeners = new Set<(value: T) => void>();
+  const listeners = new Listeners<[T]>();
   let now = value;
   return {
     current: () => now,
-    onChange(listener: (value: T) => void) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onChange: (listener: (value: T) => void) => listeners.add(listener),
     set(next: T) {
       now = next;
-      for (const listener of listeners) listener(next);
+      listeners.notify(next);
     },
   };
 }

@@ -1,3 +1,4 @@
+import { Listeners } from "../../lib/base/listeners.ts";
 import type { ContainerId } from "../../lib/clients/cri/cri.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
 
@@ -16,7 +17,7 @@ export interface ProbeResultChange {
 /** The results of all probes by container ID: a new container of the same name starts without any. Written by the probe manager. */
 export class ProbeResults {
   #outcomes = new Map<string, ProbeOutcome>();
-  #listeners = new Set<(change: ProbeResultChange) => void>();
+  readonly #listeners = new Listeners<[ProbeResultChange]>();
 
   /** Undefined if that container has no such probe. */
   get(kind: ProbeKind, id: ContainerId): ProbeOutcome | undefined {
@@ -28,7 +29,7 @@ export class ProbeResults {
     const { kind, id, outcome } = change;
     if (this.#outcomes.get(key(kind, id)) === outcome) return;
     this.#outcomes.set(key(kind, id), outcome);
-    for (const listener of [...this.#listeners]) listener(change);
+    this.#listeners.notify(change);
   }
 
   delete(kind: ProbeKind, id: ContainerId): void {
@@ -47,8 +48,7 @@ export class ProbeResults {
   }
 
   onChange(listener: (change: ProbeResultChange) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 }
 

@@ -1,7 +1,9 @@
+import { Listeners } from "../../../lib/base/listeners.ts";
+
 /** A value with listeners. Listeners run when another value replaces it. */
 export class Store<T> {
   #value: T;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
 
   constructor(value: T) {
     this.#value = value;
@@ -14,12 +16,11 @@ export class Store<T> {
   set(value: T): void {
     if (Object.is(value, this.#value)) return;
     this.#value = value;
-    for (const listener of [...this.#listeners]) listener();
+    this.#listeners.notify();
   }
 
   /** Returns the function that ends the subscription. */
   subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 }

@@ -1,6 +1,7 @@
 import { abortable } from "../../../lib/base/abort.ts";
 import { type Clock, msFromNow, msUntil } from "../../../lib/base/clock.ts";
 import { KubeletError } from "../../../lib/base/errors.ts";
+import { Listeners } from "../../../lib/base/listeners.ts";
 
 /** The part of the Node object with the attached volumes. */
 export interface NodeAttachments {
@@ -30,7 +31,7 @@ const notAttached = "Volume not attached according to node status";
  */
 export class AttachedVolumes {
   readonly #o: AttachedVolumesOptions;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Listeners();
   #reported: ReadonlySet<string> = new Set();
   #attached: ReadonlySet<string> = new Set();
 
@@ -50,7 +51,7 @@ export class AttachedVolumes {
     const isNew = [...names].some((name) => !this.#attached.has(name));
     this.#attached = names;
     if (isNew) this.#o.onAttached();
-    for (const recheck of [...this.#waiting]) recheck();
+    this.#waiting.notify();
   }
 
   /** Resolves with the path of its device, which may be empty, when the volume can be used; throws the reason after a timeout. `timed` runs each request that verifies it. */
@@ -81,11 +82,11 @@ export class AttachedVolumes {
 
   #nextChange(withinMs: number, signal: AbortSignal): Promise<void> {
     return abortable(signal, (resolve) => {
-      this.#waiting.add(resolve);
+      const remove = this.#waiting.add(resolve);
       const cancel = this.#o.clock.after(withinMs, resolve);
       return () => {
         cancel();
-        this.#waiting.delete(resolve);
+        remove();
       };
     });
   }

@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { systemClock } from "../../../lib/base/clock.ts";
+import { Listeners } from "../../../lib/base/listeners.ts";
 import type { LogStream } from "./log-entry.ts";
 import { type StreamLogOptions, streamLog } from "./stream-log.ts";
 
@@ -35,7 +36,7 @@ export class FakeLog {
   running = true;
   #rotations = 0;
   #fd = openSync(this.path, "a");
-  #listeners = new Set<() => void>();
+  #listeners = new Listeners();
 
   write(text: string): void {
     writeSync(this.#fd, text);
@@ -69,16 +70,13 @@ export class FakeLog {
 
   end(): void {
     this.running = false;
-    for (const listener of this.#listeners) listener();
+    this.#listeners.notify();
   }
 
   get state() {
     return {
       isRunning: () => this.running,
-      onChange: (listener: () => void) => {
-        this.#listeners.add(listener);
-        return () => void this.#listeners.delete(listener);
-      },
+      onChange: (listener: () => void) => this.#listeners.add(listener),
     };
   }
 

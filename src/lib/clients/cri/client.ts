@@ -10,6 +10,7 @@ import type { Client } from "@grpc/grpc-js";
 import { type Clock, msSince } from "../../base/clock.ts";
 import { isAbort } from "../../base/errors.ts";
 import { KeyedLocks } from "../../base/keyed-locks.ts";
+import { Listeners } from "../../base/listeners.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Metrics } from "../../base/metrics.ts";
 import type { Tracer } from "../../base/tracing/tracer.ts";
@@ -62,13 +63,13 @@ export function createCriClient(options: CriClientOptions): CriClient {
   const runtimeChannel = openChannel(runtimePath);
   const imageChannel = imagePath === runtimePath ? runtimeChannel : openChannel(imagePath);
   const ending = new KeyedLocks();
-  const unavailableListeners = new Set<() => void>();
+  const unavailable = new Listeners();
   let closed = false;
 
   const onFailure = (method: string, error: unknown) => {
     if (isAbort(error)) return;
     logger.debug(4, "Runtime call failed", { method, err: error });
-    if (hasGrpcCode(error, "UNAVAILABLE")) for (const listener of [...unavailableListeners]) listener();
+    if (hasGrpcCode(error, "UNAVAILABLE")) unavailable.notify();
   };
 
   const perform = async <T>(
@@ -266,10 +267,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
         "podMetrics" in part ? part.podMetrics : part.podSandboxMetrics,
       ),
 
-    onUnavailable: (listener) => {
-      unavailableListeners.add(listener);
-      return () => unavailableListeners.delete(listener);
-    },
+    onUnavailable: (listener) => unavailable.add(listener),
     close: () => {
       closed = true;
       runtimeChannel.close();

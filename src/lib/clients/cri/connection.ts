@@ -1,6 +1,7 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Component, Health } from "../../base/component.ts";
 import { isAbort, messageOf } from "../../base/errors.ts";
+import { Listeners } from "../../base/listeners.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { MonotonicTime } from "../../base/time.ts";
 import { WakeUp } from "../../base/wait.ts";
@@ -41,7 +42,7 @@ export class RuntimeConnection implements Component {
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly #ended = Promise.withResolvers<void>();
-  readonly #listeners = new Set<(state: RuntimeState) => void>();
+  readonly #listeners = new Listeners<[RuntimeState]>();
   #state: RuntimeState = { kind: "unknown" };
   #runtime: RuntimeIdentity | undefined;
   #networkOk = true;
@@ -67,8 +68,7 @@ export class RuntimeConnection implements Component {
 
   /** Calls back when the runtime became available, unavailable, ready or not ready. */
   onChange(listener: (state: RuntimeState) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   get state(): RuntimeState {
@@ -154,7 +154,7 @@ export class RuntimeConnection implements Component {
     if (networkChanged && !network.ok)
       this.#logger.warn("Pod network is not ready, waiting for it", { reason: network.reason });
     else if (networkChanged && previous.kind === state.kind) this.#logger.info("Pod network is ready");
-    for (const listener of [...this.#listeners]) listener(state);
+    this.#listeners.notify(state);
   }
 
   #log(state: RuntimeState): void {

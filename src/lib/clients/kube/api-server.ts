@@ -1,6 +1,7 @@
 import { orAbort, whenAborted } from "../../base/abort.ts";
 import { type Clock, msSince, systemClock } from "../../base/clock.ts";
 import { abortError, isAbort, type KubeletError, messageOf } from "../../base/errors.ts";
+import { Listeners } from "../../base/listeners.ts";
 import { type Logger, silentLogger } from "../../base/logger.ts";
 import { formatTraceparent } from "../../base/tracing/trace-context.ts";
 import type { Tracer } from "../../base/tracing/tracer.ts";
@@ -79,7 +80,7 @@ export class ApiServer {
   readonly #warnings: Warnings;
   #closed = false;
   /** Functions that end each open stream, for when connections are renewed. */
-  readonly #streams = new Set<() => void>();
+  readonly #streams = new Listeners();
 
   constructor(options: ApiServerOptions) {
     this.#options = options;
@@ -97,9 +98,7 @@ export class ApiServer {
       outages: options.outages,
       reloadsCa: options.features?.caRotation !== false,
       onCaReload: (reason) => options.metrics?.caReloaded(reason),
-      onRenewed: () => {
-        for (const close of [...this.#streams]) close();
-      },
+      onRenewed: () => this.#streams.notify(),
     });
   }
 
@@ -236,10 +235,10 @@ export class ApiServer {
   bindToSignal(response: HttpResponse, controller: AbortController, signal: AbortSignal): void {
     const close = () => controller.abort(new Error("the connection is renewed"));
     const aborted = whenAborted(signal, () => controller.abort(abortError(signal.reason)));
-    this.#streams.add(close);
+    const remove = this.#streams.add(close);
     response.body.once("close", () => {
       aborted[Symbol.dispose]();
-      this.#streams.delete(close);
+      remove();
     });
     // Readers get the error; without a listener, an error while there is no reader would exit the process.
     response.body.on("error", () => {});

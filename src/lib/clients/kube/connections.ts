@@ -2,6 +2,7 @@ import { orAbort, whenAborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { KubeletError } from "../../base/errors.ts";
 import { markReported } from "../../base/failure-log.ts";
+import { Listeners } from "../../base/listeners.ts";
 import type { Logger } from "../../base/logger.ts";
 import { within } from "../../base/wait.ts";
 import { type Dialed, dial } from "./dial.ts";
@@ -43,7 +44,7 @@ export class Connections {
   #opening: Promise<void> | undefined;
   #closed = new AbortController();
   #isUnreachable = false;
-  readonly #onReconnect = new Set<() => void>();
+  readonly #onReconnect = new Listeners();
 
   constructor(options: {
     cluster: ClusterAccess;
@@ -141,8 +142,7 @@ export class Connections {
   }
 
   onReconnect(listener: () => void): () => void {
-    this.#onReconnect.add(listener);
-    return () => this.#onReconnect.delete(listener);
+    return this.#onReconnect.add(listener);
   }
 
   #dial(signal: AbortSignal): Promise<Dialed> {
@@ -164,7 +164,7 @@ export class Connections {
       const wasUnreachable = this.#isUnreachable;
       this.#isUnreachable = false;
       this.#outages.reachable(this.#cluster.server.host);
-      if (wasUnreachable) for (const listener of [...this.#onReconnect]) listener();
+      if (wasUnreachable) this.#onReconnect.notify();
       return connection;
     } catch (error) {
       this.#isUnreachable = true;

@@ -1,6 +1,7 @@
 import { orAbort } from "../../../../lib/base/abort.ts";
 import type { Clock } from "../../../../lib/base/clock.ts";
 import type { Component, Health } from "../../../../lib/base/component.ts";
+import { Listeners } from "../../../../lib/base/listeners.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import { Reflector } from "../../../../lib/clients/kube/reflector.ts";
 import type { KubeTransport } from "../../../../lib/clients/kube/transport-interface.ts";
@@ -43,7 +44,7 @@ export class CsiDriverObjects implements CsiDrivers, Component {
   readonly name = "csi-drivers";
   readonly #watch: Reflector<DriverObject>;
   readonly #byName = new Map<string, CsiDriverSpec>();
-  readonly #listeners = new Set<(driver: string) => void>();
+  readonly #listeners = new Listeners<[driver: string]>();
 
   constructor({ transport, clock, logger }: CsiDriverObjectsOptions) {
     this.#watch = new Reflector<DriverObject>({
@@ -60,7 +61,7 @@ export class CsiDriverObjects implements CsiDrivers, Component {
         const { name, spec } = change.object;
         if (change.type === "deleted") this.#byName.delete(name);
         else this.#byName.set(name, spec);
-        for (const listener of [...this.#listeners]) listener(name);
+        this.#listeners.notify(name);
       },
     });
   }
@@ -87,7 +88,6 @@ export class CsiDriverObjects implements CsiDrivers, Component {
   }
 
   onChange(listener: (driver: string) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { abortable, whenAborted } from "../../../../lib/base/abort.ts";
 import type { Component } from "../../../../lib/base/component.ts";
 import { abortError, isAbort, KubeletError } from "../../../../lib/base/errors.ts";
+import { Listeners } from "../../../../lib/base/listeners.ts";
 import { type MonotonicTime, msBetween } from "../../../../lib/base/time.ts";
 import type { Pod, PodUid } from "../../../../lib/model/pod.ts";
 import type { InitialSync } from "../../../pipeline/sync-loop/initial-sync.ts";
@@ -74,8 +75,8 @@ export class VolumeManager implements Component {
   readonly #reconciler: Reconciler;
   readonly #labels: MountLabels | undefined;
   readonly #remountedAt = new Map<string, { pod: Pod; at: MonotonicTime }>();
-  readonly #waiters = new Set<() => void>();
-  readonly #listeners = new Set<(uid: PodUid, change: VolumeChange) => void>();
+  readonly #waiters = new Listeners();
+  readonly #listeners = new Listeners<[uid: PodUid, change: VolumeChange]>();
   readonly #started = Promise.withResolvers<void>();
   #isStarted = false;
   #inUse = "";
@@ -100,13 +101,11 @@ export class VolumeManager implements Component {
       before: (now) => this.#pods.retry(now),
       after: () => {
         this.#reportInUse();
-        for (const check of [...this.#waiters]) check();
+        this.#waiters.notify();
       },
       tick: () => this.#dropGonePods(),
       removed: ({ key }) => this.#remountedAt.delete(key),
-      changed: (uid, change) => {
-        for (const listener of this.#listeners) listener(uid, change);
-      },
+      changed: (uid, change) => this.#listeners.notify(uid, change),
     });
   }
 
@@ -308,8 +307,7 @@ export class VolumeManager implements Component {
 
   /** Reports the result of each operation on a volume of a pod. */
   onChange(listener: (uid: PodUid, change: VolumeChange) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   #pluginFor(spec: VolumeSpec): VolumePlugin | undefined {
@@ -403,12 +401,12 @@ export class VolumeManager implements Component {
         }
       };
       const recheck = () => check(false);
-      this.#waiters.add(recheck);
+      const remove = this.#waiters.add(recheck);
       const cancel = this.#o.clock.after(waitLimitMs, () => check(true));
       recheck();
       return () => {
         cancel();
-        this.#waiters.delete(recheck);
+        remove();
       };
     }).catch((error) => {
       if (isAbort(error)) error.message = abortMessage();

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { type Clock, msFromNow } from "../../../../../lib/base/clock.ts";
 import { type Component, type Health, healthy } from "../../../../../lib/base/component.ts";
 import { KubeletError, messageOf, orNotFound } from "../../../../../lib/base/errors.ts";
+import { Listeners } from "../../../../../lib/base/listeners.ts";
 import type { Logger } from "../../../../../lib/base/logger.ts";
 import type { MonotonicTime } from "../../../../../lib/base/time.ts";
 import { endsWithin } from "../../../../../lib/base/wait.ts";
@@ -44,7 +45,7 @@ const recheckMs = 60_000;
 export class ClusterTrustBundles implements TrustBundles, Component {
   readonly name = "cluster-trust-bundles";
   readonly #o: ClusterTrustBundlesOptions;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   #signal: AbortSignal = AbortSignal.abort();
   #watch: Promise<Reflector<Bundle>> | undefined;
   #running: Reflector<Bundle> | undefined;
@@ -91,8 +92,7 @@ export class ClusterTrustBundles implements TrustBundles, Component {
 
   /** Calls the listener when any bundle has changed. */
   onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   async #bundles(signal: AbortSignal): Promise<Reflector<Bundle>> {
@@ -129,9 +129,7 @@ export class ClusterTrustBundles implements TrustBundles, Component {
       clock: this.#o.clock,
       logger: this.#o.logger,
       transform: toBundle,
-      onBatch: () => {
-        for (const listener of [...this.#listeners]) listener();
-      },
+      onBatch: () => this.#listeners.notify(),
     });
     this.#running = watch;
     await watch.start(this.#signal);
