@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { needLinux, node24, prepareNode, root } from "./lib/node-packages.mjs";
 
 needLinux();
-prepareNode();
+await prepareNode();
 const args = [`${root}test/bench/main.ts`, ...process.argv.slice(2)];
 // Files are relative to where npm was started.
 const cwd = process.env.INIT_CWD ?? process.cwd();

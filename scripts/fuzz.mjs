@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
 
 needLinux();
-installPackages();
+await installPackages();
 const done = spawnSync(node24, [`${root}test/fuzz/main.ts`, ...process.argv.slice(2)], {
   stdio: "inherit",
   cwd: root,

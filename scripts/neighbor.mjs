@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { needLinux, node24, prepareNode, root } from "./lib/node-packages.mjs";
 
 needLinux();
-prepareNode();
+await prepareNode();
 const child = spawn(node24, [`${root}test/neighbor/neighbor.ts`, ...process.argv.slice(2)], {
   stdio: "inherit",
   cwd: root,

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
 
 needLinux();
-installPackages();
+await installPackages();
 const done = spawnSync(node24, [`${root}scripts/lib/package/make-packages.mjs`, ...process.argv.slice(2)], {
   stdio: "inherit",
   cwd: process.cwd(),

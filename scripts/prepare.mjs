@@ -3,6 +3,6 @@ import { buildIfStale } from "./lib/bundle.mjs";
 import { installDebianPackages } from "./lib/debian-packages.mjs";
 import { fail } from "./lib/print.mjs";
 
-const problem = installDebianPackages();
+const problem = await installDebianPackages();
 if (problem) fail(problem);
 await buildIfStale();

@@ -10,7 +10,7 @@ const onSignal = () => {
   interrupted = true;
 };
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, onSignal);
-prepareNode();
+await prepareNode();
 await new Promise((resolve) => setImmediate(resolve)); // signals that arrived in the meantime are delivered now
 if (interrupted) process.exit(130);
 

@@ -21,7 +21,7 @@ if (values.help || (values.record && !values.reference)) {
 const reference = values.reference && resolve(values.reference);
 if (reference) accessSync(reference, constants.X_OK);
 needLinux();
-prepareNode();
+await prepareNode();
 if (reference) {
   // It runs in a guest, too.
   const program = `import { build } from ${JSON.stringify(`${root}scripts/lib/bundle.mjs`)};

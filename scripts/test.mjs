@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { installPackages, needLinux, node24, root } from "./lib/node-packages.mjs";
 
 needLinux();
-installPackages();
+await installPackages();
 const done = spawnSync(node24, [`${root}scripts/lib/test-run.mjs`, ...process.argv.slice(2)], {
   stdio: "inherit",
   cwd: root,

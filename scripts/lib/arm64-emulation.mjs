@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { aptGet } from "./debian-packages.mjs";
+import { aptGet } from "./apt-get.mjs";
 import { aptFiles, isolatedApt } from "./isolated-apt.mjs";
 import { root } from "./node-packages.mjs";
 import { npmFiles } from "./package/npm-files.mjs";
@@ -21,15 +21,15 @@ export function noArm64Emulation() {
   return aptFiles.every(existsSync) ? undefined : "this is not Debian: apt-get or its keyring is missing";
 }
 
-/** The path of a program that runs Node.js for arm64 with its arguments. Unpacked into .cache: nothing is installed. */
-export function provideArm64Node() {
+/** Resolves with the path of a program that runs Node.js for arm64 with its arguments. Unpacked into .cache: nothing is installed. */
+export async function provideArm64Node() {
   const dir = `${root}.cache/arm64`;
   const program = `${dir}/node-arm64`;
   if (existsSync(program)) return program;
   const partial = `${dir}.new`;
   rmSync(partial, { recursive: true, force: true });
   rmSync(dir, { recursive: true, force: true });
-  for (const one of packages) unpack(one, partial);
+  for (const one of packages) await unpack(one, partial);
   const npm = npmFiles(root);
   const write = (path, data) => {
     mkdirSync(dirname(join(partial, path)), { recursive: true });
@@ -45,7 +45,7 @@ export function provideArm64Node() {
   return program;
 }
 
-function unpack({ suite, arch, names, to }, dir) {
+async function unpack({ suite, arch, names, to }, dir) {
   const work = `${root}.cache/arm64-apt`;
   try {
     const options = [
@@ -55,7 +55,7 @@ function unpack({ suite, arch, names, to }, dir) {
       "-o",
       `APT::Architectures=${arch}`,
     ];
-    const problem = aptGet(["-qq", ...options, "update"]);
+    const problem = await aptGet(["-qq", ...options, "update"]);
     if (problem) throw new Error(`apt-get update for ${suite}: ${problem}`);
     run("apt-get", ["-qq", ...options, "download", ...names], work);
     for (const deb of readdirSync(work).filter((name) => name.endsWith(".deb"))) {

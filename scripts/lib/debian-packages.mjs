@@ -1,14 +1,14 @@
 // Runs under Node 24, which reads TypeScript: the list of requirements is in src/single-node.
-import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { debianPackages, describeMissing, findRequirements } from "../../src/single-node/requirements.ts";
+import { aptGet } from "./apt-get.mjs";
 import { print, seconds } from "./print.mjs";
 
 /**
- * Installs programs that a local node needs and the machine lacks. Returns undefined when nothing is missing, or a
- * message for the user.
+ * Installs programs that a local node needs and the machine lacks. Resolves with undefined when nothing is missing, or
+ * with a message for the user.
  */
-export function installDebianPackages() {
+export async function installDebianPackages() {
   const found = findRequirements();
   if (found.ok) return undefined;
   const packages = debianPackages(found.missing);
@@ -33,8 +33,9 @@ export function installDebianPackages() {
   const started = Date.now();
   const options = ["-qq", "-o", "Dpkg::Use-Pty=0"];
   // The lists may be old or absent on a fresh machine; without network the existing ones may be sufficient.
-  aptGet([...options, "update"]);
-  const installed = aptGet([...options, "install", "-y", "--no-install-recommends", ...packages]);
+  await aptGet([...options, "update"], { what: "reading the package lists" });
+  const install = [...options, "install", "-y", "--no-install-recommends", ...packages];
+  const installed = await aptGet(install, { what: "installing" });
   if (installed !== undefined)
     return `Could not install packages from Debian:\n${installed}\nThe command was: ${command}`;
   const now = findRequirements();
@@ -43,16 +44,4 @@ export function installDebianPackages() {
   }
   print(`  done in ${seconds(started)}`);
   return undefined;
-}
-
-/** The last lines of apt-get's output if it failed, else undefined. */
-export function aptGet(args, env = {}) {
-  const done = spawnSync("apt-get", args, {
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive", ...env },
-  });
-  if (done.status === 0) return undefined;
-  const output = `${done.stdout}${done.stderr}`.trim().split("\n").slice(-8).join("\n");
-  return output || String(done.error ?? `apt-get exited with ${done.status}`);
 }

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { aptGet } from "./debian-packages.mjs";
+import { aptGet } from "./apt-get.mjs";
 import { print } from "./print.mjs";
 
 /** Programs that only tests need, with their Debian packages. None of these packages starts a service. */
@@ -12,13 +12,14 @@ const wanted = [
   { packages: ["chromium"], programs: ["/usr/bin/chromium"] },
 ];
 
-/** Installs those that are missing. Returns why one is not available, or undefined. */
-export function provideInstalledPrograms() {
+/** Installs those that are missing. Resolves with why one is not available, or undefined. */
+export async function provideInstalledPrograms() {
   const packages = wanted
     .filter(({ programs }) => !programs.every(existsSync))
     .flatMap((entry) => entry.packages);
   if (packages.length === 0) return undefined;
   print(`Installing from Debian: ${packages.join(", ")} ...`);
-  aptGet(["-qq", "update"]);
-  return aptGet(["-qq", "-o", "Dpkg::Use-Pty=0", "install", "-y", "--no-install-recommends", ...packages]);
+  await aptGet(["-qq", "update"], { what: "reading the package lists" });
+  const install = ["-qq", "-o", "Dpkg::Use-Pty=0", "install", "-y", "--no-install-recommends", ...packages];
+  return aptGet(install, { what: "installing" });
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { root } from "./node-packages.mjs";
-import { versionsMatch } from "./package-versions.mjs";
+import { packagesForHere, versionsMatch } from "./package-versions.mjs";
 
 const { packages } = JSON.parse(readFileSync(`${root}package-lock.json`, "utf8"));
 
@@ -87,3 +87,12 @@ for (const [title, present, expected] of [
     assert.equal(versionsMatch(locked, present), expected);
   });
 }
+
+test("the packages for this machine are those of its platform and architecture", () => {
+  const all = packagesForHere(packages);
+  assert.ok(all.includes(`node_modules/node-linux-${process.arch}`));
+  assert.deepEqual(
+    all.filter((path) => /darwin|win32|freebsd/.test(path)),
+    [],
+  );
+});

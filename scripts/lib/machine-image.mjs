@@ -28,7 +28,7 @@ import {
 } from "./machine-packages.mjs";
 import { createRepository, repositoryPackages } from "./machine-repository.mjs";
 import { root } from "./node-packages.mjs";
-import { print, seconds } from "./print.mjs";
+import { print, reportProgress, seconds } from "./print.mjs";
 import { unpackPackage } from "./unpack-package.mjs";
 
 const cache = `${root}.cache/`;
@@ -64,6 +64,7 @@ export async function provideMachineImage() {
     return `a machine image is built with Debian's tools: ${missing.join(", ")} missing`;
   print("Building a machine image in .cache from Debian packages, in the background ...");
   const started = Date.now();
+  const end = reportProgress("building the machine image", { everyMs: 60_000 });
   const work = `${cache}machine.new`;
   rmSync(work, { recursive: true, force: true });
   mkdirSync(work, { recursive: true });
@@ -75,6 +76,7 @@ export async function provideMachineImage() {
   } catch (error) {
     return `no machine image, and so no tests in test/machine: ${error.message}`;
   } finally {
+    end();
     rmSync(work, { recursive: true, force: true });
   }
   print(`Built a machine image in ${seconds(started)}`);

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { aptGet } from "./debian-packages.mjs";
+import { aptGet } from "./apt-get.mjs";
 import { aptFiles, isolatedApt } from "./isolated-apt.mjs";
 import { root } from "./node-packages.mjs";
 import { print, seconds } from "./print.mjs";
@@ -29,10 +29,10 @@ const wanted = [
 ];
 
 /**
- * Unpacks them into the project's cache: nothing on the system changes, not even apt's lists. Returns undefined when
+ * Unpacks them into the project's cache: nothing on the system changes, not even apt's lists. Resolves with undefined when
  * all are available, or the missing programs and the reason.
  */
-export function provideNewerPrograms() {
+export async function provideNewerPrograms() {
   const missing = wanted.filter((one) => !isThere(one));
   if (missing.length === 0) return undefined;
   if (!aptFiles.every(existsSync)) return "this is not Debian: apt-get or its keyring is missing";
@@ -43,7 +43,7 @@ export function provideNewerPrograms() {
   try {
     for (const suite of new Set(missing.map((one) => one.suite))) {
       const options = isolatedApt(work, suite);
-      const problem = aptGet(["-qq", ...options, "update"]);
+      const problem = await aptGet(["-qq", ...options, "update"], { what: "reading the package lists" });
       if (problem) return `apt-get update for ${suite}: ${problem}`;
       for (const one of missing.filter((m) => m.suite === suite)) {
         const failure =

@@ -8,3 +8,13 @@ export function versionsMatch(locked, installed) {
     Object.entries(installed).every(([name, { version }]) => locked[name]?.version === version)
   );
 }
+
+/** The paths of the packages of a lock file that fit this machine. */
+export function packagesForHere(locked, { platform, arch } = process) {
+  const fits = (wanted, value) => !wanted || wanted.includes(value);
+  return Object.entries(locked)
+    .filter(
+      ([path, { os, cpu, libc }]) => path && fits(os, platform) && fits(cpu, arch) && fits(libc, "glibc"),
+    )
+    .map(([path]) => path);
+}

@@ -11,7 +11,7 @@ import { provideInstalledPrograms } from "./installed-programs.mjs";
 import { provideMachineImage } from "./machine-image.mjs";
 import { provideNewerPrograms } from "./newer-debian.mjs";
 import { node24, root } from "./node-packages.mjs";
-import { print, seconds } from "./print.mjs";
+import { print, reportProgress, seconds } from "./print.mjs";
 import { runTool } from "./run-tool.mjs";
 import { secondAttempts } from "./second-attempt.mjs";
 import { slowestFirst } from "./test-order.mjs";
@@ -127,7 +127,14 @@ async function tests(jobs) {
       if (result.problem) failed.push({ job, result });
       else add(result);
     };
-    await runPool(slowestFirst(jobs), run);
+    const allFiles = fileCount(jobs);
+    let doneFiles = 0;
+    const end = reportProgress("tests", {
+      howMuch: () => `${doneFiles} of ${allFiles} files, ${fileCount(failed.map(({ job }) => job))} failed`,
+      everyMs: 60_000,
+    });
+    await runPool(slowestFirst(jobs), (job) => run(job).finally(() => (doneFiles += job.files.length)));
+    end();
     const final = repeatFailed
       ? await secondAttempts(failed, again)
       : { results: failed.map((f) => f.result), flaky: [] };
@@ -135,6 +142,10 @@ async function tests(jobs) {
     final.results.forEach(add);
     return final.results.some(({ problem }) => problem) ? "see above" : undefined;
   });
+}
+
+function fileCount(jobs) {
+  return jobs.reduce((sum, { files }) => sum + files.length, 0);
 }
 
 /** The files that the filters select. */

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync } from "node:fs";
-import { aptGet } from "./debian-packages.mjs";
+import { aptGet } from "./apt-get.mjs";
 import { root } from "./node-packages.mjs";
 import { print, seconds } from "./print.mjs";
 import { unpackPackage } from "./unpack-package.mjs";
@@ -11,16 +11,17 @@ const packages = [
   { name: "prometheus", program: "usr/bin/promtool" },
 ];
 
-/** Unpacks them into the project's cache. Returns undefined when all are available, or why one is not. */
-export function provideUnpackedPrograms() {
+/** Unpacks them into the project's cache. Resolves with undefined when all are available, or why one is not. */
+export async function provideUnpackedPrograms() {
   const missing = packages.filter(({ name, program }) => !existsSync(`${root}.cache/${name}/${program}`));
   if (missing.length === 0) return undefined;
   if (!existsSync("/usr/bin/apt-get")) return "this is not Debian: apt-get is missing";
-  const problems = missing.map(({ name }) => unpack(name)).filter((problem) => problem !== undefined);
-  return problems.length > 0 ? problems.join("\n") : undefined;
+  const problems = [];
+  for (const { name } of missing) problems.push(await unpack(name));
+  return problems.filter(Boolean).join("\n") || undefined;
 }
 
-function unpack(name) {
+async function unpack(name) {
   print(`Unpacking ${name} of Debian into .cache/${name} (not installed) ...`);
   const started = Date.now();
   const downloads = `${root}.cache/${name}-debs`;
@@ -29,7 +30,9 @@ function unpack(name) {
   try {
     // The package lists may be missing or name a version that no longer exists.
     let problem = download(name, downloads);
-    if (problem) problem = aptGet(["-qq", "update"]) ?? download(name, downloads);
+    if (problem)
+      problem =
+        (await aptGet(["-qq", "update"], { what: "reading the package lists" })) ?? download(name, downloads);
     problem ??= unpackPackage(downloads, `${root}.cache/${name}`);
     if (problem) return problem;
   } finally {

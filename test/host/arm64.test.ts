@@ -36,7 +36,7 @@ const why = process.getuid?.() === 0 ? noArm64Emulation() : "needs root";
 test(long("unit tests that make system calls pass on an emulated arm64"), {
   skip: why ?? false,
 }, async (t) => {
-  const program = provideArm64Node();
+  const program = await provideArm64Node();
   const paths = files.map((name) => fileURLToPath(new URL(`../../src/${name}.test.ts`, import.meta.url)));
   const options = [
     "--test-isolation=none",

@@ -40,8 +40,11 @@ async function makePackages({ out, ...options }) {
   for (const entry of readdirSync(out, { withFileTypes: true }))
     if (entry.isFile() && /^(kubelet-ts[-_].*|SHA256SUMS)$/.test(entry.name)) rmSync(join(out, entry.name));
   const sums = [];
-  for (const { name, data } of packageFiles({ root, ...options })) {
+  const packages = packageFiles({ root, ...options });
+  for (const { name, make } of packages) {
+    const data = make();
     writeFileSync(join(out, name), data);
+    print(`  ${sums.length + 1} of ${packages.length}: ${name} (${seconds(started)})`);
     sums.push(`${createHash("sha256").update(data).digest("hex")}  ${name}\n`);
   }
   writeFileSync(join(out, "SHA256SUMS"), sums.join(""));

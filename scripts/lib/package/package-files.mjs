@@ -21,22 +21,26 @@ import { sbom } from "./sbom.mjs";
 export const formats = ["tar", "deb", "npm"];
 const maintainer = "kubelet-ts <kubelet-ts@localhost>";
 
-/** Each package with its bill of materials, one at a time: they are large. The bundles have to be built. */
-export function* packageFiles({ root, archs, formats: wanted }) {
+/** Each package with its bill of materials, made one at a time: they are large. The bundles have to be built. */
+export function packageFiles({ root, archs, formats: wanted }) {
   const common = readCommon(root);
   const { release } = common;
+  const files = [];
   for (const arch of archs) {
-    const parts = partsOf(common, arch);
+    let known;
+    const parts = () => (known ??= partsOf(common, arch));
     const base = `kubelet-ts-${release.version}-linux-${arch}`;
-    yield { name: `${base}.cdx.json`, data: parts.bill };
-    if (wanted.includes("tar")) yield { name: `${base}.tar.gz`, data: tarball(common, parts, base) };
+    files.push({ name: `${base}.cdx.json`, make: () => parts().bill });
+    if (wanted.includes("tar"))
+      files.push({ name: `${base}.tar.gz`, make: () => tarball(common, parts(), base) });
     if (wanted.includes("deb")) {
       const name = `kubelet-ts_${release.debianVersion}_${debianArchs[arch]}.deb`;
-      yield { name, data: debian(common, parts) };
+      files.push({ name, make: () => debian(common, parts()) });
     }
   }
   if (wanted.includes("npm"))
-    yield { name: `kubelet-ts-${release.version}.tgz`, data: forNpm(common, archs) };
+    files.push({ name: `kubelet-ts-${release.version}.tgz`, make: () => forNpm(common, archs) });
+  return files;
 }
 
 function readCommon(root) {
