@@ -22,6 +22,9 @@ const apiUsage = `kubelet api: run the Kubernetes API of one machine standalone 
   --certificates-for TIME lifetime of signed certificates (default: 8760h)
   --until-eof             exit when standard input is closed
   -v N                    log verbosity; logs go to standard error
+
+Examples:
+  kubelet api --dir /var/lib/api  the API only, with a kubeconfig in that directory
 `;
 
 export async function apiCommand(args: readonly string[], out: NodeJS.WriteStream): Promise<number> {

@@ -15,6 +15,11 @@ ${socketUsage}
 When it prints "created" or "replaced", the pod is stored on disk and survives restarts of the kubelet and the machine,
 until \`kubelet delete\`. If a file cannot be read, nothing is applied; a rejected pod changes nothing. The exit status is
 1 if a pod was rejected.
+
+Examples:
+  kubelet apply -f pod.yaml                                                    one file
+  kubelet apply -f manifests/                                                  all files of a directory
+  kubectl run web --image=nginx --dry-run=client -o yaml | kubelet apply -f -  standard input
 `;
 
 interface ApplyResult {

@@ -10,6 +10,9 @@ const consoleUsage = `kubelet console: print a link to the console of the kubele
 ${socketUsage}
 The link is valid once, and for 30 minutes. The console is part of \`kubelet up\`; other kubelets serve it with
 --enable-console.
+
+Examples:
+  kubelet console --open  in the browser of this machine
 `;
 
 export async function consoleCommand(args: readonly string[], out: NodeJS.WritableStream): Promise<number> {

@@ -17,6 +17,10 @@ const deleteUsage = `kubelet delete NAME: delete a pod that was applied by \`kub
 ${socketUsage}
 When it prints "deleted", the deletion is stored and the pod is terminated, even if the kubelet restarts. Pods of other
 sources are not touched: to remove the pods of a manifest file, remove the file. The exit status is 1 if a pod was not found.
+
+Examples:
+  kubelet delete web          the pod web in the namespace default
+  kubelet delete -f pod.yaml  the pods of a file
 `;
 
 export async function deleteCommand(args: readonly string[], terminal: Terminal): Promise<number> {

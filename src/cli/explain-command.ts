@@ -16,7 +16,13 @@ const explainUsage = `kubelet explain [POD | node]: show what a pod is waiting f
                      (default: all pods that are not ready, or failed in the last hour)
   --all              all pods, including ready ones
   -o json            print JSON (docs/EXPLAIN.md)
-${socketUsage}`;
+${socketUsage}
+
+Examples:
+  kubelet explain           all pods that are not ready
+  kubelet explain shop/web  the pod web in the namespace shop
+  kubelet explain node      the node
+`;
 
 export async function explainCommand(args: readonly string[], out: NodeJS.WritableStream): Promise<number> {
   const options = parseOptions(args, {

@@ -5,17 +5,12 @@ import { defaultFlags } from "../lib/config/flags/kubelet-flags.ts";
 import type { FlagSpec } from "../lib/config/flags/spec.ts";
 import { flagGroups } from "../lib/config/flags/table.ts";
 import { readerOf } from "../lib/config/flags/values.ts";
+import { commandRows } from "./command-list.ts";
 
 const head = `kubelet runs the pods of a node.
 
 Usage:
-  kubelet [flags]            the agent
-  kubelet up                 start a single-node cluster on this machine, with a demo pod
-  kubelet pods               list the pods of the running kubelet
-  kubelet apply -f pod.yaml  apply pods to the running kubelet
-  kubelet delete NAME        delete an applied pod
-  kubelet run -f pod.yaml    run pods once, to completion
-`;
+${commandRows()}`;
 
 /** The help text: every flag by subject, with its type and default. */
 export function usage(): string {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { globSync } from "node:fs";
 import { test } from "node:test";
 import { version } from "./version.ts";
 
@@ -58,5 +59,39 @@ test("--version=false starts the agent", () => {
 test("an unknown command is an error", () => {
   const { status, stderr } = kubelet("nope");
   assert.equal(status, 1);
-  assert.match(stderr, /^kubelet: unknown command: nope \(available: /);
+  assert.equal(
+    stderr,
+    "kubelet: unknown command: nope (`kubelet help` lists the commands; without a command: the agent)\n",
+  );
+});
+
+test("a mistyped command is an error that names the one that was probably meant", () => {
+  for (const args of [
+    ["explane", "web"],
+    ["help", "explane"],
+  ]) {
+    const { status, stderr } = kubelet(...args);
+    assert.equal(status, 1);
+    assert.match(stderr, /^kubelet: unknown command: explane, did you mean explain\? /);
+  }
+});
+
+test("help lists all commands, and has an example for each", () => {
+  const { status, stdout } = kubelet("help");
+  assert.equal(status, 0);
+  const commands = [...stdout.matchAll(/^ {2}kubelet ([a-z]+) /gm)].map(([, name]) => name!);
+  const files = globSync("*-command.ts", { cwd: new URL(".", import.meta.url).pathname });
+  assert.deepEqual(
+    commands.toSorted(),
+    files
+      .map((file) => file.replace("-command.ts", ""))
+      .filter((name) => name !== "agent")
+      .sort(),
+  );
+  for (const command of commands.filter((name) => name !== "help")) {
+    const { stdout: text } = kubelet("help", command);
+    assert.match(text, new RegExp(`^kubelet ${command}`));
+    assert.match(text, new RegExp(`^Examples:\n(  \\S.*\n)*  .*\\bkubelet ${command}`, "m"), command);
+    assert.equal(text, kubelet(command, "--help").stdout);
+  }
 });

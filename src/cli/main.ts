@@ -4,6 +4,7 @@ import { readableStack } from "../lib/base/readable-stack.ts";
 import { printableLines } from "../lib/base/terminal-text.ts";
 import { parseFlags } from "../lib/config/flags/parse.ts";
 import { widenThreadPool } from "../lib/host/thread-pool.ts";
+import { closestCommand, commandList } from "./command-list.ts";
 import { rawVersion, version } from "./version.ts";
 
 /** Node.js names its processes after a thread; tools look for a process named kubelet. */
@@ -35,26 +36,40 @@ async function main(args: readonly string[]): Promise<number> {
       return (await import("./delete-command.ts")).deleteCommand(rest, process);
     case "explain":
       return (await import("./explain-command.ts")).explainCommand(rest, process.stdout);
+    case "help":
+      return help(rest);
     case "pods":
       return (await import("./pods-command.ts")).podsCommand(rest, process.stdout);
     case "run":
       requireLinux(rest);
       return (await import("./run-command.ts")).runCommand(rest, process.stdout);
     default:
-      if (command && !command.startsWith("-"))
-        throw new KubeletError(
-          "Usage",
-          `unknown command: ${command} (available: up, pods, explain, apply, delete, console, run, api; without a command: the agent)`,
-        );
+      if (command && !command.startsWith("-")) throw unknownCommand(command);
       return agentWith(args);
   }
+}
+
+function unknownCommand(typed: string): KubeletError {
+  const meant = closestCommand(typed);
+  return new KubeletError(
+    "Usage",
+    `unknown command: ${typed.slice(0, 100)}${meant ? `, did you mean ${meant}?` : ""} (\`kubelet help\` lists the commands; without a command: the agent)`,
+  );
+}
+
+/** `kubelet help` lists the commands, `kubelet help COMMAND` is its --help. */
+async function help([command]: readonly string[]): Promise<number> {
+  if (command === undefined || command === "help" || command.startsWith("-"))
+    return (await import("./help-command.ts")).commandHelp(process.stdout);
+  if (!commandList.some(({ name }) => name === command)) throw unknownCommand(command);
+  return main([command, "--help"]);
 }
 
 /** The version and the help need the flags only, not the agent. As upstream: a configuration file is not read for them. */
 async function agentWith(args: readonly string[]): Promise<number> {
   const { flags, deprecations } = parseFlags(args);
   for (const line of deprecations) process.stderr.write(`${line}\n`);
-  if (flags.help) return (await import("./help-command.ts")).helpCommand(process.stdout);
+  if (flags.help) return (await import("./help-command.ts")).flagHelp(process.stdout);
   if (flags.version === "true" || flags.version === "raw") {
     process.stdout.write(flags.version === "raw" ? `${rawVersion()}\n` : `Kubernetes ${version}\n`);
     return 0;

@@ -12,7 +12,12 @@ const podsUsage = `kubelet pods: list the pods of the kubelet that runs on this 
 
   -o json            print the full status of each pod as JSON
   -w                 watch for changes
-${socketUsage}`;
+${socketUsage}
+
+Examples:
+  kubelet pods -w                               follow all changes
+  kubelet pods -o json | jq '.[].status.phase'  for a script
+`;
 
 interface PodsResponse {
   runtime: { ok: boolean; reason?: string };

@@ -27,6 +27,9 @@ const runUsage = `kubelet run -f pod.yaml: run pods once to completion and print
                      otherwise in a temporary private containerd
 
 A pod that would be restarted forever (restartPolicy Always) runs once. The exit status is 1 if a pod failed.
+
+Examples:
+  kubelet run -f job.yaml  run it, print its result, clean up
 `;
 
 export async function runCommand(args: readonly string[], out: NodeJS.WriteStream): Promise<number> {

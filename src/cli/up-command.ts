@@ -41,6 +41,11 @@ const upUsage = `kubelet up: start a single-node cluster on this machine, with a
 The link to the console is valid once; \`kubelet console\` prints a new one.
 Ctrl-C stops it and removes everything it started. Manifests, logs and API objects are kept: the next start runs the
 same pods again.
+
+Examples:
+  kubelet up                                 a node with an API server and a console
+  kubelet up --no-api                        a node for static pods and \`kubelet apply\`
+  kubelet up --name two --base-dir /srv/two  a second node on this machine
 `;
 
 /** The grace period of pods when the node is shut down. */
