@@ -1,6 +1,6 @@
 import type { NodeEvents } from "../../lib/model/pod-events.ts";
 
-/** An event, to be sent after the API server has accepted the change that it describes. */
+/** An event about the node, recorded when its status is computed. */
 export interface NodeEvent {
   type: "Normal" | "Warning";
   reason: string;

@@ -130,7 +130,21 @@ describe("registration", () => {
     env.api.fault = undefined;
     await env.clock.advance(4 * second);
     assert.ok(isReady((env.api.node as NodeObject | undefined)?.status.conditions));
-    assert.equal(env.events.length, 3, "failed attempts are not recorded");
+    await env.end();
+  });
+
+  it("is reported by events, whether or not the API server accepts the node", async () => {
+    const env = setUp();
+    env.api.fault = (call) => {
+      if (call === "POST") throw new FakeApiError(500, "etcdserver: request timed out");
+    };
+    await env.start();
+    const conditions = ["NodeHasSufficientMemory", "NodeHasNoDiskPressure", "NodeHasSufficientPID"];
+    assert.deepEqual(env.events, conditions);
+    await env.clock.advance(4 * second);
+    const attempts = env.api.calls.length;
+    assert.ok(attempts > 1);
+    assert.deepEqual(env.events, Array.from({ length: attempts }, () => conditions).flat());
     await env.end();
   });
 

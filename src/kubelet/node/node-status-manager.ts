@@ -11,7 +11,7 @@ import type { ClusterView } from "../cluster/cluster-view.ts";
 import type { DeviceManager } from "../resources/devices/device-manager.ts";
 import { isReady } from "./conditions.ts";
 import { httpStatusOf, type NodeApi } from "./node-api.ts";
-import { type NodeEvent, record } from "./node-events.ts";
+import { record } from "./node-events.ts";
 import { initialNode, type NodeSettings } from "./node-object.ts";
 import { changedFields, nodePatch } from "./node-patch.ts";
 import {
@@ -211,6 +211,7 @@ export class NodeStatusManager implements Component {
   async #register(signal: AbortSignal): Promise<void> {
     const { api, settings, logger, clock, getOnExistsOnly, startup } = this.#o;
     const plan = planStatus(initialNode(settings), await this.#o.info(signal), clock.wall());
+    this.#record(plan);
     this.#logProblems(plan.problems);
     logger.info("Attempting to register node", { node: settings.name });
     startup?.attempting();
@@ -219,7 +220,7 @@ export class NodeStatusManager implements Component {
       logger.info("Successfully registered node", { node: settings.name });
       startup?.registered();
       this.#schedule.reported(true);
-      this.#accept(created, plan.events);
+      this.#accept(created);
     } catch (error) {
       const status = httpStatusOf(error);
       // A node that is not allowed to create its object may find an existing one.
@@ -242,17 +243,18 @@ export class NodeStatusManager implements Component {
     const original = await this.#original(attempt, signal);
     const cidrs = await this.#takePodCidrs(original, signal);
     const plan = planStatus(withSystemLabels(original, settings), await this.#o.info(signal), clock.wall());
+    this.#record(plan);
     this.#logProblems(plan.problems);
     const relabeled = original.metadata.labels !== plan.node.metadata.labels;
     const fields = changedFields(original.status, plan.node.status);
     const isDropped = (name: string) => isDeepStrictEqual(fields[name], this.#dropped[name]);
     const changed = cidrs || relabeled || !Object.keys(fields).every(isDropped);
     const patch = nodePatch(original, plan.node);
-    if (!patch || (!changed && !this.#schedule.isDue())) return this.#accept(original, []);
+    if (!patch || (!changed && !this.#schedule.isDue())) return this.#accept(original);
     const updated = await api.patchStatus(patch, signal);
     this.#schedule.reported(changed);
     this.#noteDropped(changedFields(updated.status, plan.node.status));
-    this.#accept(updated, plan.events);
+    this.#accept(updated);
   }
 
   /** A field that is not stored would differ at each tick: it is written again only with the next report. Logged once. */
@@ -286,10 +288,8 @@ export class NodeStatusManager implements Component {
     return true;
   }
 
-  #accept(node: NodeObject, events: readonly NodeEvent[]): void {
-    if (this.#isMissing) this.#o.logger.info("Node object exists again", { node: node.metadata.name });
-    this.#isMissing = false;
-    this.#latest = node;
+  /** With each attempt, as the reference kubelet does: events report the state of a node whose object cannot be written. */
+  #record({ node, events }: StatusPlan): void {
     const schedulable = schedulableEvent(node, this.#wasUnschedulable);
     this.#wasUnschedulable = node.spec.unschedulable ?? false;
     const due = [...events, ...(schedulable ? [schedulable] : [])].filter(
@@ -297,6 +297,12 @@ export class NodeStatusManager implements Component {
     );
     this.#rebootRecorded ||= due.some(({ reason }) => reason === "Rebooted");
     record(this.#o.events, due);
+  }
+
+  #accept(node: NodeObject): void {
+    if (this.#isMissing) this.#o.logger.info("Node object exists again", { node: node.metadata.name });
+    this.#isMissing = false;
+    this.#latest = node;
     if (isReady(node.status.conditions)) this.#o.startup?.ready();
     this.#o.onVolumesReported?.(node.status.volumesInUse ?? []);
   }

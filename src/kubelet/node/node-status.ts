@@ -41,7 +41,6 @@ export interface StatusInputs extends CapacityInput {
 
 export interface StatusPlan {
   node: NodeObject;
-  /** Sent after the node was written. */
   events: NodeEvent[];
   problems: string[];
 }
