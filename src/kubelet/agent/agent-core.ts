@@ -37,6 +37,7 @@ import { localObjects } from "./local-objects.ts";
 import { bothEvents, bothNodeEvents, loggedEvents, loggedNodeEvents, postedEvents } from "./logged-events.ts";
 import type { Node } from "./node.ts";
 import { nodeAllocatable } from "./node-allocatable.ts";
+import { isCrio } from "./node-stats.ts";
 import { systemCgroups } from "./system-cgroups.ts";
 import { configuredTracing, type Tracing } from "./tracing.ts";
 
@@ -106,6 +107,7 @@ export function agentCore(options: AgentOptions, node: Node): AgentCore {
     metrics,
     tracer: tracing?.tracer,
     streamsLists: gates.enabled("CRIListStreaming"),
+    countsImageFs: isCrio(config) && !gates.enabled("PodAndContainerStatsFromCRI"),
   });
   const loop = new SyncLoop({ clock, logger, onLag: createLagMetrics(metrics) });
   const { post } = loop;

@@ -1,3 +1,4 @@
+import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
 import { directCgroupFiles } from "../../lib/host/cgroups/files.ts";
 import { cgroupUsageReader } from "../../lib/host/cgroups/usage-reader.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
@@ -37,6 +38,11 @@ export function nodeStats(core: AgentCore, parts: Required<Pick<StatsOptions, "v
     startedAt: clock.wall(),
     psi: gates("KubeletPSI"),
     podStatsFromRuntime: gates("PodAndContainerStatsFromCRI"),
-    isCrio: config.containerRuntimeEndpoint.endsWith("run/crio/crio.sock"),
+    isCrio: isCrio(config),
   });
+}
+
+/** As in the reference kubelet, the path of the socket decides. */
+export function isCrio(config: Pick<KubeletConfiguration, "containerRuntimeEndpoint">): boolean {
+  return config.containerRuntimeEndpoint.endsWith("run/crio/crio.sock");
 }

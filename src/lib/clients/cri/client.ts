@@ -42,6 +42,8 @@ export interface CriClientOptions {
   tracer?: Tracer | undefined;
   /** Requests lists as streams, which have no size limit, from services that have them (CRIListStreaming). */
   streamsLists?: boolean;
+  /** Counts ImageFsInfo among the operations of the runtime, as the reference kubelet does for CRI-O. */
+  countsImageFs?: boolean;
 }
 
 interface Limits extends CallOptions {
@@ -53,7 +55,7 @@ interface Limits extends CallOptions {
 export function createCriClient(options: CriClientOptions): CriClient {
   const { requestTimeoutMs, clock } = options;
   const logger = options.logger.with({ component: "cri" });
-  const operations = createOperationMetrics(options.metrics);
+  const operations = createOperationMetrics(options.metrics, options);
   const callUnary = unaryCalls(options.tracer);
   const callStream = streamCalls(options.tracer);
   /** The services that stream lists, as far as is known. */
@@ -233,13 +235,10 @@ export function createCriClient(options: CriClientOptions): CriClient {
         { ...o, defaultTimeoutMs: timeoutSeconds > 0 ? timeoutSeconds * 1000 + requestTimeoutMs : "none" },
       ),
 
-    containerEvents: (signal) => {
-      const startedAt = clock.monotonic();
-      return streamEvents(runtimeChannel, signal, (error) => {
-        operations.record(r.getContainerEvents.name, msSince(clock, startedAt) / 1000, error !== undefined);
+    containerEvents: (signal) =>
+      streamEvents(runtimeChannel, signal, (error) => {
         if (error) onFailure(r.getContainerEvents.name, error);
-      });
-    },
+      }),
 
     listImages: async (o) => (await list(i.listImages, i.streamImages, {}, o)).flatMap((part) => part.images),
     imageStatus: async (image, o) => (await call(i.imageStatus, { image }, o)).image,

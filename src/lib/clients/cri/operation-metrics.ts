@@ -6,7 +6,15 @@ export interface OperationMetrics {
   recordSandboxRun(runtimeHandler: string, seconds: number, failed: boolean): void;
 }
 
-export function createOperationMetrics(metrics: Metrics): OperationMetrics {
+/** Methods that the reference kubelet calls without counting them. */
+const uncounted = ["RuntimeConfig", "ReopenContainerLog", "ListContainerStats", "ListPodSandboxStats"];
+
+/** `countsImageFs`: as in the reference kubelet, ImageFsInfo is counted where the stats of containers do not come from the runtime. */
+export function createOperationMetrics(
+  metrics: Metrics,
+  o: { readonly countsImageFs?: boolean } = {},
+): OperationMetrics {
+  const skipped = new Set([...uncounted, ...(o.countsImageFs ? [] : ["ImageFsInfo"])]);
   const labels = ["operation_type"] as const;
   const total = metrics.counter({
     name: "kubelet_runtime_operations_total",
@@ -36,6 +44,7 @@ export function createOperationMetrics(metrics: Metrics): OperationMetrics {
   });
   return {
     record(method, seconds, failed) {
+      if (skipped.has(method)) return;
       const operation_type = operationType(method);
       total.inc({ operation_type });
       duration.observe({ operation_type }, seconds);
