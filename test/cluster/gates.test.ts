@@ -20,6 +20,18 @@ for (const isPrevented of [true, false])
     else await cluster.runs("refers-node-a");
   });
 
+for (const comparesTaints of [true, false])
+  test(`a static pod that tolerates taints by number ${comparesTaints ? "runs if the gate is on" : "is invalid"}`, async (t) => {
+    const gates = new FeatureGates({ TaintTolerationComparisonOperators: comparesTaints });
+    const cluster = await TestCluster.start(t, { gates });
+    await cluster.placeManifest("compares", { tolerations: [{ key: "k", operator: "Gt", value: "1" }] });
+    await cluster.placeManifest("plain");
+    await cluster.startAgent();
+    await cluster.runs("plain-node-a");
+    if (comparesTaints) await cluster.runs("compares-node-a");
+    else assert.equal(cluster.api.pod("compares-node-a"), undefined);
+  });
+
 // parity: gate EventedPLEG=false, gate EventedPLEG=true
 for (const [setting, opened] of [
   [undefined, 1],

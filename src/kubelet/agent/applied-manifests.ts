@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { KubeletError } from "../../lib/base/errors.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
 import { fullNameOf, sourceOf } from "../../lib/model/pod.ts";
+import type { ManifestRules } from "../../lib/model/static-pod.ts";
 import { AppliedSource } from "../pipeline/sources/applied-source.ts";
 import { decodeManifestOrList } from "../pipeline/sources/manifest.ts";
 import type { PodSource } from "../pipeline/sources/source.ts";
@@ -9,6 +10,7 @@ import { manifestRoutes } from "../server/manifests/manifest-routes.ts";
 import { ManifestStore } from "../server/manifests/manifest-store.ts";
 import type { Route } from "../server/route.ts";
 import type { AgentCore } from "./agent-core.ts";
+import type { AgentOptions } from "./agent-options.ts";
 
 export interface AppliedManifests {
   readonly source: PodSource;
@@ -27,8 +29,7 @@ export function appliedManifests(core: AgentCore): AppliedManifests {
       decodeManifestOrList(bytes, {
         nodeName: node.name,
         origin: { source: "applied", name },
-        hasLocalObjects: o.localObjects !== undefined,
-        allowApiReferences: !o.gates.enabled("PreventStaticPodAPIReferences"),
+        ...manifestRules(o),
       }),
     otherSourceOf: (pod) => {
       const other = desired.byFullName(fullNameOf(pod));
@@ -37,6 +38,15 @@ export function appliedManifests(core: AgentCore): AppliedManifests {
     },
   });
   return { source: new AppliedSource(store, dir), routes: manifestRoutes({ store }), store };
+}
+
+/** Rules for manifests of any source. */
+export function manifestRules({ gates, localObjects }: AgentOptions): ManifestRules {
+  return {
+    hasLocalObjects: localObjects !== undefined,
+    allowApiReferences: !gates.enabled("PreventStaticPodAPIReferences"),
+    comparesTaints: gates.enabled("TaintTolerationComparisonOperators"),
+  };
 }
 
 /** A client that can apply pods is root on this node, so anonymous clients must not be allowed to. */

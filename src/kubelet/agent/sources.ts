@@ -2,13 +2,14 @@ import type { Clock } from "../../lib/base/clock.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
 import type { PodEvents } from "../../lib/model/pod-events.ts";
+import type { ManifestRules } from "../../lib/model/static-pod.ts";
 import { FileSource } from "../pipeline/sources/file-source.ts";
 import { HttpSource } from "../pipeline/sources/http-source.ts";
 import type { PodSource } from "../pipeline/sources/source.ts";
 import type { ManifestStore } from "../server/manifests/manifest-store.ts";
 import type { Route } from "../server/route.ts";
 import type { AgentCore } from "./agent-core.ts";
-import { appliedManifests } from "./applied-manifests.ts";
+import { appliedManifests, manifestRules } from "./applied-manifests.ts";
 
 export interface PodSources {
   readonly sources: readonly PodSource[];
@@ -38,8 +39,7 @@ export function podSources(core: AgentCore): PodSources {
     nodeName: node.name,
     clock,
     logger,
-    hasLocalObjects: o.localObjects !== undefined,
-    allowApiReferences: !o.gates.enabled("PreventStaticPodAPIReferences"),
+    ...manifestRules(o),
     events,
   });
   const sources = [...configured, applied.source, ...ofCluster];
@@ -49,12 +49,10 @@ export function podSources(core: AgentCore): PodSources {
 /** The configured pod sources. */
 function configuredSources(
   config: KubeletConfiguration,
-  common: {
+  common: ManifestRules & {
     readonly nodeName: string;
     readonly clock: Clock;
     readonly logger: Logger;
-    readonly hasLocalObjects: boolean;
-    readonly allowApiReferences: boolean;
     readonly events: Pick<PodEvents, "warning"> | undefined;
   },
 ): PodSource[] {

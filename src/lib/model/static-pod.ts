@@ -14,13 +14,19 @@ export type ManifestOrigin =
   /** `name` is the name of the manifest, not of the pod. */
   | { source: "applied"; name: string };
 
-export interface StaticPodOptions {
-  nodeName: string;
-  origin: ManifestOrigin;
+/** Rules for the contents of manifests. */
+export interface ManifestRules {
   /** Feature gate PreventStaticPodAPIReferences. */
   allowApiReferences?: boolean;
+  /** Feature gate TaintTolerationComparisonOperators. */
+  comparesTaints?: boolean;
   /** ConfigMaps and Secrets come from a directory of this node, so that pods may refer to them. */
   hasLocalObjects?: boolean;
+}
+
+export interface StaticPodOptions extends ManifestRules {
+  nodeName: string;
+  origin: ManifestOrigin;
 }
 
 export type StaticPodResult = { pod: Pod; unknownFields: string[] } | { problems: Problem[] };
@@ -36,7 +42,7 @@ export function makeStaticPod(input: unknown, options: StaticPodOptions, at = ""
     return { problems: [{ path: `${prefix}metadata.name`, message }] };
   }
   const pod = onThisNode(written, input, options);
-  const problems = checkPod(pod);
+  const problems = checkPod(pod, undefined, options);
   if (!options.allowApiReferences) problems.push(...checkNoApiReferences(pod, options.hasLocalObjects));
   if (problems.length === 0) return { pod, unknownFields: decoded.unknownFields };
   return { problems: problems.map(({ path, message }) => ({ path: prefix + path, message })) };

@@ -11,6 +11,7 @@ import { isOpenForWriting } from "../../../lib/host/open-for-writing.ts";
 import { reportDuplicate } from "../../../lib/model/duplicate-pod.ts";
 import type { Pod, PodUid } from "../../../lib/model/pod.ts";
 import type { PodEvents } from "../../../lib/model/pod-events.ts";
+import type { ManifestRules } from "../../../lib/model/static-pod.ts";
 import { inotifyDirectory, PathWatch, type WatchDirectory } from "./directory-watch.ts";
 import { type FileState, podsOf, samePods } from "./file-set.ts";
 import { decodeManifest } from "./manifest.ts";
@@ -19,7 +20,7 @@ import { readManifestFile } from "./read-file.ts";
 import type { PodSource, SourceProblem } from "./source.ts";
 import { WakeTimer } from "./wake-timer.ts";
 
-export interface FileSourceOptions {
+export interface FileSourceOptions extends ManifestRules {
   /** staticPodPath: a manifest, or a directory of them. */
   path: string;
   nodeName: string;
@@ -27,8 +28,6 @@ export interface FileSourceOptions {
   rescanMs: number;
   clock: Clock;
   logger: Logger;
-  allowApiReferences?: boolean;
-  hasLocalObjects?: boolean;
   watchDirectory?: WatchDirectory;
   isOpenForWriting?: (fd: number) => boolean | undefined;
   /** For pods that do not run because another file defines one of their name or UID: one event for each. */
@@ -216,10 +215,8 @@ export class FileSource implements PodSource {
   }
 
   #decode(file: string, bytes: Uint8Array): ReturnType<typeof decodeManifest> {
-    const { nodeName, allowApiReferences = false, hasLocalObjects = false } = this.#options;
     try {
-      const origin = { source: "file", path: file } as const;
-      return decodeManifest(bytes, { nodeName, allowApiReferences, hasLocalObjects, origin });
+      return decodeManifest(bytes, { ...this.#options, origin: { source: "file", path: file } });
     } catch (error) {
       // A bug in the validation must not affect the other pods.
       return { problems: [{ file, message: `cannot be decoded: ${messageOf(error)}` }] };

@@ -6,11 +6,12 @@ import type { Logger } from "../../../lib/base/logger.ts";
 import { within } from "../../../lib/base/wait.ts";
 import { type Environment, proxyFor } from "../../../lib/clients/kube/proxy.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
+import type { ManifestRules } from "../../../lib/model/static-pod.ts";
 import { decodeManifestOrList, shownUrl } from "./manifest.ts";
 import { ProblemLog } from "./problem-log.ts";
 import { maxManifestBytes, type PodSource, type SourceProblem } from "./source.ts";
 
-export interface HttpSourceOptions {
+export interface HttpSourceOptions extends ManifestRules {
   /** staticPodURL */
   url: string;
   /** staticPodURLHeader: each name with all of its values. */
@@ -20,8 +21,6 @@ export interface HttpSourceOptions {
   pollMs: number;
   clock: Clock;
   logger: Logger;
-  allowApiReferences?: boolean;
-  hasLocalObjects?: boolean;
   /** HTTP_PROXY, HTTPS_PROXY and NO_PROXY are used. */
   env?: Environment;
 }
@@ -66,7 +65,7 @@ export class HttpSource implements PodSource {
   }
 
   async #poll(signal: AbortSignal, emit: (pods: Pod[]) => void): Promise<void> {
-    const { url, nodeName, allowApiReferences = false, hasLocalObjects = false, clock } = this.#options;
+    const { url, clock } = this.#options;
     try {
       const { headers = {}, env = process.env } = this.#options;
       const body = await fetchBody(url, { headers, env }, clock, signal);
@@ -77,12 +76,7 @@ export class HttpSource implements PodSource {
         throw new KubeletError("EmptyManifest", "zero-length data received");
       }
       if (!this.#decoded?.body.equals(body)) {
-        const result = decodeManifestOrList(body, {
-          nodeName,
-          allowApiReferences,
-          hasLocalObjects,
-          origin: { source: "http", url },
-        });
+        const result = decodeManifestOrList(body, { ...this.#options, origin: { source: "http", url } });
         if ("pods" in result) emit(result.pods);
         this.#decoded = { body, problems: [], warnings: [], ...result };
       }

@@ -44,7 +44,12 @@ export class Problems {
 
   /** Adds an "Unsupported value" unless the value is one of these, which are listed in this order. */
   oneOf(path: string, value: unknown, supported: readonly string[]): void {
-    if ((typeof value === "string" && supported.includes(value)) || this.full) return;
+    if (typeof value !== "string" || !supported.includes(value)) this.notSupported(path, value, supported);
+  }
+
+  /** An "Unsupported value", even if it is one of these: Kubernetes lists some that a feature gate turns off. */
+  notSupported(path: string, value: unknown, supported: readonly string[]): void {
+    if (this.full) return;
     const names = supported.map((name) => JSON.stringify(name)).join(", ");
     this.add(path, `Unsupported value: ${this.show(value ?? "")}: supported values: ${names}`);
   }

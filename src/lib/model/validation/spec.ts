@@ -8,7 +8,11 @@ import { oneOf } from "./security.ts";
 import { checkToleration } from "./tolerations.ts";
 
 /** The fields of a pod's spec that belong to no container and no volume. */
-export function checkSpecFields(spec: PodSpec, problems: Problems): void {
+export function checkSpecFields(
+  spec: PodSpec,
+  problems: Problems,
+  options: { readonly comparesTaints?: boolean } = {},
+): void {
   oneOf(spec.restartPolicy, core.values("RestartPolicy"), "spec.restartPolicy", problems);
   oneOf(spec.dnsPolicy, core.values("DNSPolicy"), "spec.dnsPolicy", problems);
   oneOf(spec.preemptionPolicy, core.values("PreemptionPolicy"), "spec.preemptionPolicy", problems);
@@ -17,7 +21,7 @@ export function checkSpecFields(spec: PodSpec, problems: Problems): void {
   checkLabels(spec.nodeSelector, "spec.nodeSelector", problems);
   checkDnsConfig(spec, problems);
   for (const [i, toleration] of (spec.tolerations ?? []).entries())
-    checkToleration(toleration, `spec.tolerations[${i}]`, problems);
+    checkToleration(toleration, `spec.tolerations[${i}]`, problems, options);
   checkHostAliases(spec, problems);
   for (const [i, gate] of (spec.readinessGates ?? []).entries()) {
     const type = gate.conditionType ?? "";

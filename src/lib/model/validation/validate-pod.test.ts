@@ -768,6 +768,11 @@ table("spec", [
     "spec.tolerations[0].effect: Unsupported value",
   ],
   [
+    "numbers of taints are not compared by default",
+    pod({ spec: { tolerations: [{ key: "a", operator: "Lt", value: "1" }] } }),
+    'spec.tolerations[0].operator: Unsupported value: "Lt": supported values: "Equal", "Exists", "Lt", "Gt"',
+  ],
+  [
     "hostnameOverride",
     pod({ spec: { hostnameOverride: "a", hostNetwork: true } }),
     "spec.hostnameOverride: Forbidden",
