@@ -92,7 +92,8 @@ function memoryOf(usage: CgroupUsage | undefined, capacity: number | undefined):
   if (!usage?.memory) return undefined;
   const { usage: usageBytes, workingSet: workingSetBytes } = usage.memory;
   return {
-    ...(capacity !== undefined && { availableBytes: Math.max(0, capacity - workingSetBytes) }),
+    // Negative above a limit that was lowered: the sum of both remains the limit.
+    ...(capacity !== undefined && { availableBytes: capacity - workingSetBytes }),
     usageBytes,
     workingSetBytes,
   };

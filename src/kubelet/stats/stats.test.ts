@@ -643,6 +643,24 @@ describe("what decides about evictions", () => {
     }
   });
 
+  const pods: [rule: string, limit: number | undefined, memory: number, available: number | undefined][] = [
+    ["all pods have what their cgroup may use beyond its working set", 900_000, 200_000, 700_000],
+    ["all pods have nothing left at the limit of their cgroup", 900_000, 900_000, 0],
+    ["all pods are beyond a limit that was lowered", 900_000, 1_000_000, -100_000],
+    ["all pods have no known available memory without a limit", undefined, 200_000, undefined],
+  ];
+  for (const [rule, limit, memory, available] of pods)
+    it(`memory: ${rule}`, async () => {
+      const { cgroups, stats } = setUp();
+      cgroups.all.set("/kubepods", fakeUsage(1, memory, limit));
+      const { pods: all } = await stats.pressure.node(everything);
+      assert.deepEqual(all, {
+        ...(available !== undefined && { availableBytes: available }),
+        usageBytes: memory + 1024,
+        workingSetBytes: memory,
+      });
+    });
+
   it("is not measured where no threshold needs it", async () => {
     const { stats, reads } = counted(1);
     await stats.pressure.layout();

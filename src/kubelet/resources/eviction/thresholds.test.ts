@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { usageThresholds } from "./memory-notification.ts";
 import { type Observations, observationsOf, type Signal } from "./signals.ts";
 import {
   byUrgency,
@@ -151,6 +152,33 @@ test("memory is the most urgent, the others keep their order", () => {
     ["memory.available", "allocatableMemory.available", "pid.available", "nodefs.available"],
   );
 });
+
+const mi = 2 ** 20;
+const allocatable: [
+  rule: string,
+  setting: string,
+  availableBytes: number,
+  workingSetBytes: number,
+  met: boolean,
+  notifiedAt: number,
+][] = [
+  ["an amount", "100Mi", 100 * mi, 200 * mi, false, 210 * mi],
+  ["an amount", "100Mi", 100 * mi - 1, 200 * mi + 1, true, 210 * mi],
+  ["a share of the limit of all pods, not of the machine", "10%", 30 * mi, 270 * mi, false, 280 * mi],
+  ["a share of the limit of all pods, not of the machine", "10%", 30 * mi - 1, 270 * mi + 1, true, 280 * mi],
+  ["a share of the limit, also above it", "10%", -mi, 301 * mi, true, 280 * mi],
+];
+for (const [rule, setting, availableBytes, workingSetBytes, isMet, notifiedAt] of allocatable)
+  test(`the memory of all pods is compared with ${rule}: ${setting}, ${availableBytes} left`, () => {
+    const thresholds = parsed({ evictionHard: { "memory.available": setting }, enforcesAllocatable: true });
+    const pods = { availableBytes, workingSetBytes, usageBytes: workingSetBytes + 10 * mi };
+    const found = thresholdsMet(thresholds, observationsOf({ pods }), { minReclaim: false });
+    assert.deepEqual(
+      found.map(({ signal }) => signal),
+      isMet ? ["allocatableMemory.available"] : [],
+    );
+    assert.deepEqual(usageThresholds(thresholds, { pods }), [{ cgroup: "pods", usageBytes: notifiedAt }]);
+  });
 
 test("observations are of what was measured, and of nothing else", () => {
   const all = observationsOf({
