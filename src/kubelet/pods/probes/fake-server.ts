@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { createServer as createHttpServer, type RequestListener } from "node:http";
 import {
+  constants,
   createSecureServer as createHttp2Server,
   type Http2ServerRequest,
   type Http2ServerResponse,
+  type ServerHttp2Stream,
 } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from "node:net";
@@ -29,6 +31,13 @@ export function serveHttp2(
   handler: (request: Http2ServerRequest, response: Http2ServerResponse) => void,
 ): Promise<LoopbackServer> {
   return listening(createHttp2Server({ key: pem, cert: pem }, handler), "127.0.0.1");
+}
+
+/** Pushes a stream, and ends the connection with an error before the client has seen it. */
+export function pushAndFail(stream: ServerHttp2Stream): void {
+  stream.on("error", () => {});
+  stream.pushStream({ ":path": "/pushed" }, (_, pushed) => pushed.on("error", () => {}).respond());
+  stream.session?.goaway(constants.NGHTTP2_INTERNAL_ERROR);
 }
 
 export function serveTcp(

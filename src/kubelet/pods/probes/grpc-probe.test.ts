@@ -6,7 +6,7 @@ import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, st
 import { systemClock } from "../../../lib/base/clock.ts";
 import { isAbort } from "../../../lib/base/errors.ts";
 import { FakeClock } from "../../../lib/base/fake-clock.ts";
-import { closedPort, serveTcp } from "./fake-server.ts";
+import { closedPort, pushAndFail, serveTcp } from "./fake-server.ts";
 import { probeGrpc } from "./grpc-probe.ts";
 import { healthRequest, healthStatus } from "./health-message.ts";
 
@@ -145,6 +145,16 @@ describe("a gRPC probe", () => {
       assert.equal(result.kind, "failure");
       assert.match(result.kind === "failure" ? result.output : "", output);
     });
+
+  it("ends nothing else if the server pushes a stream and fails", { timeout: 20_000 }, async (t) => {
+    const server = createServer();
+    server.on("session", (session) => session.on("error", () => {}));
+    server.on("stream", pushAndFail);
+    t.after(() => server.close());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { kind } = await probe((server.address() as AddressInfo).port, { clock: new FakeClock() });
+    assert.equal(kind, "failure");
+  });
 
   it("fails if the server sends nothing", async (t) => {
     const clock = new FakeClock();

@@ -6,6 +6,7 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 import { messageOf } from "../../../lib/base/errors.ts";
+import "../../../lib/base/pushed-streams.ts";
 import { formatDuration } from "../../../lib/config/duration.ts";
 import {
   type AttemptResult,

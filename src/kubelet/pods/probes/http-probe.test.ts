@@ -9,6 +9,7 @@ import type { AttemptResult } from "./attempt-result.ts";
 import {
   closedPort,
   type LoopbackServer,
+  pushAndFail,
   serveHttp,
   serveHttp2,
   serveHttps,
@@ -354,6 +355,17 @@ describe("an HTTPS probe of a server with HTTP/2", () => {
     assert.deepEqual(await probe(port, { scheme: "HTTPS" }, { timeoutMs: 300 }), {
       kind: "failure",
       output: `Get "https://127.0.0.1:${port}/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
+    });
+  });
+
+  it("ends nothing else if the server pushes a stream and fails", async (t) => {
+    const { port } = await server(
+      t,
+      serveHttp2(pem, (_, { stream }) => pushAndFail(stream)),
+    );
+    assert.deepEqual(await probe(port, { scheme: "HTTPS" }), {
+      kind: "failure",
+      output: `Get "https://127.0.0.1:${port}/": Session closed with error code 2`,
     });
   });
 

@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
 import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
+import "../../../lib/base/pushed-streams.ts";
 import {
   type AttemptResult,
   failure,

@@ -12,6 +12,7 @@ import { ChannelCredentials, type Client, credentials, Client as GrpcClient, Met
 import { whenAborted } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import { abortError } from "../../base/errors.ts";
+import "../../base/pushed-streams.ts";
 import { CriError, toCriError } from "./cri-error.ts";
 import { methodDefinition } from "./service-definition.ts";
 

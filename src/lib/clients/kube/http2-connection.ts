@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { whenAborted } from "../../base/abort.ts";
 import { type Clock, msFromNow } from "../../base/clock.ts";
 import { abortError, errnoOf, messageOf } from "../../base/errors.ts";
+import "../../base/pushed-streams.ts";
 import type { MonotonicTime } from "../../base/time.ts";
 import {
   ConnectionLost,

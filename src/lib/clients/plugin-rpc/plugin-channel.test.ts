@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
+import { constants, createServer as createHttp2Server } from "node:http2";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -131,4 +132,21 @@ test("a channel that is closed while it waits to reconnect does not connect to t
   await assert.rejects(other.connected({ timeoutMs: 1000, signal: never }));
   other.close();
   assert.equal(connections, 0);
+});
+
+test("a plugin that pushes a stream and fails ends only its connection", { timeout: 30_000 }, async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), "plugin-"));
+  t.after(() => rm(dir, { recursive: true }));
+  const server = createHttp2Server();
+  server.on("session", (session) => session.on("error", () => {}));
+  server.on("stream", (stream) => {
+    stream.on("error", () => {});
+    stream.pushStream({ ":path": "/pushed" }, (_, pushed) => pushed.on("error", () => {}).respond());
+    stream.session?.goaway(constants.NGHTTP2_INTERNAL_ERROR);
+  });
+  await new Promise<void>((resolve) => server.listen(join(dir, "p.sock"), resolve));
+  t.after(() => server.close());
+  const channel = openPlugin(join(dir, "p.sock"));
+  t.after(() => channel.close());
+  await assert.rejects(channel.call(allocate, {}, { timeoutMs: 10_000, signal: never }));
 });
