@@ -3,7 +3,7 @@ import { whenAborted } from "../../lib/base/abort.ts";
 import type { Clock } from "../../lib/base/clock.ts";
 import { abortError, KubeletError } from "../../lib/base/errors.ts";
 import type { Summary } from "../../lib/model/stats-summary.ts";
-import { type Backend, openRequest } from "../proxy/backend.ts";
+import { type Backend, openRequest, responseOf } from "../proxy/backend.ts";
 
 const path = "/stats/summary?only_cpu_and_memory=true";
 /** A kubelet may wait one second for another sample, so a request times out only after ten. */
@@ -21,11 +21,9 @@ export async function kubeletSummary(backend: Backend, clock: Clock, signal: Abo
   const cancel = clock.after(timeoutMs, settle(new Error(`no response within ${timeoutMs / 1000} s`)));
   using _ = whenAborted(signal, () => request.destroy(abortError(signal.reason)));
   try {
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      request.once("response", resolve);
-      request.on("error", reject);
-      if (!signal.aborted) request.end();
-    });
+    const received = responseOf(request);
+    if (!signal.aborted) request.end();
+    const response = await received;
     const text = await textOf(response);
     if (response.statusCode !== 200)
       throw new KubeletError(

@@ -1,4 +1,9 @@
-import { type ClientRequest, request as httpRequest, type OutgoingHttpHeaders } from "node:http";
+import {
+  type ClientRequest,
+  request as httpRequest,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+} from "node:http";
 import { connect, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as tlsConnect } from "node:tls";
 import type { Clock } from "../../lib/base/clock.ts";
@@ -34,6 +39,20 @@ const keepAliveMs = 30_000;
 export function openRequest(backend: Backend, request: BackendRequest, clock: Clock): ClientRequest {
   const headers = { host: hostPort(backend), ...request.headers };
   return httpRequest({ ...request, headers, createConnection: () => dial(backend, clock), setHost: false });
+}
+
+/** The head of the response. A backend that switches protocols without a request for it fails the request. */
+export function responseOf(outgoing: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    outgoing.once("response", resolve);
+    // Without a listener Node.js would report neither a response nor an error.
+    outgoing.once("upgrade", (_, socket) => {
+      socket.destroy();
+      reject(new Error("the response switches protocols"));
+    });
+    // Stays for the whole request: a connection may break after the response has started.
+    outgoing.on("error", reject);
+  });
 }
 
 function dial(backend: Backend, clock: Clock): Socket {

@@ -1,8 +1,8 @@
-import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { whenAborted } from "../../lib/base/abort.ts";
 import type { Clock } from "../../lib/base/clock.ts";
-import { type Backend, type BackendRequest, openRequest } from "./backend.ts";
+import { type Backend, type BackendRequest, openRequest, responseOf } from "./backend.ts";
 
 /** The client's request and response, and the signal that cancels them. */
 export interface Exchange {
@@ -33,14 +33,6 @@ export async function sendRequest(
   // A backend may respond before it has read the whole request; the client may still be sending. So no pipeline().
   else body.pipe(outgoing);
   return await backendResponse;
-}
-
-function responseOf(outgoing: ClientRequest): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    outgoing.once("response", resolve);
-    // Stays for the whole request: a connection may break after the response has started.
-    outgoing.on("error", reject);
-  });
 }
 
 /** Streams the body of a response. If the body is aborted, the client's response is aborted, too. */

@@ -177,6 +177,16 @@ describe("the proxy to a node", () => {
     await client.until(/;echo$/);
   });
 
+  test("a backend that switches protocols without a request for it has failed", {
+    timeout: 20_000,
+  }, async (t) => {
+    const { kubelet, api } = await setUp(t);
+    kubelet.handle = ({ socket }) => void socket.write(switching);
+    const [code, message] = await rejection(api, "/nodeProxy/n/pods");
+    assert.equal(code, 503);
+    assert.match(message, /switches protocols/);
+  });
+
   test("an unreachable node is reported with the dial error", async (t) => {
     const { objects } = await setUp(t);
     const api = await anApi(t, { objects: { ...objects, nodes: aNode(1) } });

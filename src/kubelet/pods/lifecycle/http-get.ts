@@ -65,6 +65,11 @@ function send(request: HookRequest, signal: AbortSignal): Promise<HookResponse> 
             onResponse,
           )
         : plainRequest(options, onResponse);
+    // Any response is a success. Without a listener Node.js would report neither a response nor an error.
+    outgoing.once("upgrade", ({ statusCode = 0 }, socket) => {
+      socket.destroy();
+      resolve({ status: statusCode, location: undefined });
+    });
     outgoing.on("error", reject);
     outgoing.end();
   }).finally(() => names.cancel());

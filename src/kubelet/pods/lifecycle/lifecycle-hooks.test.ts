@@ -232,6 +232,22 @@ test("httpGet: a server that closes the connection without a response is a failu
   await assert.rejects(s.run({ httpGet: { port } }), failsWith(/: EOF$/));
 });
 
+test("httpGet: a server that switches protocols has responded", { timeout: 20_000 }, async (t) => {
+  const s = setUp();
+  const closed = Promise.withResolvers<void>();
+  const port = await listen(
+    t,
+    createTcpServer((socket) => {
+      socket.on("error", () => {}).once("close", () => closed.resolve());
+      socket.once("data", () =>
+        socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"),
+      );
+    }),
+  );
+  await s.run({ httpGet: { port } });
+  await closed.promise;
+});
+
 test("httpGet: a response is read up to a limit", async (t) => {
   const s = setUp();
   for (const head of [{ "content-length": 1e9 }, {}]) {
