@@ -1,4 +1,4 @@
-import { readdir, rmdir, stat } from "node:fs/promises";
+import { readdir, rmdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type Clock, sleep } from "../../../../lib/base/clock.ts";
 import { errnoOf, KubeletError, messageOf } from "../../../../lib/base/errors.ts";
@@ -7,15 +7,10 @@ import { makeDirs } from "../../../../lib/host/make-dirs.ts";
 import { mountReferences } from "../../../../lib/host/mount-table.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
 import { type DiskMountOptions, diskMount, mountDisk } from "../tools/disk-mount.ts";
+import { globalMapOf } from "../tools/block-devices.ts";
 import { rejectWhileMounted } from "../tools/mount-references.ts";
 import { mountedLabelAt } from "../tools/selinux-labels.ts";
-import type {
-  BlockVolumeMapper,
-  DeviceMounter,
-  PodVolumeTarget,
-  VolumePlugin,
-  VolumeSpec,
-} from "../volume-plugin.ts";
+import type { BlockVolumeMapper, DeviceMounter, VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 import { attachDisk, attachedDevice, detachDevice, type FcDeviceOptions } from "./fc-devices.ts";
 import {
   attachNameOf,
@@ -65,6 +60,11 @@ export function fcPlugin(options: FcOptions): VolumePlugin {
   const parse = async (dir: string, volumeName: string): Promise<VolumeSpec | undefined> => {
     const names = new Set(await listDir(join(dirs.linkDir, "by-id")));
     return specFromDir(dir, volumeName, (wwid) => names.has(`scsi-${wwid}`));
+  };
+
+  const blockDirs = async () => {
+    const base = pluginDir(rootDir, "Block");
+    return (await listDir(base)).map((name) => join(base, name));
   };
 
   const device: DeviceMounter = {
@@ -138,7 +138,7 @@ export function fcPlugin(options: FcOptions): VolumePlugin {
     block,
     async reconstruct(target) {
       const dir = target.dir.includes(`/volumeDevices/`)
-        ? await globalMapOf(rootDir, target)
+        ? await globalMapOf(await blockDirs(), target)
         : mountReferences(mounts.list(), target.dir).find((path) =>
             path.startsWith(`${pluginDir(rootDir, "Filesystem")}/`),
           );
@@ -146,18 +146,6 @@ export function fcPlugin(options: FcOptions): VolumePlugin {
       return spec && { ...spec, label: mountedLabelAt(mounts.list(), target.dir) };
     },
   };
-}
-
-/** The directory in which the device of the pod's link is mapped under the UID of the pod. */
-async function globalMapOf(rootDir: string, { podUid, dir }: PodVolumeTarget): Promise<string | undefined> {
-  const own = await stat(dir).catch(() => undefined);
-  if (!own?.isBlockDevice()) return undefined;
-  const base = pluginDir(rootDir, "Block");
-  for (const name of await listDir(base)) {
-    const mapped = await stat(join(base, name, podUid)).catch(() => undefined);
-    if (mapped?.isBlockDevice() && mapped.rdev === own.rdev) return join(base, name);
-  }
-  return undefined;
 }
 
 async function isUsed(dir: string): Promise<boolean> {

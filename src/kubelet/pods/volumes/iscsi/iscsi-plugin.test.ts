@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { FakeClock, settle } from "../../../../lib/base/fake-clock.ts";
@@ -9,6 +10,7 @@ import { FakeCommands } from "../../../../lib/host/fake-commands.ts";
 import type { MountPoint } from "../../../../lib/host/mount-table.ts";
 import { fakePod } from "../../../../lib/model/fake-pod.ts";
 import type { PodUid } from "../../../../lib/model/pod.ts";
+import { BlockMaps } from "../manager/block-maps.ts";
 import type { SetUpRequest, VolumeSpec } from "../volume-plugin.ts";
 import { diskFromDir } from "./iscsi-disk.ts";
 import { iscsiPlugin } from "./iscsi-plugin.ts";
@@ -364,10 +366,76 @@ describe("an iscsi volume", () => {
     };
     assert.equal(await plugin.block!.map(pod, block, target, never), "/dev/dm-4");
     const base = join(root, "plugins/kubernetes.io/iscsi/volumeDevices/iface-default");
-    assert.equal(existsSync(join(base, `192.0.2.1:3260-${iqn}-lun-3`, "p1")), true);
+    const dir = join(base, `192.0.2.1:3260-${iqn}-lun-3`);
+    assert.equal(plugin.block!.globalMapDir!("pv", block), dir);
+    assert.deepEqual(await readdir(dir), ["iscsi.json"]);
+    await writeFile(join(dir, "p2"), "");
+    await plugin.block!.tearDownDevice!(target, never, block);
+    assert.deepEqual(log, ["scan 7 3", "scan 8 3"], "another pod uses the disk");
+    await rm(join(dir, "p2"));
+    await plugin.block!.tearDownDevice!(target, never, block);
+    assert.equal(log.at(-1), "remove sdx");
+    assert.equal(existsSync(dir), false);
+    await plugin.block!.tearDownDevice!(target, never, block);
     await plugin.block!.tearDownDevice!(target, never);
-    assert.equal(existsSync(join(base, `192.0.2.1:3260-${iqn}-lun-3`)), false);
-    await plugin.block!.tearDownDevice!(target, never);
+  });
+
+  it("is mapped for each pod by a link and a locked bind mount of its device, which show it after a restart", async () => {
+    const { plugin } = setUp({}, { find: async () => "/dev/loop-control" });
+    const spec = volume({}, "Block");
+    const locks: string[] = [];
+    const maps = new BlockMaps({
+      mounts: {
+        bind: async (source, path) => {
+          mounted.add(path);
+          log.push(`bind ${source}`);
+        },
+        unmount: async (path) => void mounted.delete(path),
+        isMountPoint: async (path) => mounted.has(path),
+      },
+      locks: {
+        attach: async (path) => locks.push(`attach ${path}`),
+        detach: async (path) => void locks.push(`detach ${path}`),
+      },
+    });
+    const dir = join(root, "pods/p1/volumeDevices/kubernetes.io~iscsi/pv");
+    const record = { dir, name: "pv", podUid: "p1" as PodUid, plugin, spec };
+    await maps.map(record, await plugin.block!.map(pod, spec, record, never));
+    const global = join(
+      root,
+      `plugins/kubernetes.io/iscsi/volumeDevices/iface-default/192.0.2.1:3260-${iqn}-lun-3`,
+    );
+    assert.deepEqual([await readlink(dir), log.at(-1)], ["/dev/loop-control", "bind /dev/loop-control"]);
+    assert.deepEqual([...mounted], [join(global, "p1")]);
+    await maps.unmap(record);
+    assert.deepEqual(locks, [`attach ${join(global, "p1")}`, `detach ${join(global, "p1")}`]);
+    assert.deepEqual([mounted.size, existsSync(dir), await readdir(global)], [0, false, ["iscsi.json"]]);
+    await plugin.block!.tearDownDevice!(record, never, spec);
+    assert.equal(existsSync(global), false);
+  });
+
+  it("is found after a restart by its device, which is mapped under the UID of the pod", async (t) => {
+    const { plugin } = setUp();
+    const name = `192.0.2.1:3260-${iqn}-lun-3`;
+    const global = join(root, "plugins/kubernetes.io/iscsi/volumeDevices/iface-eth0", name);
+    const dir = join(root, "pods/p1/volumeDevices/kubernetes.io~iscsi/pv");
+    const target = { podUid: "p1" as PodUid, dir };
+    for (const path of [global, join(dirname(global), "other"), dirname(dir)])
+      await mkdir(path, { recursive: true });
+    const make = (path: string, minor: number) =>
+      execFileSync("mknod", [path, "b", "7", String(minor)], { stdio: "ignore" });
+    try {
+      make(join(root, "disk"), 250);
+    } catch {
+      return t.skip("needs permission to make device nodes");
+    }
+    await symlink(join(root, "disk"), dir);
+    assert.equal(await plugin.reconstruct!(target), undefined);
+    make(join(dirname(global), "other", "p1"), 251);
+    make(join(global, "p1"), 250);
+    const spec = await plugin.reconstruct!(target);
+    assert.equal(plugin.uniqueName(pod, spec!), plugin.uniqueName(pod, volume()));
+    assert.equal(plugin.block!.globalMapDir!("pv", spec), global);
   });
 
   it("can be reconstructed from its directory name", () => {

@@ -1,19 +1,15 @@
-import { readdir, rm, stat, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { readdir, stat } from "node:fs/promises";
+import { basename } from "node:path";
 import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
 import { KeyedLocks } from "../../../../lib/base/keyed-locks.ts";
+import type { MountPoint } from "../../../../lib/host/mount-table.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
+import { globalMapOf } from "../tools/block-devices.ts";
 import { type DiskMountOptions, diskMount, mountDisk } from "../tools/disk-mount.ts";
 import { rejectWhileMounted } from "../tools/mount-references.ts";
 import { mountedLabelAt } from "../tools/selinux-labels.ts";
-import type {
-  BlockVolumeMapper,
-  DeviceMounter,
-  PodVolumeTarget,
-  VolumePlugin,
-  VolumeSpec,
-} from "../volume-plugin.ts";
+import type { BlockVolumeMapper, DeviceMounter, VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 import { type AttachDeps, attachDisk, detachDisk } from "./attach.ts";
 import { checkDisk } from "./check-disk.ts";
 import { diskDirs, disksInUse, loadDisk, removeDiskDir, saveDisk } from "./disk-file.ts";
@@ -21,7 +17,6 @@ import {
   attachNameOf,
   diskDir,
   diskOf,
-  type IscsiDisk,
   iscsiPluginName,
   iscsiSourceOf,
   pluginDir,
@@ -113,20 +108,16 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
   };
 
   const block: BlockVolumeMapper = {
-    async map(pod, spec, target, signal) {
-      const path = await attach(pod, spec, signal);
-      await writeFile(join(diskDir(rootDir, diskOf(spec), "Block"), target.podUid), "");
-      return path;
-    },
-    // Pods have only a symlink, which the manager removes.
+    map: (pod, spec, _target, signal) => attach(pod, spec, signal),
+    // Pods have only links and bind mounts, which the manager removes.
     async unmap() {},
-    async tearDownDevice(target, signal) {
-      const dir = await blockDirOf(rootDir, target);
-      if (!dir) return;
-      await rm(join(dir, target.podUid), { force: true });
-      const users = (await readdir(dir)).filter((name) => !name.startsWith("iscsi.json"));
-      if (users.length === 0) await detach(dir, signal);
+    async tearDownDevice(_target, signal, spec) {
+      const dir = spec && diskDir(rootDir, diskOf(spec), "Block");
+      // Nothing of it was mapped, or another pod uses it.
+      if (dir === undefined || !(await exists(dir)) || (await usersOf(dir)).length > 0) return;
+      await detach(dir, signal);
     },
+    globalMapDir: (_name, spec) => spec && diskDir(rootDir, diskOf(spec), "Block"),
   };
 
   return {
@@ -136,16 +127,22 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
     ...diskMount(options),
     device,
     block,
-    // Only the mount table shows the disk of a pod's directory.
-    async reconstruct({ dir }) {
+    async reconstruct(target) {
+      const { dir } = target;
       const table = mounts.list();
-      const own = table.findLast(({ path }) => path === dir);
-      const base = `${pluginDir(rootDir, "Filesystem")}/`;
-      const disk = own && table.find(({ device, path }) => device === own.device && path.startsWith(base));
-      const spec = disk && specFromDir(disk.path, basename(dir));
+      const found = dir.includes("/volumeDevices/")
+        ? await globalMapOf(await diskDirs(rootDir, "Block"), target)
+        : mountedDisk(table, dir, `${pluginDir(rootDir, "Filesystem")}/`);
+      const spec = found === undefined ? undefined : specFromDir(found, basename(dir));
       return spec && { ...spec, label: mountedLabelAt(table, dir) };
     },
   };
+}
+
+/** Only the mount table shows the disk of a pod's directory. */
+function mountedDisk(table: readonly MountPoint[], dir: string, base: string): string | undefined {
+  const own = table.findLast(({ path }) => path === dir);
+  return own && table.find(({ device, path }) => device === own.device && path.startsWith(base))?.path;
 }
 
 async function chapOf(
@@ -172,18 +169,9 @@ async function chapOf(
   }
 }
 
-/** The directory of the disk that has a file with the pod's UID. */
-async function blockDirOf(rootDir: string, { podUid, dir }: PodVolumeTarget): Promise<string | undefined> {
-  const base = pluginDir(rootDir, "Block");
-  const list = (path: string) => readdir(path).catch(() => [] as string[]);
-  for (const iface of await list(base))
-    for (const name of await list(join(base, iface))) {
-      const candidate = join(base, iface, name);
-      const disk: IscsiDisk | undefined = await loadDisk(candidate);
-      if (disk?.VolName !== basename(dir) && disk?.VolName !== "") continue;
-      if (await exists(join(candidate, podUid))) return candidate;
-    }
-  return undefined;
+/** The pods that use the disk as a block device. */
+async function usersOf(dir: string): Promise<string[]> {
+  return (await readdir(dir)).filter((name) => !name.startsWith("iscsi.json"));
 }
 
 async function exists(path: string): Promise<boolean> {

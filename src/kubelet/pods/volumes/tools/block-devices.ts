@@ -1,7 +1,8 @@
-import { lstat, realpath, writeFile } from "node:fs/promises";
+import { lstat, realpath, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { errnoOf } from "../../../../lib/base/errors.ts";
 import { listDir } from "../../../../lib/host/entries.ts";
+import type { PodVolumeTarget } from "../volume-plugin.ts";
 
 export interface DeviceDirs {
   /** Where sysfs is mounted. */
@@ -38,6 +39,20 @@ export async function removeScsiDisk({ sysDir }: DeviceDirs, disk: string): Prom
   await writeFile(join(sysDir, "block", disk, "device/delete"), "1", { flag: "r+" }).catch((error) => {
     if (errnoOf(error) !== "ENOENT") throw error;
   });
+}
+
+/** The directory among these in which the device of a pod's link is mapped under the UID of the pod. */
+export async function globalMapOf(
+  dirs: readonly string[],
+  { podUid, dir }: PodVolumeTarget,
+): Promise<string | undefined> {
+  const own = await stat(dir).catch(() => undefined);
+  if (!own?.isBlockDevice()) return undefined;
+  for (const candidate of dirs) {
+    const mapped = await stat(join(candidate, podUid)).catch(() => undefined);
+    if (mapped?.isBlockDevice() && mapped.rdev === own.rdev) return candidate;
+  }
+  return undefined;
 }
 
 async function exists(path: string): Promise<boolean> {
