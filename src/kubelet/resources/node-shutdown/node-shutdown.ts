@@ -208,7 +208,7 @@ export class NodeShutdown implements Component {
   }
 
   /**
-   * True if a shutdown was canceled: then a new lock is needed. Any user can send the signal, so logind is queried. If that fails, logind is
+   * True if a shutdown was canceled: then a new lock is needed. The signal may be late, so logind is queried. If that fails, logind is
    * likely being stopped, and the signal is trusted.
    */
   async #onPrepareForShutdown(logind: Logind, isActive: boolean, signal: AbortSignal): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { orAbort } from "../../base/abort.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import { abortError, errnoOf, isAbort, KubeletError, messageOf } from "../../base/errors.ts";
-import { type CallOptions, DBusConnection, disconnected, type MethodCall } from "./connection.ts";
+import { type CallOptions, DBusConnection, DBusError, disconnected, type MethodCall } from "./connection.ts";
 import type { Message } from "./message.ts";
 import type { DBusValue } from "./value.ts";
 
@@ -13,6 +13,7 @@ export interface DBusEndpoint {
 
 /** Which signals are delivered; a field that is absent matches all. */
 export interface SignalMatch {
+  /** The well-known name of the sender. On a bus, only signals of its owner are delivered. */
   readonly sender?: string;
   readonly path?: string;
   readonly interface?: string;
@@ -42,6 +43,7 @@ interface Connected {
 
 const busName = "org.freedesktop.DBus";
 const bus = { destination: busName, path: "/org/freedesktop/DBus", interface: busName };
+const ownerChanged = { sender: busName, interface: busName, member: "NameOwnerChanged" };
 /** A socket with a full backlog rejects with EAGAIN. The delays, from 100 ms and doubled each time, add up to 6.3 s. */
 const attempts = 7;
 const firstDelayMs = 100;
@@ -109,12 +111,16 @@ export class DBusClient {
   async #openOnce({ socketPath, kind }: DBusEndpoint): Promise<DBusConnection> {
     const { clock } = this.#o;
     const signal = this.#stopped.signal;
+    const owners = new SignalOwners();
     let ready = false;
     const connection = await DBusConnection.open({
       socketPath,
       clock,
       signal,
-      onSignal: (message) => this.#deliver(message),
+      onSignal: (message) => {
+        if (kind === "bus") owners.update(message);
+        this.#deliver(message, kind === "bus" ? owners : undefined);
+      },
       onClose: (error) => {
         if (!ready) return;
         this.#connected = undefined;
@@ -124,10 +130,19 @@ export class DBusClient {
     try {
       if (kind === "bus") {
         await connection.call({ ...bus, member: "Hello" }, { signal });
-        for (const { match } of this.#o.signals ?? []) {
-          const call = { ...bus, member: "AddMatch", signature: "s", body: [matchRule(match)] };
-          await connection.call(call, { signal });
+        const addMatch = (match: SignalMatch) =>
+          connection.call(
+            { ...bus, member: "AddMatch", signature: "s", body: [matchRule(match)] },
+            { signal },
+          );
+        const matches = (this.#o.signals ?? []).map(({ match }) => match);
+        for (const sender of new Set(matches.map((match) => match.sender))) {
+          if (sender === undefined || sender === busName) continue;
+          // Before its owner is requested, so that no change is missed.
+          await addMatch({ ...ownerChanged, arg0: sender });
+          await owners.request(sender, connection, signal);
         }
+        for (const match of matches) await addMatch(match);
       }
     } catch (error) {
       connection.close();
@@ -139,14 +154,45 @@ export class DBusClient {
     return connection;
   }
 
-  /** A bus resolves well-known senders to unique names, so the sender of a message is not compared. */
-  #deliver(message: Message): void {
+  #deliver(message: Message, owners: SignalOwners | undefined): void {
     for (const { match, onSignal } of this.#o.signals ?? []) {
       const matches = (["path", "interface", "member"] as const).every(
         (key) => match[key] === undefined || match[key] === message[key],
       );
-      if (matches && (match.arg0 === undefined || match.arg0 === message.body[0])) onSignal(message.body);
+      if (!matches || (match.arg0 !== undefined && match.arg0 !== message.body[0])) continue;
+      if (!owners || match.sender === undefined || owners.sent(message, match.sender)) onSignal(message.body);
     }
+  }
+}
+
+/**
+ * The owners of the names of senders. Match rules do not suffice: any user of the machine can send a signal to a connection directly,
+ * whatever its rules are. The bus sets the sender of each message, to a unique name or, for its own, to its name.
+ */
+class SignalOwners {
+  readonly #owners = new Map<string, unknown>();
+
+  /** Follows a signal of the bus. */
+  update(message: Message): void {
+    const { sender, interface: type, member } = message;
+    if (sender !== busName || type !== ownerChanged.interface || member !== ownerChanged.member) return;
+    const [name, , owner] = message.body;
+    this.#owners.set(String(name), owner);
+  }
+
+  async request(name: string, connection: DBusConnection, signal: AbortSignal): Promise<void> {
+    const call = { ...bus, member: "GetNameOwner", signature: "s", body: [name] };
+    try {
+      const [owner] = await connection.call(call, { signal });
+      this.#owners.set(name, owner);
+    } catch (error) {
+      // It has no owner yet.
+      if (!(error instanceof DBusError)) throw error;
+    }
+  }
+
+  sent({ sender }: Message, name: string): boolean {
+    return sender !== undefined && sender === (name === busName ? busName : this.#owners.get(name));
   }
 }
 

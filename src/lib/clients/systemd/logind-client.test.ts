@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
+import { promisify } from "node:util";
 import { systemClock } from "../../base/clock.ts";
 import { FakeLogind, noBus, TestBus } from "./fake-logind.ts";
 import { LogindClient } from "./logind-client.ts";
+
+const run = promisify(execFile);
 
 describe("logind on a bus", { skip: noBus }, () => {
   const bus = new TestBus();
@@ -90,6 +94,29 @@ describe("logind on a bus", { skip: noBus }, () => {
     logind.prepare(true);
     await until(() => events.length === 3);
     assert.deepEqual(events, ["shutdown true", "shutdown false", "shutdown true"]);
+  });
+
+  it("signals that another user of the bus sends to the client directly are ignored", async () => {
+    await client.isPreparing();
+    const address = `unix:path=${bus.socketPath}`;
+    const send = (path: string, signal: string, ...values: string[]) =>
+      run("sh", [
+        "-c",
+        `for name in $(dbus-send --bus="$0" --print-reply=literal --dest=org.freedesktop.DBus / org.freedesktop.DBus.ListNames); do
+          case $name in :*) dbus-send --bus="$0" --type=signal --dest=$name "$@";; esac
+        done`,
+        ...[address, path, signal, ...values],
+      ]);
+    const login1 = "org.freedesktop.login1";
+    await send("/org/freedesktop/login1", `${login1}.Manager.PrepareForShutdown`, "boolean:true");
+    await send(
+      ...["/org/freedesktop/DBus", "org.freedesktop.DBus.NameOwnerChanged"],
+      ...[`string:${login1}`, "string::1.1", "string::1.2"],
+    );
+    await client.isPreparing();
+    logind.prepare(false);
+    await until(() => events.length > 0);
+    assert.deepEqual(events, ["shutdown false"]);
   });
 
   it("a logind that is restarted is reported, and works on the same connection", async () => {

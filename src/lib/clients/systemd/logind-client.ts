@@ -9,7 +9,7 @@ export interface LogindOptions {
   readonly clock: Clock;
   /** The socket of the system bus. */
   readonly socketPath?: string;
-  /** The machine is about to shut down, or no longer is. Any user of the machine can send this signal: check `isPreparing`. */
+  /** The machine is about to shut down, or no longer is. A signal may be late: check `isPreparing`. */
   readonly onPrepareForShutdown: (isActive: boolean) => void;
   /** The connection was lost, or logind was restarted: signals may have been missed. */
   readonly onLost: (why: string) => void;
