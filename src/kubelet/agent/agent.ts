@@ -8,6 +8,8 @@ import { makeNodeDirectories } from "../node/node-directories.ts";
 import { notReadyReasons } from "../node/not-ready.ts";
 import { PodConfig } from "../pipeline/pod-config/pod-config.ts";
 import { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
+import { checkResolvConf } from "../pods/network/resolv-conf-limits.ts";
+import { healthChecks, watchdog } from "../server/watchdog.ts";
 import { agentCore } from "./agent-core.ts";
 import type { Agent, AgentOptions } from "./agent-options.ts";
 import { withCgroupDriverOfRuntime } from "./cgroup-driver.ts";
@@ -23,10 +25,8 @@ import { PodListeners } from "./pod-listeners.ts";
 import { podParts } from "./pod-parts.ts";
 import { podResources } from "./pod-resources.ts";
 import { podsApi } from "./pods-api.ts";
-import { checkResolvConf } from "./resolv-conf-check.ts";
 import { RootDirLock } from "./root-dir-lock.ts";
 import { podSources } from "./sources.ts";
-import { healthChecks, watchdog } from "./watchdog.ts";
 
 export type { Agent, AgentOptions } from "./agent-options.ts";
 
@@ -168,7 +168,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
   }
   o.serviceManager?.ready();
   cluster.recordStartEvents();
-  await checkResolvConf(core);
+  await checkResolvConf(o.config, core.nodeEvents);
   logger.info("Started kubelet", { node: node.name, cgroupVersion: node.info.cgroupVersion });
   const stop = async () => {
     o.serviceManager?.stopping();

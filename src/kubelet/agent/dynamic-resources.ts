@@ -1,42 +1,28 @@
 import { whenAborted } from "../../lib/base/abort.ts";
 import type { Component } from "../../lib/base/component.ts";
-import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
-import type { ResourceClaim } from "../../lib/gen/kubernetes/resource.d.ts";
-import type { Container, Pod, PodUid } from "../../lib/model/pod.ts";
-import type { PluginHandler } from "../plugins/plugin-handler.ts";
+import { AllocatedClaims } from "../resources/dra/allocated-claims.ts";
 import { ClaimManager } from "../resources/dra/claim-manager.ts";
-import { type ClaimStates, devicesOf } from "../resources/dra/claim-state.ts";
+import { type ClaimStates, usersOf } from "../resources/dra/claim-state.ts";
 import { DevicesHealth } from "../resources/dra/device-health.ts";
 import { draMetrics } from "../resources/dra/dra-metrics.ts";
 import { DraDrivers } from "../resources/dra/drivers.ts";
 import { watchHealth } from "../resources/dra/health-watch.ts";
 import { OrphanedClaims } from "../resources/dra/orphaned-claims.ts";
-import { resourceStatuses } from "../resources/dra/resource-status.ts";
+import { ResourceApi } from "../resources/dra/resource-api.ts";
+import { ContainerHealth } from "../resources/dra/resource-status.ts";
 import { SliceCleanup } from "../resources/dra/slice-cleanup.ts";
-import type { AllocatedClaim } from "../server/pod-resources/sources.ts";
-import { readySandbox } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
-
-const resourceApi = "/apis/resource.k8s.io/v1";
-const requestTimeoutMs = 10_000;
 
 export type DynamicResources = NonNullable<ReturnType<typeof dynamicResources>>;
 
 /** The resource claims of pods and their drivers. Undefined without an API server: it has the claims. */
 export function dynamicResources(core: AgentCore) {
   const { options: o, node, clock, logger, metrics, observed, view, post } = core;
-  const api = o.cluster?.transport;
-  if (!api || !view) return undefined;
-  const withHealth = o.gates.enabled("ResourceHealthStatus");
-  const withMessage = o.gates.enabled("ResourceHealthStatusMessage");
+  if (!o.cluster || !view) return undefined;
+  const api = new ResourceApi(o.cluster.transport, node.name);
   const states: ClaimStates = new Map();
   const measured = draMetrics(metrics, clock, states);
-  const slices = new SliceCleanup({
-    clock,
-    logger,
-    deleteSlices: sliceDeleter(api, node.name),
-    isRegistered: () => view.node() !== undefined,
-  });
+  const slices = new SliceCleanup({ clock, logger, api, view });
   const health = new DevicesHealth(clock, (driver) => {
     for (const uid of usersOf(states, driver)) post({ kind: "device-health-changed", uid });
   });
@@ -46,7 +32,7 @@ export function dynamicResources(core: AgentCore) {
     slices,
     metrics: measured,
     onConnected: (driver) => post({ kind: "dra-driver-connected", driver }),
-    ...(withHealth && {
+    ...(o.gates.enabled("ResourceHealthStatus") && {
       watchHealth: (driver, channel, signal) =>
         void watchHealth({ health, clock, logger }, driver, channel, signal),
     }),
@@ -56,41 +42,25 @@ export function dynamicResources(core: AgentCore) {
     clock,
     logger,
     states,
+    observed,
     metrics: measured,
-    getClaim: claimGetter(api),
+    api,
     drivers,
     extendedResources: o.gates.enabled("DRAExtendedResource"),
     podGroups: o.gates.enabled("DRAWorkloadResourceClaims"),
   });
   const orphans = new OrphanedClaims(claims, logger);
-  const plugins: PluginHandler = drivers;
   return {
-    plugins,
+    claims,
+    drivers,
     orphans,
+    allocated: new AllocatedClaims(claims),
+    health: new ContainerHealth({
+      claims,
+      health,
+      withMessage: o.gates.enabled("ResourceHealthStatusMessage"),
+    }),
     component: componentOf({ claims, slices, orphans, drivers }),
-    claims: {
-      prepare: (pod: Pod, onStep: (text: string) => void, signal: AbortSignal) =>
-        claims.prepare(
-          pod,
-          { hasSandbox: readySandbox(observed.get(pod.metadata.uid)) !== undefined, onStep },
-          signal,
-        ),
-      unprepare: (uid: PodUid, onStep: (text: string) => void, signal: AbortSignal) =>
-        claims.unprepare(uid, onStep, signal),
-    },
-    cdiDevices: (pod: Pod, container: Container) => claims.cdiDevices(pod, container),
-    sources: { claims: { of: (pod: Pod, name: string) => allocatedClaims(claims, pod, name) } },
-    /** The health of the devices of a container. */
-    healthOf: (pod: Pod | undefined, name: string) => {
-      const container = pod?.spec.containers.find((one) => one.name === name);
-      if (!pod || !container?.resources?.claims?.length) return [];
-      return resourceStatuses({
-        container,
-        claimOf: (podClaim) => claimNamed(claims, pod, podClaim),
-        healthOf: (driver, pool, device) => health.get(driver, pool, device),
-        withMessage,
-      });
-    },
   };
 }
 
@@ -115,66 +85,4 @@ function componentOf(parts: {
     },
     done: ended.promise,
   };
-}
-
-function claimGetter(api: KubeTransport) {
-  return (namespace: string, name: string, signal: AbortSignal) => {
-    const path = `${resourceApi}/namespaces/${encodeURIComponent(namespace)}/resourceclaims/${encodeURIComponent(name)}`;
-    return api.request<ResourceClaim>({ method: "GET", path, signal, timeoutMs: requestTimeoutMs });
-  };
-}
-
-function sliceDeleter(api: KubeTransport, nodeName: string) {
-  return async (driver: string | undefined, signal: AbortSignal) => {
-    const fieldSelector = [
-      `spec.nodeName=${nodeName}`,
-      ...(driver === undefined ? [] : [`spec.driver=${driver}`]),
-    ].join(",");
-    const path = `${resourceApi}/resourceslices`;
-    await api.request({
-      method: "DELETE",
-      path,
-      query: { fieldSelector },
-      signal,
-      timeoutMs: requestTimeoutMs,
-    });
-  };
-}
-
-function usersOf(states: ClaimStates, driver: string): Set<PodUid> {
-  return new Set([...states.values()].flatMap(({ pods, drivers }) => (drivers.has(driver) ? [...pods] : [])));
-}
-
-function claimNamed(claims: ClaimManager, pod: Pod, podClaim: string) {
-  const reference = pod.spec.resourceClaims?.find(({ name }) => name === podClaim);
-  const generated = pod.status?.resourceClaimStatuses?.find(({ name }) => name === podClaim);
-  const name = reference?.resourceClaimName ?? generated?.resourceClaimName;
-  return [...claims.all()].find((claim) => claim.name === name && claim.namespace === pod.metadata.namespace);
-}
-
-function claimsOrNone(claims: ClaimManager, pod: Pod, container: Container) {
-  try {
-    return claims.ofContainer(pod, container);
-  } catch {
-    return [];
-  }
-}
-
-/** Empty while the claims of the pod are not known. */
-function allocatedClaims(claims: ClaimManager, pod: Pod, name: string): AllocatedClaim[] {
-  const container = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].find(
-    (one) => one.name === name,
-  );
-  if (!container) return [];
-  return claimsOrNone(claims, pod, container).map(({ claim }) => ({
-    claimName: claim.name,
-    claimNamespace: claim.namespace,
-    claimResources: devicesOf(claim).map(({ driver, device }) => ({
-      cdiDevices: device.cdiDeviceIds.map((id) => ({ name: id })),
-      driverName: driver,
-      poolName: device.poolName,
-      deviceName: device.deviceName,
-      ...(device.shareId !== undefined && { shareId: device.shareId }),
-    })),
-  }));
 }

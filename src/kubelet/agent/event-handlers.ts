@@ -4,15 +4,16 @@ import { readinessOf } from "../../lib/model/readiness.ts";
 import type { ServingCertificate } from "../certs/serving-certificate.ts";
 import type { PodExplanations } from "../explain/pod-explanations.ts";
 import { ConfiguredPodCidr } from "../node/configured-pod-cidr.ts";
+import { declaredFeatures } from "../node/declared-features.ts";
 import { deadlineExceeded } from "../pipeline/pod-workers/pod-syncer.ts";
 import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
 import type { Housekeeping } from "../pipeline/sync-loop/housekeeping.ts";
 import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import { applyToDesired, applyToWorkers } from "../pipeline/sync-loop/pod-dispatch.ts";
+import { reportMissingFeatures } from "../pods/admission/declared-features.ts";
+import { warnAboutIgnoredFields } from "../pods/admission/ignored-fields.ts";
 import { isMirror } from "../state/desired-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
-import { warnAboutIgnoredFields } from "./ignored-fields.ts";
-import { reportMissingFeatures } from "./missing-features.ts";
 import type { PodListeners } from "./pod-listeners.ts";
 import type { PodParts } from "./pod-parts.ts";
 
@@ -68,7 +69,8 @@ export function podHandlers(
     },
     desiredPods: {
       "pods-changed": ({ change }) => {
-        reportMissingFeatures(core, change);
+        const declared = declaredFeatures(core.options.gates, core.features);
+        reportMissingFeatures(change, { declared, desired, events });
         applyToDesired(change, desired);
       },
     },

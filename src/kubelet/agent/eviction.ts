@@ -1,15 +1,16 @@
 import type { Pod } from "../../lib/model/pod.ts";
 import type { PodStats } from "../../lib/model/stats-summary.ts";
 import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
+import { podsCgroupName } from "../resources/cgroups/names.ts";
 import { EvictionManager, type EvictionManagerOptions } from "../resources/eviction/eviction-manager.ts";
 import { createEvictionMetrics } from "../resources/eviction/eviction-metrics.ts";
 import { limitsContainers } from "../resources/eviction/local-storage.ts";
+import { memoryNotifier } from "../resources/eviction/memory-notifier.ts";
 import { conditionOf, type Signal } from "../resources/eviction/signals.ts";
 import { thresholdsOf } from "../resources/eviction/thresholds.ts";
 import type { PressureNeeds } from "../stats/pressure-stats.ts";
 import type { Stats } from "../stats/stats.ts";
 import type { AgentCore } from "./agent-core.ts";
-import { memoryNotifier } from "./memory-notifier.ts";
 import type { PodParts } from "./pod-parts.ts";
 
 /** Evicts pods when the node runs low on memory, disk or process IDs. */
@@ -25,7 +26,11 @@ export function evictionManager(
   const { workers } = core;
   const { evictedPods, stats, initialSync } = parts;
   const ignoresAllocatable = options.nodeFlags?.experimentalAllocatableIgnoreEviction ?? false;
-  const notifier = memoryNotifier(core);
+  const notifier = memoryNotifier({
+    enabled: config.kernelMemcgNotification,
+    layout: node.layout,
+    podsCgroup: node.cgroupManager.pathOf(podsCgroupName(config.cgroupRoot)),
+  });
   return new EvictionManager({
     thresholds: thresholdsOf({
       ...config,

@@ -7,12 +7,13 @@ import type { ImageService } from "../../lib/clients/cri/cri.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
 import type { PodEvents } from "../../lib/model/pod-events.ts";
 import type { RuntimeHandlers } from "../pipeline/pod-runtime/runtime-handlers.ts";
+import type { PodObjects } from "../pods/api-objects/pod-objects.ts";
 import { ImageManager } from "../pods/images/image-manager.ts";
 import { NodeDockerConfig } from "../pods/images/node-docker-config.ts";
 import { CredentialProviders } from "../pods/images/providers/credential-providers.ts";
 import type { LoadedProviders } from "../pods/images/providers/load-providers.ts";
 import type { TokenSource } from "../pods/images/providers/token-source.ts";
-import { PullCredentials, type PullSecret } from "../pods/images/pull-credentials.ts";
+import { PullCredentials } from "../pods/images/pull-credentials.ts";
 import { PullRecords } from "../pods/images/records/pull-records.ts";
 import { verificationPolicy } from "../pods/images/records/verification-policy.ts";
 import type { NodePressure } from "../state/node-pressure.ts";
@@ -26,8 +27,8 @@ export interface ImageParts {
   providers: LoadedProviders | undefined;
   /** Service account tokens for plugins that use them. */
   tokens?: TokenSource;
-  /** Reads the pull secrets of pods; absent without a source of Secrets. */
-  secret?: (namespace: string, name: string, signal: AbortSignal) => Promise<PullSecret | undefined>;
+  /** Has the pull secrets of pods; undefined without a source of Secrets. */
+  objects: Pick<PodObjects, "find"> | undefined;
   handlers: RuntimeHandlers;
   /** False if images are pulled only when a container needs them. */
   prefetch: boolean;
@@ -46,7 +47,7 @@ export function imageManager(parts: ImageParts): {
 } {
   const { config, gates, rootDir, images, clock, logger, events, metrics } = parts;
   const credentials = new PullCredentials({
-    secret: parts.secret ?? (async () => undefined),
+    secret: async (namespace, name, signal) => parts.objects?.find("Secret", namespace, name, signal),
     node: new NodeDockerConfig({ rootDir, workingDir: process.cwd(), homeDir: homedir(), clock, logger }),
     events,
     ...(parts.providers && {

@@ -1,4 +1,4 @@
-import { parseRoot } from "../resources/cgroups/names.ts";
+import { podsCgroupName } from "../resources/cgroups/names.ts";
 import { NodeAllocatable } from "../resources/cgroups/node-allocatable.ts";
 import type { AgentCore } from "./agent-core.ts";
 
@@ -10,7 +10,7 @@ export function nodeAllocatable({
 }: Pick<AgentCore, "config" | "node" | "nodeEvents" | "clock">): NodeAllocatable {
   return new NodeAllocatable({
     manager: node.cgroupManager,
-    podsCgroup: config.cgroupsPerQOS ? [...parseRoot(config.cgroupRoot), "kubepods"] : undefined,
+    podsCgroup: config.cgroupsPerQOS ? podsCgroupName(config.cgroupRoot) : undefined,
     enforcement: node.enforcement,
     events: nodeEvents,
     clock,

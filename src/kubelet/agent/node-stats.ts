@@ -2,7 +2,7 @@ import type { KubeletConfiguration } from "../../lib/config/kubelet-configuratio
 import { directCgroupFiles } from "../../lib/host/cgroups/files.ts";
 import { cgroupUsageReader } from "../../lib/host/cgroups/usage-reader.ts";
 import type { PodUid } from "../../lib/model/pod.ts";
-import { parseRoot } from "../resources/cgroups/names.ts";
+import { podsCgroupName } from "../resources/cgroups/names.ts";
 import type { StatsOptions } from "../stats/options.ts";
 import { Stats } from "../stats/stats.ts";
 import type { AgentCore } from "./agent-core.ts";
@@ -25,7 +25,7 @@ export function nodeStats(core: AgentCore, parts: Required<Pick<StatsOptions, "v
       const pod = desired.get(uid);
       return pod && (config.cgroupsPerQOS ?? true) ? node.cgroups.parentFor(pod) : undefined;
     },
-    podsCgroup: node.cgroupManager.pathOf([...parseRoot(config.cgroupRoot), "kubepods"]),
+    podsCgroup: node.cgroupManager.pathOf(podsCgroupName(config.cgroupRoot)),
     systemCgroups: () => systemCgroupPaths(options, node),
     volumes: parts.volumes,
     rootDir: options.rootDir,

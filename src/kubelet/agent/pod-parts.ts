@@ -16,12 +16,12 @@ import { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
 import { ActivePods } from "../resources/allocation/active-pods.ts";
 import { memoryQosMetrics } from "../resources/cgroups/memory-qos-metrics.ts";
 import { QosCgroups } from "../resources/cgroups/qos-cgroups.ts";
+import { ResizeCgroups } from "../resources/cgroups/resize-cgroups.ts";
 import { EvictedPods } from "../resources/evicted-pods/evicted-pods.ts";
 import { readySandbox, runningContainers } from "../state/observed-pods.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { dynamicResources } from "./dynamic-resources.ts";
 import { exclusiveResources } from "./exclusive-resources.ts";
-import { podCgroupReader } from "./pod-cgroup-reader.ts";
 import { podProbes } from "./pod-probes.ts";
 import { podAllocation, podResizes } from "./pod-resizes.ts";
 import { nodeAdmission, podSyncer } from "./pod-syncer.ts";
@@ -67,7 +67,9 @@ export function podParts(core: AgentCore, initialSync: InitialSync) {
   const { manager: devices } = exclusive.devices;
   const admission = nodeAdmission(core, { activePods: () => pods.accounted(), devices, evictedPods });
   const resources = new ContainerResources({ node: node.info, settings: node.settings });
+  const resizeCgroups = new ResizeCgroups(cgroups, node.layout);
   const { resizes, resizing } = podResizes(core, {
+    cgroups: resizeCgroups,
     allocation,
     conditions,
     resources,
@@ -82,7 +84,7 @@ export function podParts(core: AgentCore, initialSync: InitialSync) {
     cgroups,
     userNamespaces,
     dynamicResources: claims,
-    resizing: resizing(cgroups),
+    resizing,
     pleg,
     limiter,
     handlers,
@@ -112,13 +114,14 @@ export function podParts(core: AgentCore, initialSync: InitialSync) {
       const handler = handlers.known(pod);
       return handler !== undefined && core.features.recursiveReadOnly(handler);
     },
-    podCgroup: podCgroupReader(core, cgroups),
+    // Without pod cgroups a pod has no limit of its own, and the path is the cgroup of all containers.
+    podCgroup: config.cgroupsPerQOS ? (pod) => resizeCgroups.currentLimits(pod) : undefined,
     allocation,
     resizeConditions: conditions,
     resourceHealth: o.gates.enabled("ResourceHealthStatus")
       ? (uid, container) => [
           ...devices.healthOf(uid, container),
-          ...(claims?.healthOf(workers.get(uid)?.pod, container) ?? []),
+          ...(claims?.health.of(workers.get(uid)?.pod, container) ?? []),
         ]
       : undefined,
     hostIPs: core.hostIps,
@@ -185,7 +188,7 @@ export function podParts(core: AgentCore, initialSync: InitialSync) {
     /** Entries of pods that are gone are removed from these. */
     recordsOfPods: [allocation, evictedPods, exclusive.topology, ...(claims ? [claims.orphans] : [])],
     /** The resources of containers, for the PodResources API. */
-    allocated: { ...exclusive.sources, ...claims?.sources },
+    allocated: { ...exclusive.sources, ...(claims && { claims: claims.allocated }) },
     // ResourceClaims come before the plugins: these are registered while the components start.
     components: [
       qosCgroups,

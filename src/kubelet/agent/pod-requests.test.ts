@@ -37,6 +37,7 @@ async function setUp(
     resolvConf: join(dir, "resolv.conf"),
     cgroupParentOf: (pod) => `/kubepods/pod${pod.metadata.uid}`,
     events: { normal() {}, warning: (_pod, reason) => void events.push(reason) },
+    volumeDir: (_pod, volume) => (volume === "v" ? join(dir, "v") : undefined),
     ...more,
   });
   return { dir, requests, events };
@@ -59,8 +60,7 @@ test("a sandbox gets the DNS configuration of its policy, and the pod's cgroup",
 test("a variable from a Secret has the bytes of the Secret, also where they are not UTF-8", async (t) => {
   const key = Buffer.from([0x61, 0xff, 0x00, 0xe2, 0x82, 0xac]);
   const objects = {
-    configMap: async () => undefined,
-    secret: async () => ({ data: { key: key.toString("base64") } }),
+    find: async (kind: string) => (kind === "Secret" ? { data: { key: key.toString("base64") } } : undefined),
   };
   const { requests } = await setUp(t, undefined, { objects });
   const spec = aContainer("a", {
@@ -324,9 +324,9 @@ test("an ephemeral container sees the processes of the container that it names",
   });
 });
 
-test("environment variables come from files in an emptyDir only", async (t) => {
+test("environment variables come from files in a volume", async (t) => {
   const { dir, requests } = await setUp(t);
-  const volume = join(dir, "pods", testUid, "volumes", "kubernetes.io~empty-dir", "v");
+  const volume = join(dir, "v");
   await mkdir(volume, { recursive: true });
   await writeFile(join(volume, "env"), "A='1'\nB='two\nlines'\n");
   await writeFile(join(volume, "bad"), "A=1\n");

@@ -5,9 +5,9 @@ import {
   criRequests,
 } from "../pipeline/pod-runtime/cri-requests.ts";
 import { RuntimeHandlers } from "../pipeline/pod-runtime/runtime-handlers.ts";
+import { readFileKeys } from "../pods/env-files/file-keys.ts";
 import { PodNameResolution, type PodNameResolutionOptions } from "../pods/network/pod-name-resolution.ts";
 import { type HandlerFeatures, requireUserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
-import { emptyDirPath, readFileKeys } from "./env-files.ts";
 
 export interface PodRequestsOptions
   extends Omit<CriRequestsOptions, "names" | "handlers" | "userNamespace" | "fileKeys">,
@@ -17,13 +17,12 @@ export interface PodRequestsOptions
   features?: { handlers(): readonly HandlerFeatures[] };
   /** The handlers of RuntimeClasses; without it every pod gets the default one. */
   handlers?: RuntimeHandlers;
-  /** The path of a mounted volume on the node; emptyDirs are found without it. */
-  volumeDir?: (pod: Pod, volume: string) => string | undefined;
+  /** The path of a mounted volume on the node. */
+  volumeDir: (pod: Pod, volume: string) => string | undefined;
 }
 
 /** The CRI requests, with names, users and files of this node's pods. */
 export function podRequests(o: PodRequestsOptions): CriRequests {
-  const volumeDir = o.volumeDir ?? emptyDirPath(o.settings.rootDir);
   return criRequests({
     ...o,
     names: new PodNameResolution(o),
@@ -32,6 +31,6 @@ export function podRequests(o: PodRequestsOptions): CriRequests {
       requireUserNamespaces(handler, o.features?.handlers() ?? []);
       return o.userNamespaces?.mappingsFor(uid);
     },
-    fileKeys: (pod: Pod, container: Container) => readFileKeys(pod, container, volumeDir),
+    fileKeys: (pod: Pod, container: Container) => readFileKeys(pod, container, o.volumeDir),
   });
 }

@@ -6,8 +6,7 @@ import { Allocation } from "../resources/allocation/allocation.ts";
 import { ResizeConditions } from "../resources/allocation/resize-conditions.ts";
 import { createResizeMetrics } from "../resources/allocation/resize-metrics.ts";
 import { Resizes } from "../resources/allocation/resizes.ts";
-import type { PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
-import { ResizeCgroups } from "../resources/cgroups/resize-cgroups.ts";
+import type { ResizeCgroups } from "../resources/cgroups/resize-cgroups.ts";
 import type { AgentCore } from "./agent-core.ts";
 import type { AgentOptions } from "./agent-options.ts";
 
@@ -36,10 +35,11 @@ export function podResizes(
     readonly resources: ContainerResources;
     readonly admission: Pick<PodAdmission, "rejectResize">;
     readonly initialSync: Pick<InitialSync, "isComplete">;
+    readonly cgroups: ResizeCgroups;
   },
 ) {
   const { options: o, config, node, clock, logger, metrics, events, desired, post } = core;
-  const { allocation, conditions, resources, admission, initialSync } = parts;
+  const { allocation, conditions, resources, admission, initialSync, cgroups } = parts;
   const resizeMetrics = createResizeMetrics(metrics, conditions);
   const resizes = new Resizes({
     allocation,
@@ -64,15 +64,7 @@ export function podResizes(
     onAllocated: (uid) => post({ kind: "resize-allocated", uid }),
     onChange: (uid) => post({ kind: "resize-changed", uid }),
   });
-  return {
-    resizes,
-    /** For the runtime: the records, and the pods' cgroups. */
-    resizing: (cgroups: PodCgroups): PodResizing => ({
-      allocation,
-      resizes,
-      metrics: resizeMetrics,
-      resources,
-      cgroups: new ResizeCgroups(cgroups, node.layout),
-    }),
-  };
+  /** For the runtime: the records, and the pods' cgroups. */
+  const resizing: PodResizing = { allocation, resizes, metrics: resizeMetrics, resources, cgroups };
+  return { resizes, resizing };
 }

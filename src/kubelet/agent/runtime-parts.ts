@@ -20,7 +20,6 @@ import { ServiceAccountTokens } from "../pods/volumes/content/tokens/service-acc
 import { imageVolumeMetrics } from "../pods/volumes/image/image-metrics.ts";
 import type { PodCgroups } from "../resources/cgroups/pod-cgroups.ts";
 import type { AgentCore } from "./agent-core.ts";
-import { apiObjects } from "./api-objects.ts";
 import type { NodeDevices } from "./devices.ts";
 import type { DynamicResources } from "./dynamic-resources.ts";
 import { imageManager } from "./images.ts";
@@ -67,7 +66,7 @@ export function podRuntime(
     crashLoopBackOffMax: o.gates.enabled("KubeletCrashLoopBackOffMax"),
     reducedDecay: o.gates.enabled("ReduceDefaultCrashLoopBackOffDecay"),
   });
-  const objects = core.objects && apiObjects(core.objects);
+  const { objects } = core;
   const api = o.cluster?.transport;
   const tokens = new ServiceAccountTokens({ api, clock, logger, metrics });
   const images = imageManager({
@@ -77,7 +76,7 @@ export function podRuntime(
     images: cri,
     providers: o.credentialProviders,
     ...(api && { tokens: credentialTokens(api, tokens) }),
-    ...(objects && { secret: (namespace, name, signal) => objects.secret(namespace, name, signal) }),
+    objects,
     handlers,
     prefetch: o.prefetchImages ?? true,
     pressure: core.pressure,
@@ -91,7 +90,7 @@ export function podRuntime(
     initialSync: parts.initialSync,
     pluginHandlers: {
       DevicePlugin: parts.devices.handler,
-      ...(dynamicResources && { DRAPlugin: dynamicResources.plugins }),
+      ...(dynamicResources && { DRAPlugin: dynamicResources.drivers }),
     },
     recursiveReadOnly: (pod) => core.features.recursiveReadOnly(handlers.of(pod)),
     imageSource: async (pod, { reference = "", pullPolicy }, { signal, sandbox }) => {
@@ -132,7 +131,7 @@ export function podRuntime(
     devices: parts.devices.manager,
     volumeDir: (pod, name) => volumes.pathOf(pod.metadata.uid, name),
     groups: volumes.manager,
-    cdiDevices: dynamicResources?.cdiDevices,
+    claims: dynamicResources?.claims,
   });
   const runtime = new PodRuntime({
     runtime: cri,

@@ -13,6 +13,7 @@ import type { ClusterView } from "../../cluster/cluster-view.ts";
 import type { PodNameResolution } from "../../pods/network/pod-name-resolution.ts";
 import type { VolumeManager } from "../../pods/volumes/manager/volume-manager.ts";
 import type { Volumes } from "../../pods/volumes/volumes.ts";
+import type { ClaimManager } from "../../resources/dra/claim-manager.ts";
 import { newestContainer, type ObservedPod } from "../../state/observed-pods.ts";
 import { buildContainerConfig } from "./config/container-config.ts";
 import type {
@@ -61,7 +62,7 @@ export interface CriRequestsOptions {
   /** The CPUs and NUMA nodes of a container; without it, or where not set, all of them. */
   cpusets?: (pod: Pod, container: Container) => Cpusets;
   /** The CDI devices of a container's ResourceClaims. */
-  cdiDevices?: ((pod: Pod, container: Container) => readonly string[]) | undefined;
+  claims?: Pick<ClaimManager, "cdiDevices"> | undefined;
 }
 
 type PluginDevices = Pick<ContainerContext, "env" | "mounts" | "devices" | "annotations" | "cdiDevices">;
@@ -129,8 +130,8 @@ export function criRequests(o: CriRequestsOptions): CriRequests {
       fileKey,
       cpusets: o.cpusets?.(pod, spec),
       ...pluginDevices,
-      ...(o.cdiDevices && {
-        cdiDevices: [...(pluginDevices?.cdiDevices ?? []), ...o.cdiDevices(pod, spec)],
+      ...(o.claims && {
+        cdiDevices: [...(pluginDevices?.cdiDevices ?? []), ...o.claims.cdiDevices(pod, spec)],
       }),
     };
     const mounts = await o.volumes?.mountsFor(pod, spec, buildEnv(pod, spec, known), {

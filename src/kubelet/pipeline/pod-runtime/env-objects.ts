@@ -6,8 +6,12 @@ type Data = { readonly data?: Readonly<Record<string, string>> };
 
 /** Undefined means that there is no such object; any other failure is thrown. */
 export interface EnvObjectReader {
-  configMap(namespace: string, name: string, signal: AbortSignal): Promise<Data | undefined>;
-  secret(namespace: string, name: string, signal: AbortSignal): Promise<Data | undefined>;
+  find(
+    kind: "ConfigMap" | "Secret",
+    namespace: string,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<Data | undefined>;
 }
 
 type Values = Readonly<Record<string, string>> | undefined;
@@ -21,11 +25,11 @@ export async function readEnvObjects(
 ): Promise<EnvObjects> {
   const { namespace } = pod.metadata;
   const configMaps = await readAll(namesOf(container, "configMap"), async (name) => {
-    const found = await objects.configMap(namespace, name, signal);
+    const found = await objects.find("ConfigMap", namespace, name, signal);
     return found && (found.data ?? {});
   });
   const secrets = await readAll(namesOf(container, "secret"), async (name) => {
-    const found = await objects.secret(namespace, name, signal);
+    const found = await objects.find("Secret", namespace, name, signal);
     return found && decoded(found.data ?? {});
   });
   return {

@@ -30,7 +30,7 @@ export interface StatusManagerOptions {
   logger?: Logger;
   /** Whether the runtime supports recursive read-only mounts for this pod. */
   recursiveReadOnly?: (pod: Pod) => boolean;
-  podCgroup?: (pod: Pod) => CgroupLimits | undefined;
+  podCgroup?: ((pod: Pod) => CgroupLimits | undefined) | undefined;
   /** The resources that containers were last given. */
   allocation?: Pick<Allocation, "actuated">;
   resizeConditions?: Pick<ResizeConditions, "of">;

@@ -1,6 +1,21 @@
+import { readFile } from "node:fs/promises";
 import { messageOf } from "../../../lib/base/errors.ts";
+import type { NodeEvents } from "../../../lib/model/pod-events.ts";
 import { maxSearches, maxSearchLength, maxSearchLineLength } from "./dns.ts";
 import { parseResolvConf } from "./resolv-conf.ts";
+
+/** Reports a resolver configuration that pods can get only in part. It is read again for each pod. */
+export async function checkResolvConf(
+  { resolvConf: path, clusterDomain }: { readonly resolvConf?: string; readonly clusterDomain: string },
+  events: NodeEvents,
+): Promise<void> {
+  if (!path) return;
+  const problem = await readFile(path, "utf8").then(
+    (text) => resolvConfProblem({ path, text }, clusterDomain),
+    (error: unknown) => `open ${path}: ${/^E\w+: ([^,]+),/.exec(messageOf(error))?.[1] ?? messageOf(error)}`,
+  );
+  if (problem !== undefined) events.warning("CheckLimitsForResolvConf", problem);
+}
 
 /** Why pods cannot have all search domains of the node; undefined if they can. */
 export function resolvConfProblem(

@@ -19,6 +19,11 @@ export function parseRoot(cgroupRoot: string): CgroupName {
   return parts;
 }
 
+/** The cgroup of all pods. Guaranteed pods are directly in it. */
+export function podsCgroupName(cgroupRoot: string): CgroupName {
+  return [...parseRoot(cgroupRoot), "kubepods"];
+}
+
 export function qosName(root: CgroupName, qos: QosClass): CgroupName {
   return qos === "Guaranteed" ? root : [...root, qos.toLowerCase()];
 }

@@ -9,7 +9,7 @@ import { minCpuShares } from "../../../lib/model/resources.ts";
 import type { CgroupManager } from "./cgroup-manager.ts";
 import { checkCgroup } from "./check-cgroup.ts";
 import { type LimitSettings, podCgroupLimits, qosCgroupLimits } from "./limits.ts";
-import { type CgroupName, parseRoot, podName, qosName, uidOf } from "./names.ts";
+import { type CgroupName, parseRoot, podName, podsCgroupName, qosName, uidOf } from "./names.ts";
 
 /** The cgroups of pods: one for each, in the cgroup of its QoS class. */
 export interface PodCgroups {
@@ -66,7 +66,6 @@ class QosPodCgroups implements PodCgroups {
   readonly #o: PodCgroupsOptions;
   readonly #manager: CgroupManager;
   readonly #base: CgroupName;
-  /** "kubepods": the cgroup of all pods. Guaranteed pods are directly in it. */
   readonly #root: CgroupName;
   /** Pods whose cgroup was created, or completed, by this agent. */
   readonly #complete = new Set<PodUid>();
@@ -77,7 +76,7 @@ class QosPodCgroups implements PodCgroups {
     this.#o = options;
     this.#manager = options.manager;
     this.#base = parseRoot(options.cgroupRoot);
-    this.#root = [...this.#base, "kubepods"];
+    this.#root = podsCgroupName(options.cgroupRoot);
   }
 
   async start(): Promise<void> {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
+import { anObservedPod } from "../../../../test/builders/pods.ts";
 import { systemClock } from "../../../lib/base/clock.ts";
 import { isAbort, KubeletError } from "../../../lib/base/errors.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
@@ -86,8 +87,13 @@ class Simulation {
       states,
       extendedResources: true,
       drivers: this.drivers,
-      getClaim: async (_, name) =>
-        fakeClaim(name, driversByClaim[name as keyof typeof driversByClaim], podNames),
+      api: {
+        getClaim: async (_, name) =>
+          fakeClaim(name, driversByClaim[name as keyof typeof driversByClaim], podNames),
+      },
+      observed: {
+        get: (uid) => (this.phases.get(uid) === "running" ? anObservedPod([]) : undefined),
+      },
     });
     await this.#manager.load();
     this.#isLoaded = true;
@@ -203,10 +209,9 @@ class Simulation {
   async #step(pod: string, signal: AbortSignal): Promise<boolean> {
     const phase = this.phases.get(pod);
     const spec = podWithClaims(pod, this.#claimsOf(pod));
-    const hasSandbox = phase === "running";
     try {
       if (phase === "starting" || phase === "running") {
-        await this.#manager.prepare(spec, { hasSandbox, onStep() {} }, signal);
+        await this.#manager.prepare(spec, () => {}, signal);
         if (this.phases.get(pod) === "starting") this.phases.set(pod, "running");
       } else if (phase === "stopping") {
         await this.#manager.unprepare(pod as PodUid, () => {}, signal);

@@ -6,6 +6,7 @@ import { KeyedLocks } from "../../../lib/base/keyed-locks.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
 import type { ResourceClaim } from "../../../lib/gen/kubernetes/resource.d.ts";
 import type { Container, Pod, PodUid } from "../../../lib/model/pod.ts";
+import { type ObservedPods, readySandbox } from "../../state/observed-pods.ts";
 import { ClaimFile } from "./claim-file.ts";
 import {
   type ClaimReference,
@@ -23,6 +24,7 @@ import {
   type PreparedDevice,
 } from "./claim-state.ts";
 import type { DraMetrics } from "./dra-metrics.ts";
+import type { ResourceApi } from "./resource-api.ts";
 
 /** A DRA driver. Both calls are idempotent. */
 export interface ClaimDriver {
@@ -41,7 +43,8 @@ type OnStep = (text: string) => void;
 
 export interface ClaimManagerOptions {
   readonly rootDir: string;
-  readonly getClaim: (namespace: string, name: string, signal: AbortSignal) => Promise<ResourceClaim>;
+  readonly api: Pick<ResourceApi, "getClaim">;
+  readonly observed: Pick<ObservedPods, "get">;
   /** `get` throws if there is no such driver. */
   readonly drivers: { get(name: string): ClaimDriver };
   /** Extended resources may be backed by claims. */
@@ -88,17 +91,18 @@ export class ClaimManager {
   }
 
   /**
-   * Prepares all claims of a pod. `hasSandbox`: a sandbox is only created after the claims are prepared, so those that a previous run prepared
-   * for this pod are not prepared again.
+   * Prepares all claims of a pod. A sandbox is only created after the claims are prepared, so if the pod has one, those that a previous run
+   * prepared for this pod are not prepared again.
    */
-  async prepare(pod: Pod, o: { hasSandbox: boolean; onStep: OnStep }, signal: AbortSignal): Promise<void> {
+  async prepare(pod: Pod, onStep: OnStep, signal: AbortSignal): Promise<void> {
+    const hasSandbox = readySandbox(this.#o.observed.get(pod.metadata.uid)) !== undefined;
     if (usesNoClaims(pod)) {
-      if (!o.hasSandbox) this.#metrics.nothingToPrepare();
+      if (!hasSandbox) this.#metrics.nothingToPrepare();
       return;
     }
     try {
-      if (o.hasSandbox && this.#wasPrepared(pod)) return;
-      await this.#metrics.timed("PrepareResources", () => this.#prepare(pod, o.onStep, signal));
+      if (hasSandbox && this.#wasPrepared(pod)) return;
+      await this.#metrics.timed("PrepareResources", () => this.#prepare(pod, onStep, signal));
     } catch (error) {
       signal.throwIfAborted();
       throw new KubeletError("DynamicResources", `prepare dynamic resources: ${messageOf(error)}`, {
@@ -136,6 +140,14 @@ export class ClaimManager {
       requests.flatMap((request) => devicesOf(claim, request).flatMap(({ device }) => device.cdiDeviceIds)),
     );
     return [...new Set(all)];
+  }
+
+  /** The claim that an entry of the pod's `spec.resourceClaims` stands for, if it is known. */
+  named(pod: Pod, podClaim: string): ClaimState | undefined {
+    const reference = pod.spec.resourceClaims?.find(({ name }) => name === podClaim);
+    const generated = pod.status?.resourceClaimStatuses?.find(({ name }) => name === podClaim);
+    const claim = reference?.resourceClaimName ?? generated?.resourceClaimName;
+    return claim === undefined ? undefined : this.#claims.get(keyOf(pod.metadata.namespace, claim));
   }
 
   #wasPrepared(pod: Pod): boolean {
@@ -186,7 +198,7 @@ export class ClaimManager {
 
   async #get(namespace: string, { claim }: ClaimReference, signal: AbortSignal): Promise<ResourceClaim> {
     try {
-      return await this.#o.getClaim(namespace, claim, signal);
+      return await this.#o.api.getClaim(namespace, claim, signal);
     } catch (error) {
       signal.throwIfAborted();
       throw new KubeletError("DynamicResources", `fetch ResourceClaim ${claim}: ${messageOf(error)}`, {

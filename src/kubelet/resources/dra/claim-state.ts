@@ -32,6 +32,11 @@ export const notPrepared: DriverState = { devices: [], isPrepared: false };
 /** The claims that pods of this node use, by namespace and name. */
 export type ClaimStates = Map<string, ClaimState>;
 
+/** The pods with a claim that has devices of a driver. */
+export function usersOf(states: ClaimStates, driver: string): Set<PodUid> {
+  return new Set([...states.values()].flatMap(({ pods, drivers }) => (drivers.has(driver) ? [...pods] : [])));
+}
+
 export function isPrepared({ drivers }: ClaimState): boolean {
   return [...drivers.values()].every((driver) => driver.isPrepared);
 }

@@ -1,6 +1,7 @@
-import type { Container, ContainerStatus } from "../../../lib/model/pod.ts";
+import type { Container, ContainerStatus, Pod } from "../../../lib/model/pod.ts";
+import type { ClaimManager } from "./claim-manager.ts";
 import { type ClaimState, devicesOf } from "./claim-state.ts";
-import type { DeviceHealth } from "./device-health.ts";
+import type { DeviceHealth, DevicesHealth } from "./device-health.ts";
 
 type ResourceStatuses = NonNullable<ContainerStatus["allocatedResourcesStatus"]>;
 type ResourceHealth = NonNullable<ResourceStatuses[number]["resources"]>[number];
@@ -40,4 +41,32 @@ function healthOfDevices(
       found.set(resourceID, { resourceID, health, ...(withMessage && message && { message }) });
   }
   return [...found.values()];
+}
+
+/** The health of the devices that the claims of a container have, for its status. */
+export class ContainerHealth {
+  readonly #o: ContainerHealthOptions;
+
+  constructor(options: ContainerHealthOptions) {
+    this.#o = options;
+  }
+
+  of(pod: Pod | undefined, name: string): ResourceStatuses {
+    const { claims, health, withMessage } = this.#o;
+    const container = pod?.spec.containers.find((one) => one.name === name);
+    if (!pod || !container?.resources?.claims?.length) return [];
+    return resourceStatuses({
+      container,
+      claimOf: (podClaim) => claims.named(pod, podClaim),
+      healthOf: (driver, pool, device) => health.get(driver, pool, device),
+      withMessage,
+    });
+  }
+}
+
+interface ContainerHealthOptions {
+  readonly claims: Pick<ClaimManager, "named">;
+  readonly health: DevicesHealth;
+  /** The gate ResourceHealthStatusMessage. */
+  readonly withMessage: boolean;
 }

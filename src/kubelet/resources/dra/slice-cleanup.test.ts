@@ -12,11 +12,13 @@ function setUp(fault: () => unknown = () => undefined) {
   const cleanup = new SliceCleanup({
     clock,
     logger: silentLogger,
-    isRegistered: () => state.isRegistered,
-    deleteSlices: async (driver) => {
-      deleted.push(driver ?? "all");
-      const error = fault();
-      if (error !== undefined) throw error;
+    view: { node: () => (state.isRegistered ? {} : undefined) },
+    api: {
+      async deleteSlices(driver) {
+        deleted.push(driver ?? "all");
+        const error = fault();
+        if (error !== undefined) throw error;
+      },
     },
   });
   cleanup.start(stop.signal);

@@ -1,6 +1,7 @@
 import { type Clock, sleep } from "../../../lib/base/clock.ts";
 import { httpStatusOf, messageOf } from "../../../lib/base/errors.ts";
 import type { Logger } from "../../../lib/base/logger.ts";
+import type { ResourceApi } from "./resource-api.ts";
 
 /** How long a driver may be gone: a restart of its container must not delete its slices. */
 const graceMs = 30_000;
@@ -8,10 +9,9 @@ const initialRetryMs = 1_000;
 const maxRetryMs = 300_000;
 
 export interface SliceCleanupOptions {
-  /** Deletes the ResourceSlices of this node, of one driver or of all. */
-  readonly deleteSlices: (driver: string | undefined, signal: AbortSignal) => Promise<void>;
-  /** The node is registered: before that, its credentials may be rejected. */
-  readonly isRegistered: () => boolean;
+  readonly api: Pick<ResourceApi, "deleteSlices">;
+  /** Has the Node once it is registered: before that, the credentials of the node may be rejected. */
+  readonly view: { node(): unknown };
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -60,11 +60,11 @@ export class SliceCleanup {
   }
 
   async #delete(driver: string | undefined, signal: AbortSignal): Promise<void> {
-    const { clock, logger, deleteSlices, isRegistered } = this.#o;
+    const { clock, logger, api, view } = this.#o;
     for (let delayMs = initialRetryMs; !signal.aborted; delayMs = Math.min(delayMs * 2, maxRetryMs)) {
-      if (isRegistered())
+      if (view.node() !== undefined)
         try {
-          await deleteSlices(driver, signal);
+          await api.deleteSlices(driver, signal);
           return logger.debug(3, "Deleted ResourceSlices", { driver });
         } catch (error) {
           // An API server without the kind has no slices.

@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fakeContainer, fakePod } from "../../lib/model/fake-pod.ts";
-import { readFileKeys } from "./env-files.ts";
+import { fakeContainer, fakePod } from "../../../lib/model/fake-pod.ts";
+import { readFileKeys } from "./file-keys.ts";
 
 let dir: string;
 before(async () => {

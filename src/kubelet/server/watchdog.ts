@@ -2,7 +2,7 @@ import type { Clock } from "../../lib/base/clock.ts";
 import { type Health, healthy } from "../../lib/base/component.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import type { ServiceManager } from "../../lib/host/sd-notify.ts";
-import { type HealthCheck, healthOf } from "../server/health-report.ts";
+import { type HealthCheck, healthOf } from "./health-report.ts";
 
 /** The checks of the kubelet API and of the watchdog. */
 export function healthChecks(

@@ -1,11 +1,8 @@
-import { join } from "node:path";
-import { KubeletError, messageOf } from "../../lib/base/errors.ts";
-import type { Container, Pod } from "../../lib/model/pod.ts";
-import type { FileKey, FileKeyRef } from "../pipeline/pod-runtime/config/context.ts";
-import { containerConfigError } from "../pipeline/pod-runtime/config/errors.ts";
-import { podDir } from "../pipeline/pod-runtime/config/paths.ts";
-import { envFileValues } from "../pods/env-files/parse.ts";
-import { readEnvFile } from "../pods/env-files/read.ts";
+import { KubeletError, messageOf } from "../../../lib/base/errors.ts";
+import type { Container, Pod } from "../../../lib/model/pod.ts";
+import type { FileKey, FileKeyRef } from "../../pipeline/pod-runtime/config/context.ts";
+import { envFileValues } from "./parse.ts";
+import { readEnvFile } from "./read.ts";
 
 /** A container has any number of variables, each with a file of its own: as much as all of them may have together. */
 const maxTotalBytes = 8 * 1024 * 1024;
@@ -15,13 +12,14 @@ interface EnvValues {
   readonly get: (key: string) => string | undefined;
 }
 
-type VolumeDir = (pod: Pod, volume: string) => string | undefined;
-
-/** Reads the files that a container's environment variables come from, so that the request can be built synchronously. */
+/**
+ * Reads the files that a container's environment variables come from, so that the request can be built synchronously. `volumeDir`: where a
+ * volume of the pod is on the node.
+ */
 export async function readFileKeys(
   pod: Pod,
   container: Container,
-  volumeDir: VolumeDir,
+  volumeDir: (pod: Pod, volume: string) => string | undefined,
 ): Promise<(ref: FileKeyRef) => FileKey | undefined> {
   const found = new Map<string, () => FileKey>();
   const files = new Map<string, Promise<EnvValues>>();
@@ -47,7 +45,9 @@ export async function readFileKeys(
     } catch (error) {
       // Thrown when that variable is resolved: the error of an earlier variable comes first.
       found.set(keyOf(ref), () => {
-        throw containerConfigError(`couldn't parse env file: ${messageOf(error)}`, error);
+        throw new KubeletError("CreateContainerConfigError", `couldn't parse env file: ${messageOf(error)}`, {
+          cause: error,
+        });
       });
     }
   }
@@ -56,12 +56,4 @@ export async function readFileKeys(
 
 function keyOf({ volumeName, path, key }: FileKeyRef): string {
   return JSON.stringify([volumeName, path, key]);
-}
-
-/** The path of an emptyDir on the node. */
-export function emptyDirPath(rootDir: string): VolumeDir {
-  return (pod, name) =>
-    pod.spec.volumes?.some((volume) => volume.name === name && volume.emptyDir)
-      ? join(podDir(rootDir, pod.metadata.uid), "volumes", "kubernetes.io~empty-dir", name)
-      : undefined;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aPod } from "../../../test/builders/pods.ts";
+import { aPod } from "../../../../test/builders/pods.ts";
 import { ignoredFields } from "./ignored-fields.ts";
 
 test("ignored fields are listed with their path if they are set", () => {
