@@ -249,6 +249,14 @@ test("resources of a pod: one that has ended keeps the last ones", () => {
   }
 });
 
+test("resources of a pod: one that had ended when the agent started has those of the spec", () => {
+  const pod = { ...simple, metadata: { ...simple.metadata, annotations: {} } };
+  const previous = { phase: "Succeeded", resources: { limits: { memory: "1Gi" } } };
+  const expected = { limits: { memory: "64Mi" }, requests: { cpu: "500m", memory: "32Mi" } };
+  for (const [endedBefore, resources] of [[true, expected], [false, previous.resources]] as const) // biome-ignore format: one table
+    assert.deepEqual(statusOf(pod, undefined, { previous, endedBefore }).resources, resources);
+});
+
 test("resources of a pod: a static pod has those of the spec", () => {
   const pod = {
     ...simple,

@@ -77,10 +77,11 @@ function bytes(amount: number | bigint | undefined): string | undefined {
 
 /**
  * The pod-level resources: the spec's; while the pod is Running, the values of its cgroup; and after that, the last ones. The reference
- * kubelet reports values of the cgroup a little later, with a request of its own, and never for static pods.
+ * kubelet reports values of the cgroup a little later, with a request of its own, and never for static pods. For a pod that had ended
+ * when the agent started, both report the spec's: no cgroup is left.
  */
 export function podResources(
-  input: Pick<StatusInput, "pod" | "podCgroup" | "previous" | "gates" | "resizes">,
+  input: Pick<StatusInput, "pod" | "podCgroup" | "previous" | "endedBefore" | "gates" | "resizes">,
   phase: PodPhase,
 ): Pick<ApiPodStatus, "resources" | "allocatedResources"> {
   const { pod, gates } = input;
@@ -91,7 +92,7 @@ export function podResources(
   const allocated = withoutEmpty({ ...pod.spec.resources, requests, limits });
   return {
     ...(Object.keys(requests).length > 0 ? { allocatedResources: requests } : {}),
-    resources: isStatic(pod) ? allocated : currentResources(input, phase, allocated),
+    resources: isStatic(pod) || input.endedBefore ? allocated : currentResources(input, phase, allocated),
   };
 }
 

@@ -51,6 +51,8 @@ export interface StatusInput {
   now: WallTime;
   /** The previous status: from this agent or, after a restart, from the API. */
   previous: ApiPodStatus | undefined;
+  /** The pod had ended, according to the API, before this agent computed its first status. */
+  endedBefore?: boolean;
   /** True if the runtime supports recursive read-only mounts. */
   recursiveReadOnly: boolean;
   /** The limits of the pod's cgroup. */

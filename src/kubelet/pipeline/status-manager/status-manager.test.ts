@@ -10,6 +10,7 @@ import {
 import { monotonicTime } from "../../../lib/base/fake-clock.ts";
 import { wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
+import type { Pod } from "../../../lib/model/pod.ts";
 import type { ObservedContainer, ObservedPod } from "../../state/observed-pods.ts";
 import { PodStatuses } from "../../state/pod-statuses.ts";
 import { ProbeResults } from "../../state/probe-results.ts";
@@ -161,6 +162,23 @@ test("before the first relist a status is not changed, and a pod without one get
   state.observed = anObservedPod([run()]);
   manager.refresh(pod, details);
   assert.deepEqual([statuses.get(uid), changes], [previous, []]);
+});
+
+test("a pod that had ended when the agent started has the resources of its spec, before and after the first relist", () => {
+  const { statuses, manager, state } = setUp();
+  const containers = [aContainer("a", { resources: { requests: { cpu: "1" } } })];
+  const pod: Pod = {
+    ...aPod({ restartPolicy: "Never", containers }),
+    status: { phase: "Succeeded", resources: { requests: { cpu: "7" } } },
+  };
+  pod.metadata.annotations = {};
+  state.knows = false;
+  manager.refresh(pod, details);
+  state.knows = true;
+  for (const _ of ["first", "second"]) {
+    manager.refresh(pod, { ...details, workerPhase: "terminated" });
+    assert.deepEqual(statuses.get(uid)?.resources, { requests: { cpu: "1" } });
+  }
 });
 
 test("an invalid transition of a terminated container is rejected: the status is not changed", () => {

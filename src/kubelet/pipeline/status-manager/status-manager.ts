@@ -5,6 +5,7 @@ import { type WallTime, wallTime } from "../../../lib/base/time.ts";
 import type { ContainerId } from "../../../lib/clients/cri/cri.ts";
 import type { CgroupLimits } from "../../../lib/host/cgroups/limits-reader.ts";
 import { isStatic, type Pod, type PodStatus, type PodUid } from "../../../lib/model/pod.ts";
+import { isTerminalPhase } from "../../../lib/model/pod-phase.ts";
 import type { Allocation } from "../../resources/allocation/allocation.ts";
 import type { ResizeConditions } from "../../resources/allocation/resize-conditions.ts";
 import type { ObservedPod } from "../../state/observed-pods.ts";
@@ -71,7 +72,8 @@ export class StatusManager {
     const now = clock.wall();
     const entry = statuses.entry(uid);
     const observed = this.#o.observed.get(uid);
-    const previous = entry?.status ?? details.previous ?? (isStatic(pod) ? undefined : pod.status);
+    const before = details.previous ?? (isStatic(pod) ? undefined : pod.status);
+    const previous = entry?.status ?? before;
     if (this.#o.observed.knows?.(uid) === false) {
       if (!entry && previous?.phase)
         statuses.set(uid, {
@@ -97,6 +99,7 @@ export class StatusManager {
       startTime: starts.startTime,
       now,
       previous,
+      endedBefore: previous === before && isTerminalPhase(before?.phase),
       recursiveReadOnly: this.#o.recursiveReadOnly?.(pod) ?? false,
       podCgroup: () => this.#o.podCgroup?.(pod),
       resizes: this.#o.resizeConditions?.of(uid),
