@@ -75,26 +75,36 @@ function newestFirst(a: PodSandbox | Container, b: PodSandbox | Container): numb
   return attempts || (a.createdAt < b.createdAt ? 1 : a.createdAt > b.createdAt ? -1 : 0);
 }
 
-/** The pod with what was just started, in the order of a listing. */
-export function withStarted(pod: ObservedPod | undefined, started: ObservedPod): ObservedPod {
+/** The pod with newer observations of some of its parts, in the order of a listing. */
+export function withParts(pod: ObservedPod | undefined, newer: ObservedPod): ObservedPod {
   const merge = <T extends { id: string; attempt: number; createdAt: WallTime }>(
     parts: readonly T[],
     known: readonly T[] = [],
-  ): T[] =>
-    [...parts, ...known.filter(({ id }) => parts.every((part) => part.id !== id))].sort(
-      (a, b) => b.attempt - a.attempt || msBetween(a.createdAt, b.createdAt),
-    );
+  ): T[] => {
+    const added = parts.filter(({ id }) => known.every((part) => part.id !== id));
+    const kept = known.map((part) => parts.find(({ id }) => id === part.id) ?? part);
+    return [...added, ...kept].sort((a, b) => b.attempt - a.attempt || msBetween(a.createdAt, b.createdAt));
+  };
   return {
-    ...(pod ?? started),
-    sandboxes: merge(started.sandboxes, pod?.sandboxes),
-    containers: merge(started.containers, pod?.containers),
+    ...(pod ?? newer),
+    sandboxes: merge(newer.sandboxes, pod?.sandboxes),
+    containers: merge(newer.containers, pod?.containers),
   };
 }
 
-/** True if the known details of this sandbox are still valid. A sandbox without an address may still get one. */
-export function isSandboxUnchanged(known: ObservedSandbox | undefined, listed: PodSandbox): boolean {
-  if (known?.state !== sandboxState(listed.state)) return false;
-  return known.state !== "ready" || known.hostNetwork || known.ips.length > 0;
+/**
+ * The sandbox as the list shows it, if its details are known: once it is stopped, it has no address, and nothing else of it changes. A ready
+ * sandbox without an address may still get one.
+ */
+export function knownSandbox(
+  known: ObservedSandbox | undefined,
+  listed: PodSandbox,
+): ObservedSandbox | undefined {
+  if (!known) return undefined;
+  const state = sandboxState(listed.state);
+  if (state === "notready") return known.state === state ? known : { ...known, state, ips: [] };
+  const isComplete = known.state === state && (known.hostNetwork || known.ips.length > 0);
+  return isComplete ? known : undefined;
 }
 
 /** True if the known details of this container are still valid: they change only with its state, or when the kernel kills one of its processes. */

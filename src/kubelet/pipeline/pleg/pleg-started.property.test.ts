@@ -13,7 +13,11 @@ const uid = "u" as PodUid;
 /** Changes in the runtime, each with the observation that it causes, and responses of the runtime in any order. */
 const step = fc.oneof(
   fc.record({ kind: fc.constant("start" as const) }),
-  fc.record({ kind: fc.constantFrom("exit" as const, "remove" as const), at: fc.nat(5) }),
+  fc.record({
+    kind: fc.constantFrom("exit" as const, "remove" as const),
+    at: fc.nat(5),
+    isListed: fc.boolean(),
+  }),
   fc.record({ kind: fc.constant("relist" as const) }),
   { weight: 6, arbitrary: fc.record({ kind: fc.constant("respond" as const), at: fc.nat(7) }) },
 );
@@ -66,7 +70,7 @@ test("in any order of responses, what was started and what has exited is observe
           case "exit":
             if (container?.state !== "running") break;
             container.state = "exited";
-            observations.push(pleg.refresh(uid));
+            observations.push(each.isListed ? pleg.refresh(uid) : pleg.stopped(uid, container.id));
             break;
           case "remove":
             if (container?.state !== "exited") break;

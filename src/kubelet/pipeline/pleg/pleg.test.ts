@@ -636,6 +636,77 @@ test("a container that is gone right after its start causes a listing", async (t
   assert.equal(state("u"), "c-u running");
 });
 
+test("the exit of a container is observed with one call, and the rest of its pod stays as it was", async (t) => {
+  const { view, pleg, state, events } = await setUp(t, { everyMs: 60_000, view: (v) => v.addPod("u") });
+  view.containers.push({ id: "d", uid: "u", state: "running", createdAt: 5 });
+  await pleg.refresh(u("u"));
+  events.length = view.calls.length = 0;
+  view.containers[0]!.state = "exited";
+  await pleg.stopped(u("u"), "c-u");
+  assert.deepEqual(view.calls, ["container c-u"]);
+  assert.equal(state("u"), "d running,c-u exited");
+  assert.deepEqual(events, ["ContainerDied u c-u"]);
+});
+
+for (const [how, calls] of [
+  ["stopped", ["sandbox s-u"]],
+  ["refreshNow", ["list sandboxes of u", "list containers of u"]],
+] as const)
+  test(`${how} observes a sandbox that has stopped with the calls ${calls.join(", ")}`, async (t) => {
+    const { view, observed, pleg } = await setUp(t, { everyMs: 60_000, view: (v) => v.addPod("u") });
+    const before = observed.get(u("u"))!.sandboxes[0]!;
+    Object.assign(view.sandboxes[0]!, { ready: false, ip: "" });
+    view.calls.length = 0;
+    await pleg[how](u("u"), "s-u");
+    assert.deepEqual(view.calls, calls);
+    assert.deepEqual(observed.get(u("u"))!.sandboxes, [{ ...before, state: "notready", ips: [] }]);
+  });
+
+test("a stop of something unknown, or that is gone, causes a listing of its pod", async (t) => {
+  const { view, pleg, state } = await setUp(t, { everyMs: 60_000, view: (v) => v.addPod("u") });
+  view.containers.push({ id: "d", uid: "u", state: "exited", createdAt: 5 });
+  await pleg.stopped(u("u"), "d");
+  assert.equal(state("u"), "d exited,c-u running");
+  view.containers.shift();
+  await pleg.stopped(u("u"), "c-u");
+  assert.equal(state("u"), "d exited");
+});
+
+test("a listing of a pod whose container is being inspected reads its status once", async (t) => {
+  const { view, pleg, state } = await setUp(t, { everyMs: 60_000, view: (v) => v.addPod("u") });
+  view.containers[0]!.state = "exited";
+  view.calls.length = 0;
+  const release = block(view, "container c-u");
+  const stopped = pleg.stopped(u("u"), "c-u");
+  const refreshed = pleg.refresh(u("u"));
+  await settle();
+  await release();
+  await Promise.all([stopped, refreshed]);
+  assert.equal(state("u"), "c-u exited");
+  assert.equal(view.calls.filter((call) => call === "container c-u").length, 1);
+});
+
+test("an older status of a container does not overwrite its exit", async (t) => {
+  const { view, pleg, state } = await setUp(t, { everyMs: 60_000, view: (v) => v.addPod("u") });
+  const gate = Promise.withResolvers<void>();
+  const { containerStatus } = view.runtime;
+  let isFirst = true;
+  view.runtime.containerStatus = async (...args) => {
+    const wasFirst = isFirst;
+    isFirst = false;
+    const status = await containerStatus(...args);
+    if (wasFirst) await gate.promise;
+    return status;
+  };
+  const started = pleg.started(podId("u"), { containers: [startedContainer("c-u", "u")] });
+  await settle();
+  view.containers[0]!.state = "exited";
+  await pleg.stopped(u("u"), "c-u");
+  gate.resolve();
+  await started;
+  assert.equal(state("u"), "c-u exited");
+});
+
 test("a pod is absent only after a relist that calls of a previous agent can no longer follow", async (t) => {
   const { view, pleg, clock } = await setUp(t, { everyMs: 6_000, view: (view) => view.addPod("known") });
   assert.equal(pleg.isAbsent(u("new")), false, "the first relist may be too early");

@@ -20,7 +20,7 @@ import type {
 import {
   groupByPod,
   isContainerUnchanged,
-  isSandboxUnchanged,
+  knownSandbox,
   type ListedPod,
   mayBecomeOomKilled,
   observedContainer,
@@ -28,7 +28,7 @@ import {
   type PodEvent,
   podEvents,
   withOomKills,
-  withStarted,
+  withParts,
 } from "./observe.ts";
 import type { PlegMetrics } from "./pleg-metrics.ts";
 import { terminationMessage } from "./termination-message.ts";
@@ -72,8 +72,10 @@ export class Pleg implements Component {
   #sequence = 0;
   /** The sequence number of the listing that a pod's entry is from: an older listing must not overwrite it. */
   #appliedFrom = new Map<PodUid, number>();
-  /** The parts of each pod that were started after its last listing, with the sequence number of their observation. */
-  #started = new Map<PodUid, { sequence: number; pod: ObservedPod }[]>();
+  /** The parts of each pod that were observed one by one after its last listing, by the sequence number of their observation. */
+  #parts = new Map<PodUid, { sequence: number; pod: ObservedPod }[]>();
+  /** Inspections of stopped parts in progress. A listing waits for them: it would request the same. */
+  #inspecting = new Map<PodUid, Set<Promise<boolean>>>();
   /** The newest listing when containers of a pod were changed in place. Details are valid only if a later listing has them. */
   #changedAt = new Map<PodUid, number>();
   /** Pods that are refreshed again soon, with the function that cancels it. */
@@ -189,27 +191,57 @@ export class Pleg implements Component {
    * Observes what was just started, with fewer calls than a refresh: the rest of the pod remains as last observed. Resolves when the
    * observed pods have what was started, in its state at the time of this call or later.
    */
-  async started(id: PodId, { sandbox, containers }: StartedParts): Promise<void> {
-    const { uid } = id;
-    if (this.#o.onDemand === false) return this.refresh(uid);
+  async started(id: PodId, parts: StartedParts): Promise<void> {
+    if (this.#o.onDemand === false || !(await this.#inspectParts(id, parts))) await this.refresh(id.uid);
+  }
+
+  /** Observes one sandbox or container that the runtime reports as stopped. The rest of the pod remains as last observed, if it is known. */
+  async stopped(uid: PodUid, id: string): Promise<void> {
+    const pod = this.#o.observed.get(uid);
+    const sandbox = pod?.sandboxes.find((s) => s.id === id);
+    const container = pod?.containers.find((c) => c.id === id);
+    if (!pod || !(sandbox || container)) return this.refreshNow(uid);
+    const inspecting = this.#inspectParts(pod, {
+      sandbox: sandbox?.id,
+      containers: container ? [{ ...container, image: container.listedImage ?? "" }] : [],
+    });
+    const all = this.#inspecting.get(uid) ?? new Set();
+    this.#inspecting.set(uid, all.add(inspecting));
+    const isFound = await inspecting.finally(() => {
+      all.delete(inspecting);
+      if (all.size === 0) this.#inspecting.delete(uid);
+    });
+    if (!isFound) await this.refreshNow(uid);
+  }
+
+  /** Resolves to false if one of the parts is gone. */
+  async #inspectParts(
+    { uid, name, namespace }: PodId,
+    { sandbox, containers }: StartedParts,
+  ): Promise<boolean> {
     const sequence = ++this.#sequence;
     const [foundSandbox, ...foundContainers] = await Promise.all([
       sandbox === undefined ? undefined : this.#inspectSandbox(sandbox),
       ...containers.map((container) => this.#inspectContainer(container)),
     ]);
-    // A listing that began later has what was started.
-    if (this.#isStale(uid, sequence)) return;
+    // A listing that began later has these parts.
+    if (this.#isStale(uid, sequence)) return true;
     const isFound = (sandbox === undefined) === (foundSandbox === undefined);
-    if (!isFound || foundContainers.includes(undefined)) return this.refresh(uid);
+    if (!isFound || foundContainers.includes(undefined)) return false;
     const pod: ObservedPod = {
       uid,
-      name: id.name,
-      namespace: id.namespace,
+      name,
+      namespace,
       sandboxes: foundSandbox ? [foundSandbox] : [],
       containers: foundContainers.filter((container) => container !== undefined),
     };
-    this.#started.set(uid, [...(this.#started.get(uid) ?? []), { sequence, pod }]);
-    this.#set(uid, withStarted(this.#o.observed.get(uid), pod));
+    const parts = [...(this.#parts.get(uid) ?? []), { sequence, pod }];
+    this.#parts.set(
+      uid,
+      parts.sort((a, b) => a.sequence - b.sequence),
+    );
+    this.#set(uid, this.#withPartsSince(uid, this.#o.observed.get(uid), sequence - 1));
+    return true;
   }
 
   /**
@@ -336,6 +368,7 @@ export class Pleg implements Component {
 
   async #apply(uid: PodUid, listed: ListedPod | undefined, sequence: number): Promise<void> {
     const { observed } = this.#o;
+    await Promise.allSettled(this.#inspecting.get(uid) ?? []);
     if (this.#isStale(uid, sequence)) return;
     const inspected =
       listed &&
@@ -346,15 +379,16 @@ export class Pleg implements Component {
     if (this.#isStale(uid, sequence)) return;
     if (sequence > (this.#changedAt.get(uid) ?? sequence)) this.#changedAt.delete(uid);
     this.#appliedFrom.set(uid, sequence);
-    this.#set(uid, this.#withStartedSince(uid, inspected, sequence));
+    const later = this.#parts.get(uid)?.filter((part) => part.sequence > sequence) ?? [];
+    if (later.length > 0) this.#parts.set(uid, later);
+    else this.#parts.delete(uid);
+    this.#set(uid, this.#withPartsSince(uid, inspected, sequence));
   }
 
-  /** A listing that began before something was started lacks it, but has what else has happened in the pod. */
-  #withStartedSince(uid: PodUid, listed: ObservedPod | undefined, sequence: number): ObservedPod | undefined {
-    const later = this.#started.get(uid)?.filter((started) => started.sequence > sequence) ?? [];
-    if (later.length > 0) this.#started.set(uid, later);
-    else this.#started.delete(uid);
-    return later.reduce<ObservedPod | undefined>((pod, started) => withStarted(pod, started.pod), listed);
+  /** A listing lacks what was observed of single parts since it began, and has what else has happened in the pod. */
+  #withPartsSince(uid: PodUid, pod: ObservedPod | undefined, sequence: number): ObservedPod | undefined {
+    const later = this.#parts.get(uid)?.filter((part) => part.sequence > sequence) ?? [];
+    return later.reduce<ObservedPod | undefined>((result, part) => withParts(result, part.pod), pod);
   }
 
   #isStale(uid: PodUid, sequence: number): boolean {
@@ -391,11 +425,9 @@ export class Pleg implements Component {
     );
     const [sandboxes, containers] = await Promise.all([
       Promise.all(
-        listed.sandboxes.map(async (s) => {
-          const known = knownSandboxes.get(s.id);
-          if (known && isSandboxUnchanged(known, s)) return known;
-          return this.#inspectSandbox(s.id as SandboxId);
-        }),
+        listed.sandboxes.map(
+          (s) => knownSandbox(knownSandboxes.get(s.id), s) ?? this.#inspectSandbox(s.id as SandboxId),
+        ),
       ),
       Promise.all(
         listed.containers.map(async (c) => {

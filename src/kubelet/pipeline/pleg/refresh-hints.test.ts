@@ -28,13 +28,17 @@ const observedPod = (
 
 function setUp(pod: ObservedPod | undefined, refresh: () => Promise<void> = async () => {}) {
   const clock = new FakeClock();
-  const state = { pod, refreshed: 0, relists: 0, isStarting: false };
+  const state = { pod, refreshed: 0, stopped: [] as string[], relists: 0, isStarting: false };
   const hints = new RefreshHints({
     clock,
     observed: { get: () => state.pod },
     pleg: {
       refreshNow() {
         state.refreshed++;
+        return refresh();
+      },
+      stopped(_uid, id) {
+        state.stopped.push(id);
         return refresh();
       },
       relistSoon: () => state.relists++,
@@ -44,7 +48,7 @@ function setUp(pod: ObservedPod | undefined, refresh: () => Promise<void> = asyn
   return { hints, state, clock };
 }
 
-const rows: [string, ObservedPod | undefined, string, ContainerEventType, refreshes: boolean][] = [
+const rows: [string, ObservedPod | undefined, string, ContainerEventType, refreshes: boolean | "read"][] = [
   ["a sandbox that is known was created", observedPod("ready"), "s", created, false],
   ["a sandbox that is known was started", observedPod("ready"), "s", started, false],
   ["a sandbox that is not ready was started", observedPod("notready"), "s", started, true],
@@ -56,10 +60,10 @@ const rows: [string, ObservedPod | undefined, string, ContainerEventType, refres
   ["a running container was started", observedPod("ready", "running"), "c", started, false],
   ["an exited container was started", observedPod("ready", "exited"), "c", started, false],
   ["a container in an unknown state was started", observedPod("ready", "unknown"), "c", started, true],
-  ["a running container has stopped", observedPod("ready", "running"), "c", stopped, true],
+  ["a running container has stopped", observedPod("ready", "running"), "c", stopped, "read"],
   ["an exited container has stopped", observedPod("ready", "exited"), "c", stopped, false],
-  ["an unknown container has stopped", observedPod("ready"), "c", stopped, true],
-  ["a ready sandbox has stopped", observedPod("ready"), "s", stopped, true],
+  ["an unknown container has stopped", observedPod("ready"), "c", stopped, "read"],
+  ["a ready sandbox has stopped", observedPod("ready"), "s", stopped, "read"],
   ["a sandbox that is not ready has stopped", observedPod("notready"), "s", stopped, false],
   ["a known container was deleted", observedPod("ready", "exited"), "c", deleted, true],
   ["a known sandbox was deleted", observedPod("notready"), "s", deleted, true],
@@ -69,21 +73,21 @@ const rows: [string, ObservedPod | undefined, string, ContainerEventType, refres
 ];
 
 for (const [name, pod, id, type, refreshes] of rows)
-  test(`${name}: ${refreshes ? "the pod is refreshed" : "nothing is requested"}`, async () => {
+  test(`${name}: ${refreshes === "read" ? "its status is read" : refreshes ? "the pod is refreshed" : "nothing is requested"}`, async () => {
     const { hints, state, clock } = setUp(pod);
     hints.received(uid, { id, type });
     await clock.advance(1000);
-    assert.equal(state.refreshed, refreshes ? 1 : 0);
+    assert.equal(state.refreshed, refreshes === true ? 1 : 0);
+    assert.deepEqual(state.stopped, refreshes === "read" ? [id] : []);
   });
 
-test("an exit is refreshed immediately, a start after the time that the agent's own call needs", async () => {
+test("an exit is observed immediately, a start after the time that the agent's own call needs", async () => {
   const { hints, state, clock } = setUp(observedPod("ready", "created"));
   hints.received(uid, { id: "c", type: started });
-  assert.equal(state.refreshed, 0);
   hints.received(uid, { id: "c", type: stopped });
-  assert.equal(state.refreshed, 1);
+  assert.deepEqual([state.stopped, state.refreshed], [["c"], 0]);
   await clock.advance(250);
-  assert.equal(state.refreshed, 2);
+  assert.equal(state.refreshed, 1);
 });
 
 test("events whose result is observed in the meantime need no refresh", async () => {
@@ -102,17 +106,17 @@ test("several events of a pod need one refresh", async () => {
   assert.equal(state.refreshed, 1);
 });
 
-test("while the agent starts something of the pod, only an exit is refreshed", async () => {
+test("while the agent starts something of the pod, only an exit is observed", async () => {
   const { hints, state, clock } = setUp(observedPod("ready"));
   state.isStarting = true;
   hints.received(uid, { id: "c", type: created });
   await clock.advance(5000);
   assert.equal(state.refreshed, 0);
   hints.received(uid, { id: "c", type: stopped });
-  assert.equal(state.refreshed, 1);
+  assert.deepEqual([state.stopped, state.refreshed], [["c"], 0]);
   state.isStarting = false;
   await clock.advance(250);
-  assert.equal(state.refreshed, 2);
+  assert.equal(state.refreshed, 1);
 });
 
 test("a container that the agent's own call started needs no refresh, however long the call took", async () => {
@@ -137,9 +141,10 @@ test("a start that hangs delays the refresh by 10 s, and leaves no timer", async
   assert.equal(clock.pending, 0);
 });
 
-test("a failed refresh causes a relist", async () => {
-  const { hints, state, clock } = setUp(undefined, () => Promise.reject(new Error("unavailable")));
-  hints.received(uid, { id: "s", type: created });
-  await clock.advance(1000);
-  assert.equal(state.relists, 1);
-});
+for (const type of [created, stopped])
+  test(`a failed observation after event ${ContainerEventType[type]} causes a relist`, async () => {
+    const { hints, state, clock } = setUp(undefined, () => Promise.reject(new Error("unavailable")));
+    hints.received(uid, { id: "s", type });
+    await clock.advance(1000);
+    assert.equal(state.relists, 1);
+  });

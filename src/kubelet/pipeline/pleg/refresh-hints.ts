@@ -13,7 +13,7 @@ export interface RuntimeHint {
 export interface RefreshHintsOptions {
   readonly clock: Clock;
   readonly observed: { get(uid: PodUid): ObservedPod | undefined };
-  readonly pleg: Pick<Pleg, "refreshNow" | "relistSoon">;
+  readonly pleg: Pick<Pleg, "refreshNow" | "stopped" | "relistSoon">;
   /** While a call of this agent that starts something of a pod runs, its result is observed when it returns. */
   readonly limiter: { isRunning(uid: PodUid): boolean };
 }
@@ -24,8 +24,8 @@ const ownCallMs = 250;
 const maxStartMs = 10_000;
 
 /**
- * Refreshes the pods that events name, unless the observed pods already show what an event reports: most events are caused by calls
- * of this agent, whose results it observes without them.
+ * Observes what events name, unless the observed pods already show what an event reports: most events are caused by calls of this agent,
+ * whose results it observes without them. After an exit only the status of what has stopped is read; after other events the pod is refreshed.
  */
 export class RefreshHints {
   readonly #o: RefreshHintsOptions;
@@ -39,7 +39,7 @@ export class RefreshHints {
   received(uid: PodUid, hint: RuntimeHint): void {
     if (this.#isObserved(uid, hint)) return;
     if (hint.type === ContainerEventType.CONTAINER_STOPPED_EVENT) {
-      this.#refresh(uid);
+      this.#observe(this.#o.pleg.stopped(uid, hint.id));
       return;
     }
     const waiting = this.#waiting.get(uid);
@@ -57,13 +57,12 @@ export class RefreshHints {
         return this.#compareLater(uid, waitedMs + ownCallMs);
       const hints = this.#waiting.get(uid) ?? [];
       this.#waiting.delete(uid);
-      if (!hints.every((each) => this.#isObserved(uid, each))) this.#refresh(uid);
+      if (!hints.every((each) => this.#isObserved(uid, each))) this.#observe(this.#o.pleg.refreshNow(uid));
     });
   }
 
-  #refresh(uid: PodUid): void {
-    const { pleg } = this.#o;
-    pleg.refreshNow(uid).catch(() => pleg.relistSoon());
+  #observe(observed: Promise<void>): void {
+    observed.catch(() => this.#o.pleg.relistSoon());
   }
 
   /** States only move forward: a later one includes what the event reports. */

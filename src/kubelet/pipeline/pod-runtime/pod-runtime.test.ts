@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { podRuntimeOnFake as setUp } from "../../../../test/builders/pod-runtime.ts";
 import { aContainer, aPod, testUid } from "../../../../test/builders/pods.ts";
+import { plainRequests } from "../../../../test/builders/requests.ts";
 import { waitFor } from "../../../../test/e2e/wait-for.ts";
 import { fakeImages } from "../../../../test/fake-runtime/fake-runtime.ts";
 import { msFromNow } from "../../../lib/base/clock.ts";
@@ -501,3 +502,36 @@ test("remove removes everything, and a failure does not affect the rest", async 
   assert.equal(existsSync(s.files.logDir(pod.metadata)), false);
   assert.deepEqual(await readdir(join(s.dir, "links")), []);
 });
+
+test("a pod is listed twice while it ends: when nothing runs, and when nothing is left", async (t) => {
+  const s = await setUp(t);
+  const pod = onePod();
+  await s.sync(pod);
+  const listings = () => s.fake.callsOf("ListContainers").length;
+  const synced = listings();
+  await s.end(pod);
+  assert.equal(listings(), synced + 1);
+  await s.remove(pod);
+  assert.equal(listings(), synced + 2);
+});
+
+for (const [when, method] of [
+  ["is stopped", "StopPodSandbox"],
+  ["is removed", "RemovePodSandbox"],
+] as const)
+  test(`a sandbox that appears while its pod ${when} is found and removed`, async (t) => {
+    const s = await setUp(t);
+    const pod = onePod();
+    await s.sync(pod);
+    if (method === "RemovePodSandbox") await s.end(pod);
+    s.fake.faults.add({ method, effect: { kind: "delay", ms: 1000 } });
+    const ending = method === "StopPodSandbox" ? s.end(pod) : s.remove(pod);
+    await waitFor(async () => assert.equal(s.fake.callsOf(method).length, 1));
+    const late = await plainRequests("").sandbox(pod, 1);
+    await s.client.runPodSandbox(late, "");
+    const ended = method === "StopPodSandbox" ? ending : assert.rejects(ending, /still has parts of the pod/);
+    await s.clock.advance(1000);
+    await ended;
+    await s.remove(pod);
+    assert.deepEqual([s.names(), s.sandboxes()], [[], []]);
+  });

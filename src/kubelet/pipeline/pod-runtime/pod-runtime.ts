@@ -285,16 +285,16 @@ export class PodRuntime {
     pod: Pod | undefined,
     options: { graceSeconds?: number; signal: AbortSignal; report: SyncReport },
   ): Promise<void> {
-    const { pleg, images } = this.#o;
-    images.cancelPrefetch?.(uid);
-    await pleg.refresh(uid);
+    this.#o.images.cancelPrefetch?.(uid);
+    if (!this.#isCurrent(uid)) await this.#refresh(uid);
     const observed = this.#o.observed.get(uid);
     if (!observed) return;
     options.report.blockedOn("stopping containers", { kind: "stop" });
     try {
       await this.#killPod(observed, pod, options);
     } finally {
-      await pleg.refresh(uid);
+      // It also finds what a start that timed out has left.
+      await this.#refresh(uid);
     }
     const left = this.#o.observed.get(uid)?.containers.filter((c) => c.state === "running");
     if (left?.length)
@@ -306,7 +306,6 @@ export class PodRuntime {
 
   /** Removes the cgroup of a pod whose containers have exited. */
   async release(uid: PodUid): Promise<void> {
-    this.#refreshed.delete(uid);
     await this.#o.cgroups.remove(uid);
     this.#kill.stops.forget(uid);
     this.#o.limiter.forget(uid);
@@ -318,11 +317,12 @@ export class PodRuntime {
 
   /** Removes everything of a terminated pod: containers, sandboxes, logs, directories. */
   async remove(id: { uid: PodUid; name: string; namespace: string }, signal: AbortSignal): Promise<void> {
-    const { runtime, pleg, files } = this.#o;
-    await pleg.refresh(id.uid);
-    const observed = this.#o.observed.get(id.uid);
+    const { runtime, files } = this.#o;
+    const { uid } = id;
+    if (!this.#isCurrent(uid)) await this.#refresh(uid);
+    const observed = this.#o.observed.get(uid);
     // Not before: a pod that starts again continues the back-off of its dead containers.
-    this.#restarts.forget(`${id.uid}/`);
+    this.#restarts.forget(`${uid}/`);
     const failures: unknown[] = [];
     const attempt = (work: Promise<void>) => work.catch((error) => void failures.push(error));
     await Promise.all(
@@ -332,10 +332,14 @@ export class PodRuntime {
       observed?.sandboxes.map((s) => attempt(runtime.removePodSandbox(s.id, { signal }))) ?? [],
     );
     await files.remove(id);
-    if (observed) await pleg.refresh(id.uid);
-    this.#unobserved.delete(id.uid);
-    this.#kill.stops.forget(id.uid);
+    if (observed) await this.#refresh(uid);
     if (failures.length > 0) throw failures[0];
+    // What the list of the stopped pod did not have: a previous agent's call may have created it since.
+    if (this.#o.observed.get(uid))
+      throw new KubeletError("RemovePod", "the runtime still has parts of the pod");
+    this.#refreshed.delete(uid);
+    this.#unobserved.delete(uid);
+    this.#kill.stops.forget(uid);
   }
 
   /** The containers of a pod that are being stopped, the end of their grace period, and whether their hook is still running. */
