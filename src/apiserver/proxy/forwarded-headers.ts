@@ -94,6 +94,9 @@ export function responseHeaders(backendResponse: IncomingMessage): Record<string
   return headers;
 }
 
+/** Without the length, which is needed to find the end of the body: the rest would be another request. */
 function namesInConnectionHeader(headers: IncomingHttpHeaders): ReadonlySet<string> {
-  return new Set((headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase()));
+  const names = new Set((headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase()));
+  names.delete("content-length");
+  return names;
 }

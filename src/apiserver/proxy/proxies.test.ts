@@ -177,6 +177,20 @@ describe("the proxy to a node", () => {
     await client.until(/;echo$/);
   });
 
+  test("a body keeps its length if the Connection header names it", async (t) => {
+    const { kubelet, api } = await setUp(t);
+    const received: string[] = [];
+    kubelet.handle = async (request, response) => {
+      received.push(`${request.method} ${request.url} ${await text(request)}`);
+      response.end();
+    };
+    const smuggled = "GET /smuggled HTTP/1.1\r\nHost: n\r\n\r\n";
+    const headers = { connection: "content-length", "content-length": smuggled.length };
+    for (const method of ["POST", "GET"])
+      await text(await fetchPath(api, "/nodeProxy/n/pods", { method, headers }, smuggled));
+    assert.deepEqual(received, [`POST /pods ${smuggled}`, `GET /pods ${smuggled}`]);
+  });
+
   test("a backend that switches protocols without a request for it has failed", {
     timeout: 20_000,
   }, async (t) => {
