@@ -13,7 +13,6 @@ import { FeatureGates } from "./feature-gates.ts";
 import type { KubeletFlags } from "./flags/kubelet-flags.ts";
 import { parseNodeIps } from "./flags/node-ip.ts";
 import { type ConfigOverride, parseFlags } from "./flags/parse.ts";
-import { notImplemented } from "./implemented-settings.ts";
 import {
   type KubeletConfiguration,
   kubeletFields,
@@ -21,6 +20,7 @@ import {
 } from "./kubelet-configuration.ts";
 import { configError, formatConfigProblem, Origins, type Path, type Problem } from "./problems.ts";
 import type { Fields } from "./schema.ts";
+import { notImplemented } from "./settings-without-effect.ts";
 import { validateConfiguration } from "./validate/validate.ts";
 
 export interface LoadOptions {
