@@ -1,6 +1,13 @@
 /** One option of a mode, without its leading dashes. */
 export type OptionSpec =
-  | { readonly kind: "count"; readonly default: number; readonly most?: number; readonly help: string }
+  | {
+      readonly kind: "count";
+      readonly default: number;
+      /** 1 if undefined. */
+      readonly least?: number;
+      readonly most?: number;
+      readonly help: string;
+    }
   | {
       readonly kind: "choice";
       readonly default: string;
@@ -60,9 +67,9 @@ function defaultOf(spec: OptionSpec): unknown {
 
 function readValue(name: string, spec: OptionSpec, text: string): string | number {
   if (spec.kind === "count") {
-    const most = spec.most ?? Number.MAX_SAFE_INTEGER;
-    const isCount = /^[0-9]{1,9}$/.test(text) && Number(text) >= 1 && Number(text) <= most;
-    const range = spec.most === undefined ? "of at least 1" : `from 1 to ${most}`;
+    const { least = 1, most = Number.MAX_SAFE_INTEGER } = spec;
+    const isCount = /^[0-9]{1,9}$/.test(text) && Number(text) >= least && Number(text) <= most;
+    const range = spec.most === undefined ? `of at least ${least}` : `from ${least} to ${most}`;
     if (!isCount) throw new UsageError(`--${name}: "${text}" is not a whole number ${range}`);
     return Number(text);
   }

@@ -1,5 +1,6 @@
 import { appendFile, mkdir, readFile, rm, statfs, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { create, type DescService, type Message, type MessageInitShape, toJson } from "@bufbuild/protobuf";
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from "@grpc/grpc-js";
 import { serviceDefinition } from "../../src/lib/clients/cri/service-definition.ts";
@@ -34,10 +35,10 @@ export interface CsiDriverOptions {
   readonly loopDevices?: boolean;
 }
 
-/** Faults by method: the call hangs, is executed and then hangs, succeeds without being executed, or fails with a gRPC code. */
+/** Faults by method: the call hangs, is executed and then hangs, succeeds without being executed, takes long, or fails with a gRPC code. */
 export type Faults = Record<
   string,
-  "hang" | "execute-and-hang" | "skip" | { code: keyof typeof status; message: string }
+  "hang" | "execute-and-hang" | "skip" | { takesMs: number } | { code: keyof typeof status; message: string }
 >;
 
 const standard = ["STAGE_UNSTAGE_VOLUME", "GET_VOLUME_STATS", "EXPAND_VOLUME"] as const;
@@ -195,8 +196,10 @@ async function listen(
         const fault = (await readFaults(stateDir))[method.name];
         if (fault === "hang") return;
         if (fault === "skip") return callback(null, create(method.output));
-        if (typeof fault === "object") return callback({ code: status[fault.code], details: fault.message });
+        if (typeof fault === "object" && "code" in fault)
+          return callback({ code: status[fault.code], details: fault.message });
         try {
+          if (typeof fault === "object") await pause(fault.takesMs);
           const result = await work(call.request);
           if (fault === "execute-and-hang") return;
           callback(null, create(method.output, result as MessageInitShape<typeof method.output>));
