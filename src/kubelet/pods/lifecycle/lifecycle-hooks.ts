@@ -67,7 +67,8 @@ export class LifecycleHooks {
     const { pod, container, signal } = hook;
     if (signal.aborted) throw abortError(signal.reason);
     try {
-      await this.#perform(hook);
+      // A pod must be able to terminate, whatever its hook waits for.
+      await orAbort(this.#perform(hook), signal);
     } catch (error) {
       if (signal.aborted) throw abortError(signal.reason);
       const details = shortened(messageOf(error), maxDetails);
