@@ -39,3 +39,13 @@ test("of thousands of unknown fields 100 are listed, the others counted", () => 
   assert.equal(manifest.warnings.length, 101);
   assert.equal(manifest.warnings.at(-1)?.message, "5900 further unknown fields, ignored");
 });
+
+test("a list with millions of invalid pods is rejected at once, with the first problems", () => {
+  const items = new Array(2_000_000).fill(null);
+  const bytes = Buffer.from(JSON.stringify({ apiVersion: "v1", kind: "PodList", items }));
+  const origin = { source: "http", url: "http://a.test/" } as const;
+  const manifest = decodeManifestOrList(bytes, { nodeName: "node-1", hasLocalObjects: false, origin });
+  assert.ok("problems" in manifest);
+  assert.equal(manifest.problems.length, 101);
+  assert.equal(manifest.problems.at(-1)?.message, "too many problems: 1999900 further pods were not checked");
+});

@@ -5,6 +5,8 @@ import type { SourceProblem } from "./source.ts";
 
 /** Further unknown fields are counted, not listed: a manifest may have hundreds of thousands. */
 const maxUnknownFields = 100;
+/** A list with so many problems is not read any further: it may have millions of invalid pods. */
+const maxProblems = 100;
 
 export type Manifest =
   | { pods: Pod[] /** Problems that do not make the pod invalid. */; warnings: SourceProblem[] }
@@ -39,7 +41,14 @@ function decode(bytes: Uint8Array, options: StaticPodOptions, allowList: boolean
   const warnings: SourceProblem[] = parsed.warnings.map((warning) => ({ file, ...warning }));
   const problems: SourceProblem[] = [];
   let unknown = 0;
-  for (const { value, at } of entries) {
+  for (const [i, { value, at }] of entries.entries()) {
+    if (problems.length >= maxProblems) {
+      problems.push({
+        file,
+        message: `too many problems: ${entries.length - i} further pods were not checked`,
+      });
+      break;
+    }
     const result = makeStaticPod(value, options, at);
     if ("problems" in result) {
       problems.push(...result.problems.map(({ path, message }) => locate(path, message)));
