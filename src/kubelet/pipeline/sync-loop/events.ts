@@ -2,15 +2,10 @@ import type { ConsoleEvent } from "../../../console/console-node.ts";
 import type { OomKill } from "../../../lib/model/oom-kill.ts";
 import type { Container, Pod, PodId, PodSourceName, PodUid } from "../../../lib/model/pod.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
+import type { ContentRef } from "../../pods/volumes/content/content-references.ts";
 import type { PodChange } from "../../state/pod-change.ts";
 import type { PodSyncStatus, WorkerPhase } from "../../state/pod-sync-status.ts";
 import type { ProbeResultChange } from "../../state/probe-results.ts";
-
-/** An API object that is projected into volumes. */
-export type ObjectRef =
-  | { readonly kind: "ConfigMap" | "Secret"; readonly namespace: string; readonly name: string }
-  | { readonly kind: "ClusterTrustBundle" }
-  | { readonly kind: "PodCertificate"; readonly uid: PodUid };
 
 /**
  * The events between components of the kubelet. An event reports a change, not what to do. `event-table.ts` lists which components handle
@@ -74,7 +69,7 @@ export type KubeletEvent =
   /** The node status in the API lists these volumes as in use. */
   | { readonly kind: "volumes-reported"; readonly names: readonly string[] }
   | { readonly kind: "volumes-attached" }
-  | { readonly kind: "volume-content-changed"; readonly ref: ObjectRef }
+  | { readonly kind: "volume-content-changed"; readonly ref: ContentRef }
   | { readonly kind: "csi-driver-changed"; readonly driver: string }
   /** A volume plugin can be used from now on. */
   | { readonly kind: "volume-plugins-changed" }
