@@ -19,13 +19,19 @@ import type { PodParts } from "./pod-parts.ts";
 
 /** Present only with a cluster, or if enabled by configuration or feature gates. */
 type Optional =
+  // agent/cluster-pods.ts
   | "statusWriter"
   | "mirrors"
+  // agent/cluster-node.ts
   | "nodeStatus"
+  // agent/pod-volumes.ts, which also has the handlers `volumes` and `plugins`
   | "attachedVolumes"
+  // below
   | "servingCertificate"
   | "podCidr"
+  // agent/pods-api.ts
   | "podsApi"
+  // agent/console.ts
   | "console";
 
 export type AgentHandlers = Omit<EventHandlers, Optional> & Partial<Pick<EventHandlers, Optional>>;

@@ -4,7 +4,7 @@ import type { PodFailure } from "../../../lib/model/pod-failure.ts";
 import type { Admission, SyncReport, SyncResult } from "../../../lib/model/pod-sync.ts";
 import type { SyncKind } from "./worker-metrics.ts";
 
-/** The operations of a worker on its pod; the counterpart of upstream's podSyncer. */
+/** The operations of a worker on its pod, as upstream's podSyncer. `createPodSyncer` implements it. */
 export interface PodSyncer {
   /** `kind`: the pod is new, has changed, or is synced again. */
   sync(pod: Pod, report: SyncReport, signal: AbortSignal, kind?: SyncKind): Promise<SyncResult>;

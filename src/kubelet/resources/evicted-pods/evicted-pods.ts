@@ -12,7 +12,7 @@ export interface EvictedPodsOptions {
   readonly bootId?: string;
   /** A static pod may run again after a reboot: nothing replaces it on another node. */
   readonly isStatic?: (uid: PodUid) => boolean;
-  /** The pod has to be terminated. */
+  /** The pod has to be terminated: posted as `pod-evicted`. */
   readonly onEvicted: (uid: PodUid, eviction: Eviction) => void;
   /** Replaces the file; for tests. */
   readonly write?: (path: string, text: string) => Promise<void>;

@@ -75,6 +75,7 @@ export interface EvictionManagerOptions {
   readonly onPressure: () => void;
 }
 
+/** `PressureStats` measures the node, `Stats` the pods; `agent/eviction.ts` adapts both. */
 export interface EvictionStats {
   /** Measured now; what these signals need. */
   node(signals: ReadonlySet<Signal>): Promise<NodeUsage>;

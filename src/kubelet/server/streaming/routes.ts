@@ -16,7 +16,7 @@ import { runtimeError, streamingUrl } from "./runtime-upgrade.ts";
 import { forwardedPorts, type StreamOptions, streamOptions } from "./stream-options.ts";
 import { isWebSocket } from "./websocket/handshake.ts";
 
-/** The address of the runtime's streaming server: a URL that is valid for one connection. */
+/** The streaming calls of `RuntimeService`. All but `execSync` return a URL of the runtime's streaming server that is valid for one connection. */
 export interface StreamingRuntime {
   exec(
     request: { containerId: ContainerId; cmd: string[] } & StreamOptions,

@@ -17,7 +17,7 @@ export interface CallOptions {
   timeoutMs?: number;
 }
 
-/** Calls to the runtime service about sandboxes and containers. Every call has a deadline and may be aborted. */
+/** Calls to the runtime service about sandboxes and containers. `createCriClient` implements them. Every call has a deadline and may be aborted. */
 export interface RuntimeService {
   version(o?: CallOptions): Promise<api.VersionResponse>;
   status(verbose: boolean, o?: CallOptions): Promise<api.StatusResponse>;

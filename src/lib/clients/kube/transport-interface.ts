@@ -24,7 +24,7 @@ export interface KubeStreamRequest {
   timeoutMs?: number;
 }
 
-/** The client of the API server. Address, identity and connection are not the caller's concern. */
+/** The client of the API server, implemented by `HttpKubeTransport`. Address, identity and connection are not the caller's concern. */
 export interface KubeTransport {
   /**
    * JSON in, JSON out. Throws a KubeApiError for a response of 400 and above, a TransportError without a response, and

@@ -18,7 +18,7 @@ export interface SecretContent {
 export type ContentKind = "ConfigMap" | "Secret";
 export type ContentOf<K extends ContentKind> = K extends "Secret" ? SecretContent : ConfigMapContent;
 
-/** The source of Secrets and ConfigMaps. An object that does not exist is an error with status 404. */
+/** The source of Secrets and ConfigMaps: `PodObjects` or `LocalObjects`. An object that does not exist is an error with status 404. */
 export interface ContentObjects {
   get<K extends ContentKind>(
     kind: K,
