@@ -119,6 +119,8 @@ function isMentioned(item, option, code, flagFields) {
     const flags = [...flagFields].filter(([, field]) => field === fieldPath(item.name));
     return path(item.name).every(has) || flags.some(([flag]) => has(`--${flag}`));
   }
+  // Tests of one component omit the prefix.
+  if (item.kind === "metric") return has(nameInCode(item).replace(/^kubelet_(?:imagemanager_)?/, ""));
   if (item.kind !== "flag") return has(nameInCode(item));
   const field = flagFields.get(item.name);
   return has(item.name) || has(camelCase(item.name)) || (field !== undefined && path(field).every(has));

@@ -174,6 +174,7 @@ test("static pods are watched and listed, and their mirror pods are not", async 
   assert.deepEqual(await client.list(), []);
 });
 
+// parity: metric /metrics kubelet_pod_watch_events_dropped_total
 test("the watch of a client that does not read is closed and counted, and other watches continue", async (t) => {
   const { cluster, client } = await startWithPodsApi(t);
   const { uid } = cluster.addPod("web").metadata;

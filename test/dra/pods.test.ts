@@ -18,6 +18,7 @@ describe("pods with resource claims", options, () => {
     await node?.destroy();
   });
 
+  // parity: metric /metrics dra_resource_claims_in_use
   test("a pod with a claim template gets its device, and the claim is unprepared and deleted with the pod", async () => {
     const driver = await node.driver("template.example.com", ["gpu-0"]);
     await node.template("template", "template.example.com");

@@ -17,6 +17,7 @@ describeOnContainerd("metrics of a running agent", (version) => {
   });
   after(() => node?.destroy());
 
+  // parity: metric /metrics kubelet_volume_metric_collection_duration_seconds
   it("the first scrape has the duration of the volume measurement", async () => {
     const { samples = [] } =
       (await node.metrics("/metrics")).get("kubelet_volume_metric_collection_duration_seconds") ?? {};

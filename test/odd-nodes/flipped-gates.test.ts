@@ -62,6 +62,7 @@ for (const [rule, featureGates, flipped, value] of nodes)
       await apiNode.isGone("volume");
     });
 
+    // parity: metric /metrics kubernetes_feature_enabled
     test("reports the values of all gates that the reference reports", async () => {
       const families = await node.metrics("/metrics");
       const enabled = new Map(

@@ -10,6 +10,9 @@ import { ContainerEventResponseSchema } from "../../../lib/gen/runtime/v1/api_pb
 import { EventStream } from "./event-stream.ts";
 import { createEventStreamMetrics } from "./event-stream-metrics.ts";
 
+// parity: metric /metrics kubelet_evented_pleg_connection_success_count
+// parity: metric /metrics kubelet_evented_pleg_connection_error_count
+// parity: metric /metrics kubelet_evented_pleg_connection_latency_seconds
 test("opened and broken streams are counted, not the one that is stopped; events are measured by their delay", async () => {
   const metrics = createMetrics();
   const clock = new FakeClock();

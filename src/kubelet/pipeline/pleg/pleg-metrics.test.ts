@@ -43,6 +43,8 @@ async function setUp(t: TestContext, listMs: number) {
   return { clock, view, slow, pleg, values, startedAt };
 }
 
+// parity: metric /metrics kubelet_pleg_relist_duration_seconds, metric /metrics kubelet_pleg_relist_interval_seconds
+// parity: metric /metrics kubelet_pleg_last_seen_seconds
 test("duration and interval of relists are measured", async (t) => {
   const { clock, values, startedAt } = await setUp(t, 250);
   assert.deepEqual(await values("pleg_last_seen_seconds"), {}, "the runtime has not responded yet");
@@ -76,6 +78,7 @@ test("a relist that fails has a duration too, and does not count as seen", async
   assert.deepEqual(await values("pleg_relist_interval_seconds"), { count: 3, sum: 4 });
 });
 
+// parity: metric /metrics kubelet_pleg_pod_relist_duration_seconds
 test("the refresh of one pod is measured separately", async (t) => {
   const { clock, pleg, values } = await setUp(t, 100);
   await clock.advance(100);
@@ -86,6 +89,7 @@ test("the refresh of one pod is measured separately", async (t) => {
   assert.deepEqual(await values("pleg_relist_duration_seconds"), { count: 1, sum: 0.1 });
 });
 
+// parity: metric /metrics kubelet_running_pods, metric /metrics kubelet_running_containers
 test("a pod runs while it has a ready sandbox; containers are counted by state", async () => {
   const metrics = createMetrics();
   const pods: ObservedPod[] = [

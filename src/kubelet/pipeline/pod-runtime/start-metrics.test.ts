@@ -90,7 +90,7 @@ function node(failing: Partial<Record<Step, Error>> = {}, mounts: { image?: obje
   return {
     imageVolumes,
     failing,
-    values: (name: string) => metricValues(metrics, `kubelet_started_${name}_total`),
+    values: (name: string) => metricValues(metrics, `kubelet_${name}`),
     sync: (spec: Partial<PodSpec> = {}) =>
       runtime
         .sync(aPod(spec), { blockedOn: () => {}, waiting: () => {} }, new AbortController().signal)
@@ -124,6 +124,7 @@ describe("image volumes", () => {
 });
 
 describe("started containers", () => {
+  // parity: metric /metrics kubelet_started_containers_total
   it("are counted by their type; sidecars are init containers", async () => {
     const { sync, values } = node();
     await sync({
@@ -131,12 +132,12 @@ describe("started containers", () => {
       containers: [aContainer("a"), aContainer("b")],
       ephemeralContainers: [aContainer("debug") as never],
     });
-    assert.deepEqual(await values("containers"), {
+    assert.deepEqual(await values("started_containers_total"), {
       "container_type=init_container": 2,
       "container_type=container": 2,
       "container_type=ephemeral_container": 1,
     });
-    assert.deepEqual(await values("containers_errors"), {});
+    assert.deepEqual(await values("started_containers_errors_total"), {});
   });
 
   const fault = new Error("broken");
@@ -153,54 +154,59 @@ describe("started containers", () => {
       await sync({
         containers: [aContainer("a", { lifecycle: { postStart: { exec: { command: ["x"] } } } })],
       });
-      assert.deepEqual(await values("containers"), { "container_type=container": 1 });
-      assert.deepEqual(await values("containers_errors"), { [`container_type=container,code=${code}`]: 1 });
+      assert.deepEqual(await values("started_containers_total"), { "container_type=container": 1 });
+      assert.deepEqual(await values("started_containers_errors_total"), {
+        [`container_type=container,code=${code}`]: 1,
+      });
     });
 
   it("are not errors if the pod is terminated in the meantime", async () => {
     const { sync, values } = node({ pull: abortError() });
     await sync();
-    assert.deepEqual(await values("containers"), { "container_type=container": 1 });
-    assert.deepEqual(await values("containers_errors"), {});
+    assert.deepEqual(await values("started_containers_total"), { "container_type=container": 1 });
+    assert.deepEqual(await values("started_containers_errors_total"), {});
   });
 });
 
 describe("started pods", () => {
   const userNamespaced = { hostUsers: false };
 
+  // parity: metric /metrics kubelet_started_pods_total, metric /metrics kubelet_started_user_namespaced_pods_total
   it("are counted separately if they have a user namespace", async () => {
     const { sync, values } = node();
     await sync(userNamespaced);
-    assert.deepEqual(await values("pods"), { "": 1 });
-    assert.deepEqual(await values("user_namespaced_pods"), { "": 1 });
-    assert.deepEqual(await values("user_namespaced_pods_errors"), {});
+    assert.deepEqual(await values("started_pods_total"), { "": 1 });
+    assert.deepEqual(await values("started_user_namespaced_pods_total"), { "": 1 });
+    assert.deepEqual(await values("started_user_namespaced_pods_errors_total"), {});
     const other = node();
     await other.sync();
-    assert.deepEqual(await other.values("user_namespaced_pods"), {});
+    assert.deepEqual(await other.values("started_user_namespaced_pods_total"), {});
   });
 
+  // parity: metric /metrics kubelet_started_pods_errors_total
+  // parity: metric /metrics kubelet_started_user_namespaced_pods_errors_total
   it("have failed if the sandbox cannot be created", async () => {
     const { sync, values } = node({ sandbox: new Error("no network") });
     await sync(userNamespaced);
-    assert.deepEqual(await values("pods"), { "": 1 });
-    assert.deepEqual(await values("pods_errors"), { "": 1 });
-    assert.deepEqual(await values("user_namespaced_pods_errors"), { "": 1 });
+    assert.deepEqual(await values("started_pods_total"), { "": 1 });
+    assert.deepEqual(await values("started_pods_errors_total"), { "": 1 });
+    assert.deepEqual(await values("started_user_namespaced_pods_errors_total"), { "": 1 });
   });
 
   it("count as failed if they have a user namespace and a container does not start in the same sync as the sandbox", async () => {
     const { sync, values, failing } = node({ start: new Error("cannot map ids") });
     await sync(userNamespaced);
-    assert.deepEqual(await values("pods_errors"), {});
-    assert.deepEqual(await values("user_namespaced_pods_errors"), { "": 1 });
+    assert.deepEqual(await values("started_pods_errors_total"), {});
+    assert.deepEqual(await values("started_user_namespaced_pods_errors_total"), { "": 1 });
     failing.start = new Error("still not");
     await sync(userNamespaced);
-    assert.deepEqual(await values("containers"), { "container_type=container": 2 });
-    assert.deepEqual(await values("user_namespaced_pods_errors"), { "": 1 });
+    assert.deepEqual(await values("started_containers_total"), { "container_type=container": 2 });
+    assert.deepEqual(await values("started_user_namespaced_pods_errors_total"), { "": 1 });
   });
 
   it("are not counted as failed with a user namespace if they have none", async () => {
     const { sync, values } = node({ start: new Error("broken") });
     await sync();
-    assert.deepEqual(await values("user_namespaced_pods_errors"), {});
+    assert.deepEqual(await values("started_user_namespaced_pods_errors_total"), {});
   });
 });

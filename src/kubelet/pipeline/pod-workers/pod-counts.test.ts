@@ -34,6 +34,8 @@ function counts(pods: {
   return (name: string) => metricValues(metrics, `kubelet_${name}`);
 }
 
+// parity: metric /metrics kubelet_desired_pods, metric /metrics kubelet_active_pods
+// parity: metric /metrics kubelet_mirror_pods
 it("desired and active pods are counted by whether they are static; pods from http are static too", async () => {
   const pods = [pod("1"), pod("2", "http"), pod("3", "api")];
   const values = counts({
@@ -46,6 +48,7 @@ it("desired and active pods are counted by whether they are static; pods from ht
   assert.deepEqual(await values("mirror_pods"), { "": 1 });
 });
 
+// parity: metric /metrics kubelet_managed_ephemeral_containers
 it("ephemeral containers of desired pods are counted", async () => {
   const pods = [pod("1", "api", 2), pod("2", "api", 1), pod("3")];
   const values = counts({ desired: () => pods });
@@ -54,6 +57,7 @@ it("ephemeral containers of desired pods are counted", async () => {
   assert.deepEqual(await values("managed_ephemeral_containers"), { "": 1 });
 });
 
+// parity: metric /metrics kubelet_working_pods
 it("pods with a worker are counted by lifecycle, by whether they are desired and by whether they are static", async () => {
   const desired = [pod("1"), pod("2", "api"), pod("3", "api")];
   let workers = [

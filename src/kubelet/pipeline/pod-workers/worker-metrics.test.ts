@@ -54,6 +54,7 @@ const podOf = (uid: string, name = uid, source = "file") =>
   aPod({}, { uid: uid as PodUid, name, annotations: { [annotationSource]: source } });
 
 describe("syncs", () => {
+  // parity: metric /metrics kubelet_pod_worker_duration_seconds
   it("are measured by kind", async () => {
     const { clock, workers, syncs } = setUp();
     const pod = aPod();
@@ -136,6 +137,8 @@ describe("pods that start", () => {
   const seenAt = (ms: number) => ({ annotations: { [annotationSeen]: new Date(ms).toISOString() } });
   const spec = { containers: [aContainer("a"), aContainer("b")], initContainers: [aContainer("i")] };
 
+  // parity: metric /metrics kubelet_pod_worker_start_duration_seconds
+  // parity: metric /metrics kubelet_containers_per_pod_count
   it("are measured from when they were first seen, and by their regular containers, once", async () => {
     const { clock, workers, values } = setUp();
     workers.update(aPod(spec, seenAt(epochMs(clock.wall()) - 250)));
@@ -172,6 +175,7 @@ describe("pods that start", () => {
     });
 });
 
+// parity: metric /metrics kubelet_restarted_pods_total
 for (const [source, label] of [
   ["file", "true"],
   ["api", ""],
@@ -187,6 +191,7 @@ for (const [source, label] of [
     assert.deepEqual(await values("restarted_pods_total"), { [`static=${label}`]: 1 });
   });
 
+// parity: metric /metrics kubelet_orphaned_runtime_pods_total
 it("a running pod without a worker is counted as orphaned; dead and known pods are not", async () => {
   const { clock, workers, values } = setUp({}, ["u1", "known"]);
   const id = (uid: string): PodId => ({ uid: uid as PodUid, name: uid, namespace: "default" });

@@ -47,6 +47,7 @@ async function setUp(t: { after(fn: () => void): void }) {
   return { clock, api, writer, watched, watch, couldHaveRunningContainers, reclaimed, stop, metrics, logs };
 }
 
+// parity: metric /metrics kubelet_pod_status_sync_duration_seconds
 test("a status is written with one request when the watch has the pod", async (t) => {
   const { clock, api, writer, watch, metrics } = await setUp(t);
   const pod = api.put(fakePod({ status: { phase: "Pending" } }));

@@ -40,6 +40,9 @@ function setUp(initMs = 0) {
 }
 
 describe("pod startup latency", () => {
+  // parity: metric /metrics kubelet_pod_start_sli_duration_seconds
+  // parity: metric /metrics kubelet_pod_start_total_duration_seconds
+  // parity: metric /metrics kubelet_first_network_pod_start_sli_duration_seconds
   it("is measured from creation to when all containers are observed as running; without pulls and init containers", async () => {
     const { clock, times, pod, measured, first } = setUp(1500);
     const web = pod({ phase: "Pending" });

@@ -99,6 +99,7 @@ describe("the status manager", () => {
     };
   }
 
+  // parity: metric /metrics kubelet_terminated_containers_total
   it("counts each termination of a container once", async () => {
     const { observe, ends } = setUp();
     const dead = (attempt: number) => anObservedContainer("a", { state: "exited", exitCode: 3, attempt });
@@ -113,6 +114,7 @@ describe("the status manager", () => {
     assert.deepEqual(await ends(), { [key]: 2 });
   });
 
+  // parity: metric /metrics kubelet_pod_start_duration_seconds
   it("measures the time from when a pod was first seen to when it runs, once", async () => {
     const { observe, starts, state } = setUp();
     observe(undefined);

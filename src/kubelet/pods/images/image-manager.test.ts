@@ -267,6 +267,7 @@ test("two pods that need the same image concurrently pull it twice, each with it
   assert.deepEqual(calls, ["x:1", "x:1"]);
 });
 
+// parity: metric /metrics kubelet_image_manager_ensure_image_requests_total
 test("requests for images are counted by outcome, pulls by size", async () => {
   const metrics = createMetrics();
   const { ensure } = setUp({ metrics });

@@ -327,6 +327,7 @@ test("httpGet: HTTPS accepts any certificate", async (t) => {
 });
 
 // parity: event LifecycleHTTPFallback
+// parity: metric /metrics kubelet_lifecycle_handler_http_fallbacks_total
 test("httpGet: HTTPS to a server that speaks HTTP falls back, without credentials", async (t) => {
   const s = setUp();
   const requests: unknown[] = [];
@@ -386,6 +387,7 @@ test("sleep: may be of 0 seconds", async () => {
   assert.equal(s.clock.pending, 0);
 });
 
+// parity: metric /metrics kubelet_sleep_action_terminated_early_total
 test("sleep: ends when it is aborted", async () => {
   const s = setUp();
   const stop = new AbortController();

@@ -319,16 +319,26 @@ test("a log directory that is a link itself, and logs outside of it, are rotated
     await eventually(() => assert.ok(existsSync(`${logPath}.20260101-120000`), logPath));
 });
 
+// parity: metric /metrics workqueue_adds_total, metric /metrics workqueue_depth
+// parity: metric /metrics workqueue_unfinished_work_seconds
+// parity: metric /metrics workqueue_longest_running_processor_seconds
+// parity: metric /metrics workqueue_queue_duration_seconds, metric /metrics workqueue_work_duration_seconds
+// parity: metric /metrics workqueue_retries_total
 test("the queue of logs is measured: what waits, what is processed and for how long", async (t) => {
   const { write, run, start, clock, runtime, metrics } = await setUp(t);
   const value = async (what: string) => {
-    const line = `workqueue_${what}{name="kubelet_log_rotate_manager"} `;
+    const line = `${what}{name="kubelet_log_rotate_manager"} `;
     const text = await metrics.registry.metrics();
     return Number(text.slice(text.indexOf(line) + line.length).split("\n")[0]);
   };
   const all = () =>
     Promise.all(
-      ["adds_total", "depth", "unfinished_work_seconds", "longest_running_processor_seconds"].map(value),
+      [
+        "workqueue_adds_total",
+        "workqueue_depth",
+        "workqueue_unfinished_work_seconds",
+        "workqueue_longest_running_processor_seconds",
+      ].map(value),
     );
   assert.deepEqual(await all(), [0, 0, 0, 0]);
   const reached = Promise.withResolvers<void>();
@@ -349,7 +359,7 @@ test("the queue of logs is measured: what waits, what is processed and for how l
   assert.deepEqual(await all(), [2, 1, 2, 2], "one is processed, the other waits");
   held.resolve();
   await eventually(() => assert.deepEqual(runtime.reopened, ["a", "b"]));
-  assert.equal(await value("queue_duration_seconds_sum"), 2);
-  assert.equal(await value("work_duration_seconds_sum"), 2);
-  assert.deepEqual([await value("depth"), await value("retries_total")], [0, 0]);
+  assert.equal(await value("workqueue_queue_duration_seconds_sum"), 2);
+  assert.equal(await value("workqueue_work_duration_seconds_sum"), 2);
+  assert.deepEqual([await value("workqueue_depth"), await value("workqueue_retries_total")], [0, 0]);
 });

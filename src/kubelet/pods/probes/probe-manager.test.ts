@@ -274,6 +274,7 @@ describe("a changed probe", () => {
 });
 
 describe("metrics", () => {
+  // parity: metric /metrics/probes prober_probe_total, metric /metrics/probes prober_probe_duration_seconds
   it("count probes by result and time those that succeed", async () => {
     const pod = await startProbedPod({ containers: [{ livenessProbe: probe() }] });
     pod.respond = () => (pod.attempts.length === 1 ? failure("sick") : success());

@@ -278,6 +278,7 @@ test("a pod whose resize cannot be decided does not block the others", async (t)
   assert.equal(node.allocated("a"), 200);
 });
 
+// parity: metric /metrics kubelet_pod_in_progress_resizes
 test("requested, pending and running resizes are counted", async (t) => {
   const node = await setUp(t);
   node.add(aPod("a", 100), aPod("b", 100));

@@ -5,6 +5,7 @@ import { createMetrics } from "../../../lib/base/metrics.ts";
 import type { CgroupManager } from "./cgroup-manager.ts";
 import { timedCgroups } from "./cgroup-times.ts";
 
+// parity: metric /metrics kubelet_cgroup_manager_duration_seconds
 it("cgroup operations are timed by type, including those that fail", async () => {
   const clock = new FakeClock();
   const metrics = createMetrics();
@@ -31,5 +32,8 @@ it("cgroup operations are timed by type, including those that fail", async () =>
     ["update", 0],
     ["destroy", 3],
   ])
-    assert.match(text, new RegExp(`_sum\\{operation_type="${kind}"\\} ${sum}\n`));
+    assert.match(
+      text,
+      new RegExp(`^kubelet_cgroup_manager_duration_seconds_sum\\{operation_type="${kind}"\\} ${sum}$`, "m"),
+    );
 });

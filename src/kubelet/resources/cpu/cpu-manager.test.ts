@@ -190,6 +190,10 @@ test("the checkpoint is that of the reference kubelet, and one of another policy
   });
 });
 
+// parity: metric /metrics kubelet_cpu_manager_pinning_requests_total
+// parity: metric /metrics kubelet_cpu_manager_pinning_errors_total
+// parity: metric /metrics kubelet_cpu_manager_shared_pool_size_millicores
+// parity: metric /metrics kubelet_cpu_manager_exclusive_cpu_allocation_count
 test("metrics count CPUs, requests and failures", async (t) => {
   const metrics = createMetrics();
   const manager = cpuManager(rootDir(t), { machine: "xeon-2x20", options: ["full-pcpus-only"] }, metrics);

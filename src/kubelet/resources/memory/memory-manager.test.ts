@@ -567,6 +567,8 @@ describe("pods with pod-level resources", () => {
     assert.equal(manager.appliesTo(podLevelPod("p", "4", ["a 1", "b"])), false);
   });
 
+  // parity: metric /metrics kubelet_memory_manager_pinning_requests_total
+  // parity: metric /metrics kubelet_memory_manager_pinning_errors_total
   test("are counted by what their containers have", async (t) => {
     const metrics = createMetrics();
     const manager = await aManager(t, aMachine([8]), { ...managed, metrics });

@@ -25,15 +25,19 @@ function setUp(t: TestContext) {
     const record = new ShutdownRecord({ rootDir, logger, metrics });
     const values = async () => {
       const value = async (name: string) =>
-        (await metrics.registry.getSingleMetric(`kubelet_graceful_shutdown_${name}_time_seconds`)!.get())
-          .values[0]?.value;
-      return [await value("start"), await value("end")];
+        (await metrics.registry.getSingleMetric(name)!.get()).values[0]?.value;
+      return [
+        await value("kubelet_graceful_shutdown_start_time_seconds"),
+        await value("kubelet_graceful_shutdown_end_time_seconds"),
+      ];
     };
     return { record, values };
   };
   return { path: join(rootDir, "graceful_node_shutdown_state"), create, logged };
 }
 
+// parity: metric /metrics kubelet_graceful_shutdown_start_time_seconds
+// parity: metric /metrics kubelet_graceful_shutdown_end_time_seconds
 test("a shutdown is recorded when it begins and when it ends, for the metrics of the next agent", async (t) => {
   const { create, path } = setUp(t);
   const { record, values } = create();

@@ -115,6 +115,7 @@ for (const [rule, uidsOfSubject, readsUidOfCertificates, want] of uids)
     else assert.deepEqual([status, ...seen.map((uid) => uid ?? "")], [200, want]);
   });
 
+// parity: metric /metrics apiserver_client_certificate_expiration_seconds
 test("the remaining lifetime of the certificate of each request is a metric", async (t) => {
   const metrics = createMetrics();
   const { open } = await setUp(t, ours.certificate, (filter) => filter, metrics);

@@ -80,6 +80,7 @@ describe("metrics over HTTP", () => {
   });
 
   // parity: endpoint 10250 GET /metrics/slis
+  // parity: metric /metrics/slis kubernetes_healthcheck, metric /metrics/slis kubernetes_healthchecks_total
   it("results of health checks are exposed, and reset on request", async (t) => {
     const slis = healthSlis();
     for (const ok of [true, true, false]) slis.observe("syncloop", ok);
@@ -101,6 +102,7 @@ describe("metrics over HTTP", () => {
     assert.deepEqual(await exposed(), []);
   });
 
+  // parity: metric /metrics/cadvisor container_scrape_error, metric /metrics/resource resource_scrape_error
   it("a failed scrape is a metric, not a failed request", async (t) => {
     const broken = () => Promise.reject(new Error("no cgroups"));
     const stats = {
@@ -322,6 +324,7 @@ describe("metrics over HTTP", () => {
   });
 
   // parity: endpoint 10250 GET /metrics, metric /metrics kubelet_container_log_filesystem_used_bytes
+  // parity: metric /metrics kubelet_node_name, metric /metrics kubernetes_build_info
   it("/metrics: the registry, build info, logs of containers, and volumes of PVCs", async (t) => {
     const send = await serve(t);
     const parsed = parsePrometheus((await send("/metrics")).text);
@@ -341,6 +344,8 @@ describe("metrics over HTTP", () => {
     assert.equal(parsed.get("kubernetes_build_info")?.samples[0]?.labels.minor, "36");
   });
 
+  // parity: metric /metrics registered_metrics_total
+  // parity: metric /metrics disabled_metrics_total, metric /metrics hidden_metrics_total
   it("/metrics: registered metrics by stability level", async (t) => {
     const parsed = parsePrometheus((await (await serve(t))("/metrics")).text);
     const samples = parsed.get("registered_metrics_total")?.samples ?? [];

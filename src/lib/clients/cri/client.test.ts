@@ -355,6 +355,7 @@ describe("CRI client: messages", () => {
 });
 
 describe("CRI client: metrics", () => {
+  // parity: metric /metrics kubelet_run_podsandbox_duration_seconds
   it("count calls, failures and durations by operation", async (t) => {
     const { runtime, client, metrics } = await connected(t);
     const effect = { kind: "fail", code: "INTERNAL" } as const;

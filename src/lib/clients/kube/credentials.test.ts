@@ -526,6 +526,8 @@ describe("exec plugin", { timeout: 30_000 }, () => {
     assert.equal(await who(), "system:node:b");
   });
 
+  // parity: metric /metrics rest_client_exec_plugin_ttl_seconds
+  // parity: metric /metrics rest_client_exec_plugin_certificate_rotation_age
   it("its calls, and the lifetimes of its certificates, are metrics", async (t) => {
     const server = await whoAmI(t);
     const dir = await directory(t);

@@ -348,6 +348,11 @@ for (const protocol of ["h2", "https", "http"] as const) {
   });
 }
 
+// parity: metric /metrics rest_client_requests_total, metric /metrics rest_client_request_duration_seconds
+// parity: metric /metrics rest_client_rate_limiter_duration_seconds, metric /metrics rest_client_request_size_bytes
+// parity: metric /metrics rest_client_response_size_bytes, metric /metrics rest_client_transport_cache_entries
+// parity: metric /metrics rest_client_transport_create_calls_total
+// parity: metric /metrics rest_client_transport_cert_rotation_gc_calls_total
 it("requests are counted: each attempt by its code, each request once with its time and sizes", async (t) => {
   let requestCount = 0;
   const server = await serve(t, "http", (_request, response) => {

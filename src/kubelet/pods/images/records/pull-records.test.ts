@@ -242,6 +242,7 @@ test("records of removed images are garbage collected every 5 minutes", async ()
   await records.done;
 });
 
+// parity: metric /metrics kubelet_imagemanager_image_mustpull_checks_total
 test("checks and records are counted", async () => {
   const { startAgent } = setUp();
   const { mustPull, pull, metrics, records } = await startAgent();

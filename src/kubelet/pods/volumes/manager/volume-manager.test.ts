@@ -782,6 +782,8 @@ test("while there is nothing to do, only the resync timer is set", async () => {
   assert.equal(host.calls.length, before);
 });
 
+// parity: metric /metrics volume_manager_total_volumes, metric /metrics storage_operation_duration_seconds
+// parity: metric /metrics volume_operation_total_seconds
 test("metrics count volumes and the results of their operations", async () => {
   const metrics = createMetrics();
   const { clock, host, manager } = await started({ metrics });
