@@ -20,7 +20,7 @@ const MB = 1_000_000;
 const [limitOfOne, limitOfMany] = [0.65, 0.7];
 /** Compared with the longest chain of steps that depend on each other. */
 const limitOfChain = 1.15;
-/** Of a warm start while images are pulled, compared with one before. */
+/** A warm start while images are pulled, compared with one before. */
 const limitOfWarm = 1.1;
 const driverName = "slow.csi.example.com";
 /** The runtime keeps the content of removed images for a while: each turn has its own images. */
@@ -37,7 +37,7 @@ export const options = {
   csi: { kind: "count", default: 0, least: 0, help: "seconds that a CSI driver takes to mount a volume" },
   pods: { kind: "count", default: 1, help: "how many such pods are created at once" },
   images: { kind: "count", default: 1, help: "how many different pairs of images they have" },
-  warm: { kind: "count", default: 0, least: 0, help: "warm pods to start before, and meanwhile" },
+  warm: { kind: "count", default: 0, least: 0, help: "warm pods to start before, and during the pulls" },
   reference: { kind: "paths", help: "another kubelet to measure in the same run; may be repeated" },
 } as const satisfies OptionTable;
 
@@ -48,7 +48,7 @@ interface Turn {
   /** From the create request until the last pod is Ready. */
   readonly cold: number;
   readonly warmBefore: readonly number[];
-  readonly warmMeanwhile: readonly number[];
+  readonly warmDuring: readonly number[];
 }
 
 export async function run(o: Values): Promise<boolean> {
@@ -89,8 +89,8 @@ function report(o: Values, [ours = [], ...theirs]: readonly Turn[][]): boolean {
     results.push(checkRatio("create to Ready", cold(ours), cold(of), o.pods > 1 ? limitOfMany : limitOfOne));
   if (o.warm > 0) {
     const p95 = (pick: (one: Turn) => readonly number[]) => percentile(ours.flatMap(pick), 95);
-    const [before, meanwhile] = [p95((one) => one.warmBefore), p95((one) => one.warmMeanwhile)];
-    results.push(checkRatio("p95 of warm starts meanwhile", meanwhile, before, limitOfWarm));
+    const [before, during] = [p95((one) => one.warmBefore), p95((one) => one.warmDuring)];
+    results.push(checkRatio("p95 of warm starts during pulls", during, before, limitOfWarm));
   }
   return !results.includes(false);
 }
@@ -131,16 +131,16 @@ async function turn(
       }),
     ),
   );
-  const meanwhile = startWarm(cluster, warm);
+  const during = startWarm(cluster, warm);
   const readyAt = Math.max(...(await cluster.watch.ready(names)));
-  const warmMeanwhile = await meanwhile;
+  const warmDuring = await during;
   await remove(cluster, names);
   await cluster.waitUntilEmpty();
   await kubelet.stop();
-  return { cold: readyAt - startedAt, warmBefore, warmMeanwhile };
+  return { cold: readyAt - startedAt, warmBefore, warmDuring };
 }
 
-/** Starts and removes pods one after the other, whose image is present; returns how long each took to become Ready. */
+/** Starts and removes pods whose image is present, one at a time; returns how long each took to become Ready. */
 async function startWarm(cluster: BenchCluster, count: number): Promise<number[]> {
   const took: number[] = [];
   for (let i = 0; i < count; i++) {
