@@ -45,6 +45,7 @@ export interface CallLimits {
   signal: AbortSignal | undefined;
   /** The trace context for the server. */
   traceparent?: string;
+  headers?: Readonly<Record<string, string>>;
 }
 
 /** A unary call. An abort or the deadline also cancels the work in the runtime. */
@@ -96,7 +97,7 @@ type Begin<T> = (
 
 function limited<T>(
   method: DescMethod,
-  { clock, timeoutMs, signal, traceparent }: CallLimits,
+  { clock, timeoutMs, signal, traceparent, headers = {} }: CallLimits,
   begin: Begin<T>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -110,6 +111,7 @@ function limited<T>(
     const aborted = whenAborted(signal, () => cancel("abort"));
     const metadata = new Metadata();
     if (traceparent !== undefined) metadata.set("traceparent", traceparent);
+    for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
     // The deadline is passed to the runtime too, so that it ends the work even when this process cannot cancel it. It
     // is a little later than ours: ours has the better message.
     const deadline = timeoutMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + timeoutMs + 500;
