@@ -135,6 +135,7 @@ async function runAgent({
     },
     maxParallelStarts: flags.maxParallelStarts,
     prefetchImages: flags.prefetchImages,
+    imagePullEvents: flags.imagePullEvents,
     certDir: config.enableServer || config.serverTLSBootstrap ? flags.certDir : undefined,
     server:
       config.enableServer || config.readOnlyPort > 0

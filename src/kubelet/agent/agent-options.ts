@@ -82,6 +82,8 @@ export interface AgentOptions {
   maxParallelStarts?: number;
   /** False if images are pulled only when a container needs them, as the reference does. */
   prefetchImages?: boolean;
+  /** Records an event a minute about an image pull that takes longer. */
+  imagePullEvents?: boolean;
   /** Overrides the configured port for /healthz; 0 for any free port. */
   healthPort?: number;
   /** False if other processes run pods in the same runtime: unknown pods are then left alone. */

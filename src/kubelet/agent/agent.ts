@@ -61,6 +61,7 @@ export async function startAgent(options: AgentOptions): Promise<Agent> {
     probes: pods.probes,
     runtime: pods.runtime,
     volumes: volumes.manager,
+    pulls: pods.pulls,
     apiStatuses: cluster.statuses,
   });
   const podConfig = new PodConfig({

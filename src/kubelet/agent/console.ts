@@ -127,6 +127,7 @@ function consoleHandlers(console: NodeConsole): EventHandlers["console"] {
     "probe-result": podChanged,
     "worker-changed": podChanged,
     "worker-step": podChanged,
+    "pull-progress": podChanged,
     "status-changed": podChanged,
     "mirror-changed": podChanged,
     "worker-gone": ({ uid }) => console.podRemoved(uid),

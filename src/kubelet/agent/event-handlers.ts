@@ -139,6 +139,7 @@ export function podHandlers(
       "probe-result": ({ uid }) => overview.changed(uid),
       "worker-changed": ({ uid }) => overview.changed(uid),
       "worker-step": ({ uid }) => overview.changed(uid),
+      "pull-progress": ({ uid }) => overview.changed(uid),
       "worker-gone": ({ uid }) => overview.changed(uid),
       "status-changed": ({ uid }) => overview.changed(uid),
       "mirror-changed": ({ uid }) => overview.changed(uid),

@@ -5,6 +5,7 @@ import type { Logger } from "../../lib/base/logger.ts";
 import type { Metrics } from "../../lib/base/metrics.ts";
 import type { ImageService } from "../../lib/clients/cri/cri.ts";
 import type { KubeletConfiguration } from "../../lib/config/kubelet-configuration.ts";
+import { readReceivedBytes } from "../../lib/host/network-usage.ts";
 import type { PodEvents } from "../../lib/model/pod-events.ts";
 import type { RuntimeHandlers } from "../pipeline/pod-runtime/runtime-handlers.ts";
 import type { PodObjects } from "../pods/api-objects/pod-objects.ts";
@@ -13,6 +14,7 @@ import { NodeDockerConfig } from "../pods/images/node-docker-config.ts";
 import { CredentialProviders } from "../pods/images/providers/credential-providers.ts";
 import type { LoadedProviders } from "../pods/images/providers/load-providers.ts";
 import type { TokenSource } from "../pods/images/providers/token-source.ts";
+import { PullTracker, type PullTrackerOptions } from "../pods/images/progress/pull-tracker.ts";
 import { PullCredentials } from "../pods/images/pull-credentials.ts";
 import { PullRecords } from "../pods/images/records/pull-records.ts";
 import { verificationPolicy } from "../pods/images/records/verification-policy.ts";
@@ -33,6 +35,9 @@ export interface ImageParts {
   /** False if images are pulled only when a container needs them. */
   prefetch: boolean;
   pressure: Pick<NodePressure, "conditions">;
+  pulls: Pick<PullTrackerOptions, "openContent" | "onProgress">;
+  /** An event a minute about a long pull. */
+  pullEvents: boolean;
   events: PodEvents;
   clock: Clock;
   logger: Logger;
@@ -43,6 +48,7 @@ export interface ImageParts {
 export function imageManager(parts: ImageParts): {
   manager: ImageManager;
   pullSecrets: Pick<PullCredentials, "reportMissing">;
+  pulls: PullTracker;
   components: Component[];
 } {
   const { config, gates, rootDir, images, clock, logger, events, metrics } = parts;
@@ -65,6 +71,14 @@ export function imageManager(parts: ImageParts): {
   const records = gates.enabled("KubeletEnsureSecretPulledImages")
     ? pullRecords(parts, parallelPulls)
     : undefined;
+  const pulls = new PullTracker({
+    ...parts.pulls,
+    clock,
+    logger,
+    metrics,
+    receivedBytes: readReceivedBytes,
+    events: parts.pullEvents ? events : undefined,
+  });
   const manager = new ImageManager({
     images,
     clock,
@@ -76,10 +90,11 @@ export function imageManager(parts: ImageParts): {
     ...(records && { records }),
     handlers: gates.enabled("RuntimeClassInImageCriApi") ? parts.handlers : undefined,
     prefetch: parts.prefetch,
+    progress: pulls,
     pressure: parts.pressure,
     metrics,
   });
-  return { manager, pullSecrets: credentials, components: [...(records ? [records] : []), manager] };
+  return { manager, pullSecrets: credentials, pulls, components: [...(records ? [records] : []), manager] };
 }
 
 function pullRecords(parts: ImageParts, parallelPulls: number): PullRecords {

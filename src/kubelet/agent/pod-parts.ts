@@ -161,7 +161,13 @@ export function podParts(core: AgentCore, initialSync: InitialSync) {
   });
   createPodCounts(metrics, { desired, workers, active: activePods });
   const workerStatuses = new WorkerStatuses({ workers, statuses: statusManager, apiPods });
-  const overview = new PodOverview({ clock, workers, statuses, connection: core.connection });
+  const overview = new PodOverview({
+    clock,
+    workers,
+    statuses,
+    connection: core.connection,
+    pulls: run.pulls,
+  });
   /** Records on disk, which outlive the agent. */
   const records = [allocation, evictedPods, probing.probeCheckpoint, ...exclusive.records];
   return {

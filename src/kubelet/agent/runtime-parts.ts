@@ -1,5 +1,6 @@
 import type { Component } from "../../lib/base/component.ts";
 import { parseIp } from "../../lib/base/ip-address.ts";
+import { contentStoreOf } from "../../lib/clients/containerd/content-store.ts";
 import { hasExplicitDnsPolicy } from "../../lib/model/explicit-dns-policy.ts";
 import { containerLogsDir } from "../node/node-directories.ts";
 import type { Pleg } from "../pipeline/pleg/pleg.ts";
@@ -13,6 +14,7 @@ import { createStartMetrics } from "../pipeline/pod-runtime/start-metrics.ts";
 import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import type { ImageManager } from "../pods/images/image-manager.ts";
 import { credentialTokens } from "../pods/images/providers/credential-tokens.ts";
+import type { PullTracker } from "../pods/images/progress/pull-tracker.ts";
 import type { PullCredentials } from "../pods/images/pull-credentials.ts";
 import { LifecycleHooks } from "../pods/lifecycle/lifecycle-hooks.ts";
 import type { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";
@@ -33,6 +35,7 @@ export interface RuntimeParts {
   files: PodFiles;
   volumes: PodVolumes;
   images: ImageManager;
+  pulls: PullTracker;
   pullSecrets: Pick<PullCredentials, "reportMissing">;
   /** Must be started before the first pod is synced. */
   components: readonly Component[];
@@ -80,6 +83,11 @@ export function podRuntime(
     handlers,
     prefetch: o.prefetchImages ?? true,
     pressure: core.pressure,
+    pulls: {
+      openContent: () => contentStoreOf(core),
+      onProgress: (uid) => core.post({ kind: "pull-progress", uid }),
+    },
+    pullEvents: o.imagePullEvents ?? false,
     events,
     clock,
     logger,
@@ -159,12 +167,13 @@ export function podRuntime(
     maxRestartDelayMs: delays.maxMs,
     firstRestartDelayMs: delays.initialMs,
   });
-  const { pullSecrets } = images;
+  const { pullSecrets, pulls } = images;
   return {
     runtime,
     files,
     volumes,
     images: images.manager,
+    pulls,
     pullSecrets,
     components: [...images.components, ...volumes.components],
   };

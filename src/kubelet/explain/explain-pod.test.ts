@@ -28,6 +28,7 @@ function info(step: StepKind, more: Partial<PodInfo> = {}): PodInfo {
     probeFailures: [],
     running: [],
     volumes: [],
+    pulls: [],
     unwrittenSince: undefined,
     now,
     ...more,

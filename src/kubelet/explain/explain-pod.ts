@@ -2,6 +2,7 @@ import type { OomKill } from "../../lib/model/oom-kill.ts";
 import type { Pod, PodStatus } from "../../lib/model/pod.ts";
 import type { PodFailure } from "../../lib/model/pod-failure.ts";
 import type { StepRecord } from "../../lib/model/pod-step.ts";
+import { type PullProgress, pullDetail, pullText } from "../../lib/model/pull-progress.ts";
 import type { PodHistory } from "../state/pod-sync-status.ts";
 import {
   lastTermination,
@@ -12,6 +13,7 @@ import {
 } from "./container-termination.ts";
 import { causeOf, resizeCause } from "./pod-cause.ts";
 import type { ExplainedStep, PodExplanation } from "./pod-explanation.ts";
+import { awaitedPull, waitText } from "./wait-text.ts";
 
 /** The information that explains why a pod is not ready. */
 export interface PodInfo {
@@ -47,6 +49,7 @@ export interface PodInfo {
   }[];
   /** A line for each volume that is not mounted. */
   readonly volumes: readonly string[];
+  readonly pulls: readonly PullProgress[];
   /** When the writing of the last status of a terminated API pod, or its deletion, became due; undefined if it is done, or for other sources. */
   readonly unwrittenSince: number | undefined;
   readonly now: number;
@@ -68,6 +71,7 @@ export function explainPod(info: PodInfo): PodExplanation {
     failedAt: failedAtOf(info),
     waitsFor,
     details: detailsOf(info, waitsFor),
+    ...(info.pulls.length > 0 && { pulls: pullsOf(info) }),
     lastError: lastErrorOf(info, waitsFor),
     start: start
       ? {
@@ -81,12 +85,13 @@ export function explainPod(info: PodInfo): PodExplanation {
   };
 }
 
-function waitOf({ blockedOn, history, unwrittenSince }: PodInfo): PodExplanation["waitsFor"] {
+function waitOf(info: PodInfo): PodExplanation["waitsFor"] {
+  const { blockedOn, history, unwrittenSince } = info;
   if (blockedOn) {
     const { kind, container, until } = history.current ?? { kind: "other" as const };
     return {
       step: kind,
-      text: blockedOn.text,
+      text: waitText(info, info.pulls) ?? blockedOn.text,
       ...(container !== undefined && { container }),
       since: iso(blockedOn.since),
       ...(until !== undefined && { until: iso(until) }),
@@ -117,11 +122,27 @@ function detailsOf(info: PodInfo, wait: PodExplanation["waitsFor"]): string[] {
       break;
     default:
   }
+  lines.push(...pullLines(info));
   const resize = resizeCause(info.status);
   if (resize !== undefined) lines.push(resize);
   for (const [container, { reason, message }] of waiting)
     if (container !== wait?.container) lines.push(`${container}: ${reason}${message && `: ${message}`}`);
   return lines;
+}
+
+/** The one that the pod waits for comes first. */
+function pullsOf(info: PodInfo): PullProgress[] {
+  const awaited = awaitedPull(info, info.pulls);
+  return [...(awaited ? [awaited] : []), ...info.pulls.filter((pull) => pull !== awaited)];
+}
+
+function pullLines(info: PodInfo): string[] {
+  const awaited = awaitedPull(info, info.pulls);
+  return pullsOf(info).flatMap((pull) => {
+    const detail = pullDetail(pull);
+    if (pull === awaited) return detail ?? [];
+    return detail ? `${pullText(pull)}: ${detail}` : pullText(pull);
+  });
 }
 
 function probeLines({ probeFailures, now }: PodInfo, wait: { step: string; container?: string }): string[] {

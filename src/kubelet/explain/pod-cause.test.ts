@@ -43,6 +43,7 @@ function info(steps: readonly PastStep[], more: Partial<PodInfo> = {}): PodInfo 
     probeFailures: [],
     running: [],
     volumes: [],
+    pulls: [],
     unwrittenSince: undefined,
     now,
     ...more,

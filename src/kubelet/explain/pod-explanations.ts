@@ -3,6 +3,7 @@ import { dateOf, epochMs, type MonotonicTime } from "../../lib/base/time.ts";
 import { containerIdIn, type OomKill } from "../../lib/model/oom-kill.ts";
 import { type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
 import { isTerminalPhase } from "../../lib/model/pod-phase.ts";
+import type { PullProgress } from "../../lib/model/pull-progress.ts";
 import { readinessOf } from "../../lib/model/readiness.ts";
 import type { ApiStatuses } from "../pipeline/status-manager/api-statuses.ts";
 import type { ProbeFailure } from "../pods/probes/probe-worker.ts";
@@ -26,6 +27,7 @@ export interface PodExplanationsOptions {
   readonly probes: { failures(uid: PodUid): readonly ProbeFailure[] };
   readonly runtime: { stopping(uid: PodUid): { id: string; endsAt: MonotonicTime; inHook: boolean }[] };
   readonly volumes: { waiting(uid: PodUid): string[] };
+  readonly pulls: { ofPod(uid: PodUid): PullProgress[] };
   /** Undefined if there is no API. */
   readonly apiStatuses: Pick<ApiStatuses, "isWritten"> | undefined;
 }
@@ -127,7 +129,7 @@ export class PodExplanations {
   }
 
   #info(worker: PodSyncStatus): PodInfo {
-    const { clock, observed, runtime, statuses, volumes } = this.#o;
+    const { clock, observed, pulls, runtime, statuses, volumes } = this.#o;
     const { id, pod, phase, blockedOn, history, failure, waiting, terminatedByItself } = worker;
     const { uid } = id;
     const status = statuses.get(uid);
@@ -153,6 +155,7 @@ export class PodExplanations {
         return { name: container.name, ...(shown && { stop: shown }) };
       }),
       volumes: phase === "syncing" ? volumes.waiting(uid) : [],
+      pulls: pulls.ofPod(uid),
       unwrittenSince: this.#unwrittenSince(worker),
       now: epochMs(clock.wall()),
     };

@@ -35,6 +35,7 @@ function overviewOf(workers: PodSyncStatus[], status?: PodStatus): PodOverview {
     workers: { all: () => workers, get: (id) => workers.find((worker) => worker.id.uid === id) },
     statuses: { get: () => status },
     connection: { health: () => ({ ok: true }) },
+    pulls: { ofPod: () => [] },
   });
 }
 

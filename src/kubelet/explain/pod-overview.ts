@@ -3,7 +3,9 @@ import type { Health } from "../../lib/base/component.ts";
 import { Listeners } from "../../lib/base/listeners.ts";
 import { summarizeContainers } from "../../lib/model/container-summary.ts";
 import { type Pod, type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
+import type { PullProgress } from "../../lib/model/pull-progress.ts";
 import type { PodSyncStatus } from "../state/pod-sync-status.ts";
+import { waitText } from "./wait-text.ts";
 
 /** One pod as shown to users. */
 export interface PodRow {
@@ -28,6 +30,7 @@ export interface PodOverviewOptions {
   workers: { all(): Iterable<PodSyncStatus>; get(uid: PodUid): PodSyncStatus | undefined };
   statuses: { get(uid: PodUid): PodStatus | undefined };
   connection: { health(): Health };
+  pulls: { ofPod(uid: PodUid): readonly PullProgress[] };
 }
 
 /** Being stopped, or stopped and being removed. */
@@ -63,7 +66,7 @@ export class PodOverview {
         restarts,
         ip: status?.podIP ?? "",
         startTime: String(status?.startTime ?? ""),
-        blockedOn: blockedOn?.text ?? "",
+        blockedOn: waitText(worker, this.#o.pulls.ofPod(worker.id.uid)) ?? "",
         blockedSince: blockedOn ? new Date(blockedOn.since).toISOString() : "",
         status,
       };

@@ -24,6 +24,12 @@ export async function readNetworkUsage(pid: number | "self"): Promise<InterfaceC
   }
 }
 
+/** The bytes that the interfaces of this process have received, as above. */
+export async function readReceivedBytes(): Promise<number | undefined> {
+  const interfaces = await readNetworkUsage("self");
+  return interfaces?.reduce((sum, { rxBytes }) => sum + rxBytes, 0);
+}
+
 /** With the host ends of veth pairs and the bridges, the traffic of pods would be counted twice. */
 function isCounted(name: string): boolean {
   return name !== "lo" && !/^(veth|docker|nerdctl)/.test(name);

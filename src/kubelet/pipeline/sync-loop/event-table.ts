@@ -29,6 +29,7 @@ export const eventTable = {
 
   "worker-changed": ["status", "overview", "console", "statusWriter", "mirrors"],
   "worker-step": ["overview", "console"],
+  "pull-progress": ["overview", "console"],
   // Resources are free before pods that wait for them are admitted, and before resizes that wait for them are allocated.
   "worker-phase": ["statusWriter", "probes", "exclusiveResources", "workers", "resizes"],
   "resize-allocated": ["workers", "status"],

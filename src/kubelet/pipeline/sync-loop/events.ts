@@ -36,6 +36,8 @@ export type KubeletEvent =
   | { readonly kind: "worker-changed"; readonly uid: PodUid }
   /** A pod waits for something else: users see it, the status of the pod is the same. */
   | { readonly kind: "worker-step"; readonly uid: PodUid }
+  /** An image that the pod needs is being pulled: users see how far, nothing else has changed. */
+  | { readonly kind: "pull-progress"; readonly uid: PodUid }
   | { readonly kind: "worker-phase"; readonly uid: PodUid; readonly phase: WorkerPhase }
   /** A resize was allocated: the pod has other resources from now on. */
   | { readonly kind: "resize-allocated"; readonly uid: PodUid }

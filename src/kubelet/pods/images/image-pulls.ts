@@ -5,7 +5,7 @@ import type { Pod } from "../../../lib/model/pod.ts";
 import type { RuntimeHandlers } from "../../pipeline/pod-runtime/runtime-handlers.ts";
 import type { PullCredentials } from "./pull-credentials.ts";
 import { pullOutcome } from "./pull-error.ts";
-import { type Pulled, Puller, type PullWait } from "./puller.ts";
+import { type Pulled, Puller, type PullerOptions, type PullWait } from "./puller.ts";
 import type { PullRecords } from "./records/pull-records.ts";
 import { SharedPulls } from "./shared-pulls.ts";
 import type { TrackedCredential } from "./tracked-credential.ts";
@@ -25,6 +25,8 @@ export interface ImagePullsOptions {
   handlers?: Pick<RuntimeHandlers, "of"> | undefined;
   /** Pulls images of a pod before its containers need them, and runs equal pulls once. */
   prefetch?: boolean;
+  /** Watches how far the pulls are. */
+  progress?: PullerOptions["progress"];
 }
 
 /** An image that a pod needs, as the pod names it (`requestedImage`) and for the runtime (`spec`). */
@@ -99,10 +101,16 @@ export class ImagePulls {
   }
 
   async pull(wanted: WantedImage, options: PullOptions): Promise<PulledImage> {
+    const { onPull, signal } = options;
+    using tracked = this.#o.progress?.wanted(wanted.pod, wanted.spec.image);
+    const reportWait = (wait: PullWait) => {
+      tracked?.waits(wait);
+      onPull(wait);
+    };
     const work = (signal: AbortSignal, onPull: (wait: PullWait) => void) =>
       this.#pull(wanted, { ...options, signal, onPull });
-    if (!this.#o.prefetch) return work(options.signal, options.onPull);
-    return this.#run(wanted, await this.variantOf(wanted), options, work);
+    if (!this.#o.prefetch) return await work(signal, reportWait);
+    return await this.#run(wanted, await this.variantOf(wanted), { ...options, onPull: reportWait }, work);
   }
 
   /**
@@ -124,6 +132,7 @@ export class ImagePulls {
       const { promise: ended, resolve } = Promise.withResolvers<void>();
       const work = (signal: AbortSignal, onPull: (wait: PullWait) => void) =>
         this.#pull(wanted, { ...options, signal, onPull, isAdmitted: true }).finally(resolve);
+      using _tracked = this.#o.progress?.wanted(wanted.pod, wanted.spec.image);
       onStart(this.#run(wanted, variant, options, work), variant);
       await ended;
     });

@@ -3,6 +3,7 @@ import { ConcurrencyLimiter } from "../../../lib/base/concurrency-limiter.ts";
 import { isAbort, KubeletError } from "../../../lib/base/errors.ts";
 import { RateLimit } from "../../../lib/base/rate-limit.ts";
 import type { ImageService, ImageSpecInit, PodSandboxConfigInit } from "../../../lib/clients/cri/cri.ts";
+import type { PullTracker } from "./progress/pull-tracker.ts";
 import { pullErrorText } from "./pull-error.ts";
 import type { TrackedCredential } from "./tracked-credential.ts";
 
@@ -16,6 +17,7 @@ export interface PullerOptions {
   parallelPulls: number;
   pullsPerSecond: number;
   pullBurst: number;
+  progress?: Pick<PullTracker, "pulling" | "wanted"> | undefined;
 }
 
 export interface PullRequest {
@@ -82,6 +84,7 @@ export class Puller {
   async pullNow(request: PullRequest): Promise<Pulled> {
     request.onPull("pull");
     await request.beforePull?.();
+    using _running = this.#o.progress?.pulling(request.image.image ?? "");
     const startedAt = this.#o.clock.monotonic();
     const pulled = await this.#try(request);
     return { ...pulled, tookMs: msSince(this.#o.clock, startedAt) };

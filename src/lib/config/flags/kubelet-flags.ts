@@ -33,6 +33,8 @@ export interface KubeletFlags {
   maxParallelStarts: number;
   /** kubelet-ts only: pulls the images of a pod before its containers need them. */
   prefetchImages: boolean;
+  /** kubelet-ts only: records an event a minute about an image pull that takes longer. */
+  imagePullEvents: boolean;
   /** kubelet-ts only: serves /manifests on the kubelet API. */
   enableManifestsHandler: boolean;
   /** kubelet-ts only: serves the node console on the kubelet API. */
@@ -75,6 +77,7 @@ export function defaultFlags(): KubeletFlags {
     bootIDFile: "/proc/sys/kernel/random/boot_id",
     maxParallelStarts: 0,
     prefetchImages: true,
+    imagePullEvents: false,
     enableManifestsHandler: false,
     enableConsole: false,
     enableHeapSnapshots: false,

@@ -38,6 +38,7 @@ test("the flags of a real kubelet are known, and these of our own", () => {
   const ours = [
     "max-parallel-starts",
     "prefetch-images",
+    "image-pull-events",
     "enable-manifests-handler",
     "enable-console",
     "enable-heap-snapshots",

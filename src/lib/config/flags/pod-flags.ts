@@ -130,6 +130,12 @@ export const podFlags: readonly FlagGroup[] = [
         "prefetchImages",
         "pull the images of a pod before its containers need them (kubelet-ts only)",
       ),
+      flagOnly(
+        "image-pull-events",
+        "bool",
+        "imagePullEvents",
+        "record an event a minute about an image pull that takes longer (kubelet-ts only)",
+      ),
       deprecated(
         flagOnly(
           "minimum-container-ttl-duration",
