@@ -229,6 +229,8 @@ export interface Explanation {
     readonly since: number;
     readonly until: number | null;
   } | null;
+  /** Bytes of the image that is being pulled; null if none is, or if they are not known. */
+  readonly pull: { readonly image: string; readonly done: number; readonly total: number } | null;
   /** The next thing to try, in one sentence; null if there is nothing to do. */
   readonly next: string | null;
 }

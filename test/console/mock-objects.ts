@@ -442,6 +442,7 @@ export function mockDetail(pod: PodSummary, now: number): PodDetail {
       details: [],
       lastError: null,
       waitsFor: pod.waitsFor && { ...pod.waitsFor, step: "backoff", container: "app" },
+      pull: null,
       next: pod.cause
         ? "Read the previous logs of container app, and correct its command or its configuration."
         : null,

@@ -19,6 +19,10 @@ export function nextStep({ explanation, status, terminating }: ConsolePod): stri
     return `Raise the memory limit of ${name}, or reduce the memory that it uses.`;
   if (waitsFor.step === "stop" && terminating)
     return `Wait for the end of the grace period, or delete the pod with a grace period of 0.`;
+  const pull = waitsFor.step === "image" ? explanation.pulls?.[0] : undefined;
+  if (pull?.state === "stalled") return `Check the network between the node and ${pull.registry}.`;
+  // It goes on by itself.
+  if (pull) return null;
   return hints[waitsFor.step]?.(name) ?? null;
 }
 

@@ -57,7 +57,8 @@ export function podDetail(facts: PodFacts): PodDetail {
 }
 
 function explanationOf(shown: ConsolePod): Explanation {
-  const { cause, details, lastError, waitsFor } = shown.explanation;
+  const { cause, details, lastError, pulls = [], waitsFor } = shown.explanation;
+  const pull = pulls.find(({ bytes }) => bytes !== null);
   return {
     cause,
     details: details.filter((line) => line !== cause),
@@ -69,6 +70,7 @@ function explanationOf(shown: ConsolePod): Explanation {
       since: Date.parse(waitsFor.since),
       until: timeOf(waitsFor.until),
     },
+    pull: pull?.bytes ? { image: pull.image, ...pull.bytes } : null,
     next: nextStep(shown),
   };
 }

@@ -7,7 +7,7 @@ import { podTone } from "./pod-row.tsx";
 
 /** Why the pod is not ready, and the next thing to try. */
 export function PodExplanation({ pod, detail }: { pod: PodSummary; detail: PodDetail }) {
-  const { cause, details, waitsFor, lastError, next } = detail.explanation;
+  const { cause, details, waitsFor, lastError, next, pull } = detail.explanation;
   return (
     <section class={`why ${podTone(pod)}`} aria-label="State">
       <p class="cause">{cause ?? summary(pod)}</p>
@@ -22,6 +22,7 @@ export function PodExplanation({ pod, detail }: { pod: PodSummary; detail: PodDe
           {waitsFor.until !== null && <Until at={waitsFor.until} />}
         </p>
       )}
+      {pull && <progress aria-label={`Pull of ${pull.image}`} value={pull.done} max={pull.total} />}
       {lastError && lastError.text !== cause && (
         <p class="muted">
           Last error, <Age at={lastError.at} /> ago: {lastError.text}
