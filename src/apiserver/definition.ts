@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import type { OwnerReference } from "../lib/gen/kubernetes/meta.d.ts";
 import type { Problem } from "../lib/model/validation/problem.ts";
 import type { ApiObject } from "./storage/object.ts";
 
@@ -41,15 +42,6 @@ export interface DraftMeta {
   ownerReferences?: OwnerReference[];
   finalizers?: string[];
   managedFields?: unknown[];
-}
-
-export interface OwnerReference {
-  apiVersion: string;
-  kind: string;
-  name: string;
-  uid: string;
-  controller?: boolean;
-  blockOwnerDeletion?: boolean;
 }
 
 /** The caller. */

@@ -3,11 +3,12 @@ import { dirname, join } from "node:path";
 import type { PodExplanation } from "../kubelet/explain/pod-explanation.ts";
 import { matchesNode, nodeMismatch } from "../kubelet/pods/admission/node-affinity.ts";
 import { insufficientMessage, insufficientResources } from "../kubelet/pods/admission/resources-fit.ts";
-import { type Taint, taintText, untoleratedTaint } from "../kubelet/pods/admission/taints.ts";
+import { taintText, untoleratedTaint } from "../kubelet/pods/admission/taints.ts";
 import { systemClock } from "../lib/base/clock.ts";
 import { silentLogger } from "../lib/base/logger.ts";
 import { loadKubeconfig } from "../lib/clients/kube/kubeconfig.ts";
 import { HttpKubeTransport } from "../lib/clients/kube/transport.ts";
+import type { Taint } from "../lib/gen/kubernetes/core.d.ts";
 import type { Pod } from "../lib/model/pod.ts";
 
 /** The parts of the node that the scheduler considers. */

@@ -2,7 +2,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { PluginManager } from "../../src/kubelet/plugins/plugin-manager.ts";
 import { Attachments } from "../../src/kubelet/pods/volumes/csi/attachments.ts";
-import type { CsiDriverSpec } from "../../src/kubelet/pods/volumes/csi/csi-drivers.ts";
 import { createCsiMetrics } from "../../src/kubelet/pods/volumes/csi/csi-metrics.ts";
 import { CsiNode } from "../../src/kubelet/pods/volumes/csi/csi-node.ts";
 import { csiPlugin } from "../../src/kubelet/pods/volumes/csi/csi-plugin.ts";
@@ -15,6 +14,7 @@ import type { SetUpRequest, VolumePlugin, VolumeSpec } from "../../src/kubelet/p
 import { systemClock } from "../../src/lib/base/clock.ts";
 import { silentLogger } from "../../src/lib/base/logger.ts";
 import { createMetrics } from "../../src/lib/base/metrics.ts";
+import type { CSIDriverSpec } from "../../src/lib/gen/kubernetes/storage.d.ts";
 import { mountsBelow, readMounts } from "../../src/lib/host/mount-table.ts";
 import { hostMounts } from "../../src/lib/host/mounts.ts";
 import { fakePod } from "../../src/lib/model/fake-pod.ts";
@@ -98,7 +98,7 @@ export class CsiFixture {
   readonly rootDir: string;
   readonly api = new StorageApi();
   /** CSIDriver objects. */
-  readonly objects: Record<string, CsiDriverSpec> = {};
+  readonly objects: Record<string, CSIDriverSpec> = {};
   /** Paths with the fsGroup that was applied to them. */
   readonly ownershipChanges: string[] = [];
   readonly #agents: CsiAgent[] = [];
@@ -120,7 +120,7 @@ export class CsiFixture {
     return agent;
   }
 
-  driver(name: string, more: Partial<CsiDriverOptions> = {}, object: CsiDriverSpec = {}): DriverProcess {
+  driver(name: string, more: Partial<CsiDriverOptions> = {}, object: CSIDriverSpec = {}): DriverProcess {
     this.objects[name] = {
       attachRequired: false,
       fsGroupPolicy: "ReadWriteOnceWithFSType",

@@ -1,6 +1,7 @@
 import { dnsLabel, qualifiedName } from "../../lib/base/name-rules.ts";
+import type { OwnerReference } from "../../lib/gen/kubernetes/meta.d.ts";
 import { checkAnnotations, checkLabels } from "../../lib/model/validation/metadata.ts";
-import type { DraftMeta, OwnerReference, Unstructured } from "../definition.ts";
+import type { DraftMeta, Unstructured } from "../definition.ts";
 import { compareText } from "../patch/text-order.ts";
 import type { ApiObject } from "../storage/object.ts";
 import type { FieldProblems } from "./field-problems.ts";

@@ -1,4 +1,5 @@
 import { labelValue, qualifiedName } from "../../lib/base/name-rules.ts";
+import type { Taint } from "../../lib/gen/kubernetes/core.d.ts";
 import type { ConnectSubresource, ResourceDefinition, Unstructured } from "../definition.ts";
 import { checkCidr, cidrFamily } from "./addresses.ts";
 import { defineKind } from "./define.ts";
@@ -6,12 +7,6 @@ import type { FieldProblems } from "./field-problems.ts";
 import { nameIsSubdomain } from "./names.ts";
 import { checkAmount } from "./quantities.ts";
 import { same } from "./same.ts";
-
-interface Taint {
-  readonly key?: string;
-  readonly value?: string;
-  readonly effect?: string;
-}
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 

@@ -1,6 +1,7 @@
 import { dnsLabel } from "../../lib/base/name-rules.ts";
+import type { Toleration } from "../../lib/gen/kubernetes/core.d.ts";
 import { checkLabels } from "../../lib/model/validation/metadata.ts";
-import { checkToleration, type Toleration } from "../../lib/model/validation/tolerations.ts";
+import { checkToleration } from "../../lib/model/validation/tolerations.ts";
 import { defineKind } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
 import { nameIsSubdomain } from "./names.ts";

@@ -1,4 +1,5 @@
 import { dnsSubdomain } from "../../lib/base/name-rules.ts";
+import type { VolumeAttachmentSource, VolumeAttachmentStatus } from "../../lib/gen/kubernetes/storage.d.ts";
 import { checkDriverName } from "./csi-nodes.ts";
 import { defineKind } from "./define.ts";
 import type { FieldProblems } from "./field-problems.ts";
@@ -35,12 +36,7 @@ export const volumeAttachments = defineKind({
   },
 });
 
-interface Source {
-  readonly inlineVolumeSpec?: unknown;
-  readonly persistentVolumeName?: string;
-}
-
-function checkSource(source: Source, problems: FieldProblems): void {
+function checkSource(source: VolumeAttachmentSource, problems: FieldProblems): void {
   const { inlineVolumeSpec: inline, persistentVolumeName: name } = source;
   if (inline === undefined && name === undefined) problems.required("spec.source", oneSource);
   else if (inline !== undefined && name !== undefined) problems.forbidden("spec.source", oneSource);
@@ -49,13 +45,7 @@ function checkSource(source: Source, problems: FieldProblems): void {
   if (name !== undefined) problems.check("spec.source.persistentVolumeName", name, dnsSubdomain(name));
 }
 
-interface Status {
-  readonly attachmentMetadata?: Readonly<Record<string, string>>;
-  readonly attachError?: { readonly message?: string };
-  readonly detachError?: { readonly message?: string };
-}
-
-function checkStatus(status: Status | undefined, problems: FieldProblems): void {
+function checkStatus(status: VolumeAttachmentStatus | undefined, problems: FieldProblems): void {
   let bytes = 0;
   for (const [key, value] of Object.entries(status?.attachmentMetadata ?? {}))
     bytes += Buffer.byteLength(key) + Buffer.byteLength(value);

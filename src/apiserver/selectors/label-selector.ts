@@ -1,5 +1,6 @@
 import { KubeletError } from "../../lib/base/errors.ts";
 import { labelValue, qualifiedName } from "../../lib/base/name-rules.ts";
+import type { LabelSelector as LabelSelectorObject } from "../../lib/gen/kubernetes/meta.d.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -11,16 +12,6 @@ export type LabelRequirement =
 
 /** All requirements must match. None: everything matches. "nothing": no object does. */
 export type LabelSelector = readonly LabelRequirement[] | "nothing";
-
-/** The LabelSelector of API objects. */
-export interface LabelSelectorObject {
-  readonly matchLabels?: Labels;
-  readonly matchExpressions?: readonly {
-    readonly key: string;
-    readonly operator: string;
-    readonly values?: readonly string[];
-  }[];
-}
 
 export function matchesLabels(selector: LabelSelector, labels: Labels | undefined): boolean {
   if (selector === "nothing") return false;

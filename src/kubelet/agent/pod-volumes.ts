@@ -4,9 +4,10 @@ import { whenAborted } from "../../lib/base/abort.ts";
 import type { Component } from "../../lib/base/component.ts";
 import { KubeletError } from "../../lib/base/errors.ts";
 import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
+import type { NodeSelectorTerm } from "../../lib/gen/kubernetes/core.d.ts";
 import { hostMounts, makeMountsShared } from "../../lib/host/mounts.ts";
 import { projectQuotas } from "../../lib/host/project-quotas.ts";
-import { matchesTerms, type NodeTerm } from "../../lib/model/node-selector.ts";
+import { matchesTerms } from "../../lib/model/node-selector.ts";
 import type { Pod } from "../../lib/model/pod.ts";
 import { amountsOf, wholeOf } from "../../lib/model/resources.ts";
 import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
@@ -257,7 +258,7 @@ export function podVolumes(
 
 /** Why a PersistentVolume with this nodeAffinity cannot be used on this node. */
 function affinityConflictOf(affinity: unknown, node: Parameters<typeof matchesTerms>[1]): string | undefined {
-  const { required } = (affinity ?? {}) as { required?: { nodeSelectorTerms?: readonly NodeTerm[] } };
+  const { required } = (affinity ?? {}) as { required?: { nodeSelectorTerms?: readonly NodeSelectorTerm[] } };
   if (!required || matchesTerms(required.nodeSelectorTerms ?? [], node)) return undefined;
   return "no matching NodeSelectorTerms";
 }

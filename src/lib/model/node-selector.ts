@@ -1,14 +1,4 @@
-/** A term of a node selector. */
-export interface NodeTerm {
-  readonly matchExpressions?: readonly Requirement[];
-  readonly matchFields?: readonly Requirement[];
-}
-
-interface Requirement {
-  readonly key: string;
-  readonly operator: string;
-  readonly values?: readonly string[];
-}
+import type { NodeSelectorRequirement, NodeSelectorTerm } from "../gen/kubernetes/core.d.ts";
 
 export interface NodeIdentity {
   readonly name: string;
@@ -18,7 +8,7 @@ export interface NodeIdentity {
 type Labels = Readonly<Record<string, string>>;
 
 /** Why a node is not selected, for messages: "zone In [east, west]: the node has zone=north". */
-export function unmetTerms(terms: readonly NodeTerm[], node: NodeIdentity): string {
+export function unmetTerms(terms: readonly NodeSelectorTerm[], node: NodeIdentity): string {
   if (terms.length === 0) return "no terms, which match no node";
   return terms
     .map(({ matchExpressions = [], matchFields = [] }) => {
@@ -39,7 +29,7 @@ export function unmetLabels(selector: Labels | undefined, labels: Labels): strin
   return unmet.map(([key, value]) => `${key}=${value}: ${labelText(labels, key)}`).join(", ");
 }
 
-function requirementText({ key, operator, values = [] }: Requirement): string {
+function requirementText({ key, operator, values = [] }: NodeSelectorRequirement): string {
   return values.length === 0 ? `${key} ${operator}` : `${key} ${operator} [${values.join(", ")}]`;
 }
 
@@ -49,7 +39,7 @@ function labelText(labels: Labels, key: string): string {
 }
 
 /** Terms are ORed, the requirements of a term are ANDed; an empty term matches nothing. */
-export function matchesTerms(terms: readonly NodeTerm[], node: NodeIdentity): boolean {
+export function matchesTerms(terms: readonly NodeSelectorTerm[], node: NodeIdentity): boolean {
   return terms.some(({ matchExpressions = [], matchFields = [] }) => {
     if (matchExpressions.length + matchFields.length === 0) return false;
     const fields = { "metadata.name": node.name };
@@ -65,7 +55,7 @@ export function matchesLabels(selector: Labels | undefined, labels: Labels): boo
   return Object.entries(selector ?? {}).every(([key, value]) => labelOf(labels, key) === value);
 }
 
-function meets({ key, operator, values = [] }: Requirement, labels: Labels): boolean {
+function meets({ key, operator, values = [] }: NodeSelectorRequirement, labels: Labels): boolean {
   const value = labelOf(labels, key);
   switch (operator) {
     case "In":

@@ -1,29 +1,9 @@
+import type { SubjectAccessReviewSpec as Spec } from "../../../lib/gen/kubernetes/authorization.d.ts";
 import type { Attributes, Authorizer } from "../../access.ts";
 import type { Caller, ResourceDefinition, Unstructured } from "../../definition.ts";
 import type { FieldProblems } from "../../kinds/field-problems.ts";
 import { review } from "./review.ts";
-import { fieldSelectorText, type SelectorAttributes, selectorProblems } from "./selector-attributes.ts";
-
-interface ResourceAttributes {
-  namespace?: string;
-  verb?: string;
-  group?: string;
-  version?: string;
-  resource?: string;
-  subresource?: string;
-  name?: string;
-  fieldSelector?: SelectorAttributes;
-  labelSelector?: SelectorAttributes;
-}
-
-interface Spec {
-  resourceAttributes?: ResourceAttributes;
-  nonResourceAttributes?: { path?: string; verb?: string };
-  user?: string;
-  groups?: string[];
-  uid?: string;
-  extra?: Record<string, string[]>;
-}
+import { fieldSelectorText, selectorProblems } from "./selector-attributes.ts";
 
 const group = "authorization.k8s.io";
 

@@ -1,13 +1,10 @@
+import type {
+  FieldSelectorAttributes,
+  LabelSelectorAttributes,
+} from "../../../lib/gen/kubernetes/authorization.d.ts";
 import type { FieldProblems } from "../../kinds/field-problems.ts";
 
-export interface SelectorAttributes {
-  readonly rawSelector?: string;
-  readonly requirements?: readonly {
-    readonly key?: string;
-    readonly operator?: string;
-    readonly values?: readonly string[];
-  }[];
-}
+type SelectorAttributes = FieldSelectorAttributes | LabelSelectorAttributes;
 
 export function selectorProblems(
   selector: SelectorAttributes | undefined,

@@ -1,4 +1,5 @@
-import type { ObjectRef, OwnerReference } from "../../definition.ts";
+import type { OwnerReference } from "../../../lib/gen/kubernetes/meta.d.ts";
+import type { ObjectRef } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { refTo } from "../object-ref.ts";
 

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import { epochMs } from "../../../lib/base/time.ts";
+import type { Taint } from "../../../lib/gen/kubernetes/core.d.ts";
 import type { Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import type { EventRecorder } from "../event-recorder.ts";
@@ -9,7 +10,6 @@ import {
   deadline,
   type GracePeriods,
   type NodeState,
-  type NodeTaint,
   plannedTaints,
   unknownConditions,
 } from "./node-lifecycle-plan.ts";
@@ -103,7 +103,7 @@ export class NodeLifecycle {
   }
 }
 
-const none: readonly NodeTaint[] = [];
+const none: readonly Taint[] = [];
 
 function stateOf(node: ApiObject): NodeState {
   const { metadata, spec, status } = node;

@@ -1,23 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { NodeCondition, Taint } from "../../../lib/gen/kubernetes/core.d.ts";
 import { observed } from "./lifecycle.ts";
-import {
-  deadline,
-  type NodeCondition,
-  type NodeState,
-  type NodeTaint,
-  plannedTaints,
-  unknownConditions,
-} from "./node-lifecycle-plan.ts";
+import { deadline, type NodeState, plannedTaints, unknownConditions } from "./node-lifecycle-plan.ts";
 
 const now = Date.UTC(2026, 0, 1);
 const stamp = "2026-01-01T00:00:00Z";
 
-function state(conditions: NodeCondition[], taints: NodeTaint[] = [], unschedulable = false): NodeState {
+function state(conditions: NodeCondition[], taints: Taint[] = [], unschedulable = false): NodeState {
   return { created: "2025-12-31T00:00:00Z", conditions, taints, unschedulable };
 }
 const ready = (status: string): NodeCondition => ({ type: "Ready", status });
-const taint = (key: string, effect: string, more: object = {}): NodeTaint => ({
+const taint = (key: string, effect: string, more: object = {}): Taint => ({
   key: `node.kubernetes.io/${key}`,
   effect,
   ...more,
@@ -25,7 +19,7 @@ const taint = (key: string, effect: string, more: object = {}): NodeTaint => ({
 
 describe("the taints of a node", () => {
   const own = { key: "mine", effect: "NoSchedule" };
-  const cases: [string, NodeState, NodeTaint[]][] = [
+  const cases: [string, NodeState, Taint[]][] = [
     ["none if it is ready", state([ready("True")]), []],
     [
       "registration taints are removed when it is ready",

@@ -1,26 +1,11 @@
+import type { NodeCondition, Taint } from "../../../lib/gen/kubernetes/core.d.ts";
 import { timestamp } from "../api-times.ts";
-
-export interface NodeCondition {
-  type: string;
-  status: string;
-  reason?: string;
-  message?: string;
-  lastHeartbeatTime?: string;
-  lastTransitionTime?: string;
-}
-
-export interface NodeTaint {
-  key: string;
-  value?: string;
-  effect: string;
-  timeAdded?: string;
-}
 
 export interface NodeState {
   readonly created: string | undefined;
   readonly unschedulable: boolean;
   readonly conditions: readonly NodeCondition[];
-  readonly taints: readonly NodeTaint[];
+  readonly taints: readonly Taint[];
 }
 
 /** How long a node may go without reporting: before its first report, and after it. */
@@ -86,11 +71,11 @@ export function unknownConditions(node: NodeState, now: number): NodeCondition[]
 }
 
 /** The desired taints of the node. The same list if nothing changes. */
-export function plannedTaints(node: NodeState, now: number): readonly NodeTaint[] {
+export function plannedTaints(node: NodeState, now: number): readonly Taint[] {
   const ready = node.conditions.find(({ type }) => type === "Ready");
   // Before its first report, a node keeps the taints that it was registered with.
   if (ready === undefined) return withCordon(node);
-  const desired: NodeTaint[] = [];
+  const desired: Taint[] = [];
   for (const { type, status } of node.conditions) {
     const key = conditionTaints[type]?.[status];
     if (key !== undefined) desired.push({ key, effect: "NoSchedule" });
@@ -102,12 +87,12 @@ export function plannedTaints(node: NodeState, now: number): readonly NodeTaint[
   return merged(node.taints, desired, isOwn);
 }
 
-function withCordon(node: NodeState): readonly NodeTaint[] {
+function withCordon(node: NodeState): readonly Taint[] {
   const desired = node.unschedulable ? [{ key: cordoned, effect: "NoSchedule" }] : [];
   return merged(node.taints, desired, ({ key, effect }) => key === cordoned && effect === "NoSchedule");
 }
 
-function isOwn({ key, effect }: NodeTaint): boolean {
+function isOwn({ key, effect }: Taint): boolean {
   return (
     (effect === "NoSchedule" && ownNoSchedule.has(key)) || (effect === "NoExecute" && ownNoExecute.has(key))
   );
@@ -115,11 +100,11 @@ function isOwn({ key, effect }: NodeTaint): boolean {
 
 /** Keeps existing desired taints unchanged, and taints that others have set. */
 function merged(
-  present: readonly NodeTaint[],
-  desired: readonly NodeTaint[],
-  isOurs: (taint: NodeTaint) => boolean,
-): readonly NodeTaint[] {
-  const isSame = (a: NodeTaint, b: NodeTaint) => a.key === b.key && a.effect === b.effect;
+  present: readonly Taint[],
+  desired: readonly Taint[],
+  isOurs: (taint: Taint) => boolean,
+): readonly Taint[] {
+  const isSame = (a: Taint, b: Taint) => a.key === b.key && a.effect === b.effect;
   const kept = present.filter((taint) => !isOurs(taint) || desired.some((other) => isSame(taint, other)));
   const added = desired.filter((taint) => !present.some((other) => isSame(taint, other)));
   return kept.length === present.length && added.length === 0 ? present : [...kept, ...added];

@@ -1,4 +1,5 @@
-import { matchesLabels, matchesTerms, type NodeTerm } from "../../../lib/model/node-selector.ts";
+import type { NodeSelectorTerm, Taint, Toleration } from "../../../lib/gen/kubernetes/core.d.ts";
+import { matchesLabels, matchesTerms } from "../../../lib/model/node-selector.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { parseQuantity } from "../../../lib/model/quantity.ts";
 import { podRequests } from "../../../lib/model/resources.ts";
@@ -26,7 +27,7 @@ export function runFilters(
   pod: Pod,
   node: NodeView,
   usage: NodeUsage,
-  volumeTerms: readonly (readonly NodeTerm[])[] = [],
+  volumeTerms: readonly (readonly NodeSelectorTerm[])[] = [],
 ): FilterFailure | undefined {
   if (node.unschedulable && !tolerates(pod.spec.tolerations, cordonTaint))
     return unresolvable("node(s) were unschedulable");
@@ -67,19 +68,6 @@ function shortages(pod: Pod, node: NodeView, usage: NodeUsage): FilterFailure | 
     if (amount > has) never = true;
   }
   return reasons.length === 0 ? undefined : { reasons, unresolvable: never };
-}
-
-export interface Taint {
-  readonly key: string;
-  readonly value?: string;
-  readonly effect: string;
-}
-
-export interface Toleration {
-  readonly key?: string;
-  readonly operator?: string;
-  readonly value?: string;
-  readonly effect?: string;
 }
 
 /** The first taint that these tolerations do not tolerate. */

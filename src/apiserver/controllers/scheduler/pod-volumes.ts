@@ -1,4 +1,4 @@
-import type { NodeTerm } from "../../../lib/model/node-selector.ts";
+import type { NodeSelectorTerm } from "../../../lib/gen/kubernetes/core.d.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { ApiObject } from "../../storage/object.ts";
 
@@ -12,7 +12,7 @@ export interface VolumeLookup {
 }
 
 export type PodVolumes =
-  | { readonly ready: true; readonly nodeTerms: readonly (readonly NodeTerm[])[] }
+  | { readonly ready: true; readonly nodeTerms: readonly (readonly NodeSelectorTerm[])[] }
   /** Why the pod has to wait, on any node. */
   | { readonly ready: false; readonly reason: string };
 
@@ -27,7 +27,7 @@ export function claimNames(pod: Pod): string[] {
 }
 
 /** The nodes that have the devices of the pod's resource claims. */
-function deviceTerms({ spec, status, metadata }: Pod, lookup: VolumeLookup): (readonly NodeTerm[])[] {
+function deviceTerms({ spec, status, metadata }: Pod, lookup: VolumeLookup): (readonly NodeSelectorTerm[])[] {
   return (spec.resourceClaims ?? []).flatMap(({ name, resourceClaimName }) => {
     const generated = status?.resourceClaimStatuses?.find((one) => one.name === name)?.resourceClaimName;
     const claim = lookup.resourceClaim?.(metadata.namespace, resourceClaimName ?? generated ?? "");

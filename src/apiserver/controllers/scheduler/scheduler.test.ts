@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { matchesTerms, type NodeTerm } from "../../../lib/model/node-selector.ts";
+import type { NodeSelectorTerm, Taint, Toleration } from "../../../lib/gen/kubernetes/core.d.ts";
+import { matchesTerms } from "../../../lib/model/node-selector.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { fitMessage, noNodes, planScheduling } from "./binding-plan.ts";
-import { type Taint, type Toleration, untolerated } from "./filter.ts";
+import { untolerated } from "./filter.ts";
 
 const noVolumes = { claim: () => undefined, volume: () => undefined };
 
@@ -244,10 +245,10 @@ describe("tolerations", () => {
 
 describe("node selectors", () => {
   const view = { name: "n", labels: { zone: "a", rank: "5" } };
-  const term = (key: string, operator: string, values: string[] = []): NodeTerm => ({
+  const term = (key: string, operator: string, values: string[] = []): NodeSelectorTerm => ({
     matchExpressions: [{ key, operator, values }],
   });
-  const cases: [string, NodeTerm[], boolean][] = [
+  const cases: [string, NodeSelectorTerm[], boolean][] = [
     ["In with the value of the label", [term("zone", "In", ["a"])], true],
     ["NotIn for an absent label", [term("other", "NotIn", ["a"])], true],
     ["Exists for an absent label", [term("other", "Exists")], false],

@@ -1,6 +1,7 @@
 import type { Clock } from "../../../lib/base/clock.ts";
 import { httpStatusOf } from "../../../lib/base/errors.ts";
 import { epochMs } from "../../../lib/base/time.ts";
+import type { PodCondition } from "../../../lib/gen/kubernetes/core.d.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import type { ObjectRef, Objects } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
@@ -59,18 +60,10 @@ async function bindPod(pod: ApiObject, node: string, options: SchedulerOptions):
   });
 }
 
-interface Condition {
-  type: string;
-  status: string;
-  reason?: string;
-  message?: string;
-  lastTransitionTime?: string;
-}
-
 async function explain(pod: ApiObject, message: string, options: SchedulerOptions): Promise<void> {
   const { objects, cache, clock, recorder } = options;
   const condition = { type: "PodScheduled", status: "False", reason: "Unschedulable", message };
-  const isSet = (conditions: readonly Condition[] = []) =>
+  const isSet = (conditions: readonly PodCondition[] = []) =>
     conditions.some(
       ({ type, status, reason, message: current }) =>
         type === condition.type && status === "False" && reason === condition.reason && current === message,
@@ -79,7 +72,7 @@ async function explain(pod: ApiObject, message: string, options: SchedulerOption
     const changed = await objects.change(
       refTo("pods", pod),
       (draft) => {
-        const conditions: Condition[] = draft.status?.conditions ?? [];
+        const conditions: PodCondition[] = draft.status?.conditions ?? [];
         const old = conditions.find(({ type }) => type === condition.type);
         const since = old?.status === "False" ? old.lastTransitionTime : undefined;
         const next = { ...condition, lastTransitionTime: since ?? timestamp(epochMs(clock.wall())) };

@@ -1,13 +1,5 @@
+import type { ServicePort } from "../../../lib/gen/kubernetes/core.d.ts";
 import type { Unstructured } from "../../definition.ts";
-
-export interface ServicePort {
-  name?: string;
-  port: number;
-  protocol?: string;
-  targetPort?: number | string;
-  nodePort?: number;
-  appProtocol?: string;
-}
 
 /** The parts of a service's spec that are used here. */
 export interface ServiceSpec {

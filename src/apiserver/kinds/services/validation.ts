@@ -1,18 +1,12 @@
 import { dnsLabel, dnsSubdomain, portName, portNumber, qualifiedName } from "../../../lib/base/name-rules.ts";
+import type { ServicePort } from "../../../lib/gen/kubernetes/core.d.ts";
 import { checkLabels } from "../../../lib/model/validation/metadata.ts";
 import { core } from "../../../lib/schema/types/core/core.ts";
 import type { Unstructured } from "../../definition.ts";
 import { checkAddress, checkCidr, checkReachable, familyOf } from "../addresses.ts";
 import { protocols } from "../endpoints.ts";
 import type { FieldProblems } from "../field-problems.ts";
-import {
-  isExternal,
-  isHeadless,
-  needsHealthCheck,
-  type ServicePort,
-  type ServiceSpec,
-  specOf,
-} from "./service.ts";
+import { isExternal, isHeadless, needsHealthCheck, type ServiceSpec, specOf } from "./service.ts";
 
 const types = core.values("ServiceType");
 const onlyLoadBalancer = "may only be used when `type` is 'LoadBalancer'";

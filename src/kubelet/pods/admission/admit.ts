@@ -1,4 +1,5 @@
 import { dateOf, type WallTime } from "../../../lib/base/time.ts";
+import type { Taint } from "../../../lib/gen/kubernetes/core.d.ts";
 import { isCritical } from "../../../lib/model/critical-pod.ts";
 import { isStatic, type Pod, podRef } from "../../../lib/model/pod.ts";
 import type { PodFailure } from "../../../lib/model/pod-failure.ts";
@@ -9,7 +10,7 @@ import { conflictingHostPort } from "./host-ports.ts";
 import { matchesNode, type NodeIdentity, nodeMismatch } from "./node-affinity.ts";
 import { type FitContext, insufficientMessage, insufficientResources } from "./resources-fit.ts";
 import { forbiddenSysctl, type SysctlAllowlist } from "./sysctls.ts";
-import { type Taint, taintText, untoleratedTaint } from "./taints.ts";
+import { taintText, untoleratedTaint } from "./taints.ts";
 
 const memoryPressure = { key: "node.kubernetes.io/memory-pressure", effect: "NoSchedule" };
 

@@ -1,10 +1,5 @@
+import type { Taint } from "../../../lib/gen/kubernetes/core.d.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
-
-export interface Taint {
-  readonly key: string;
-  readonly value?: string;
-  readonly effect: string;
-}
 
 type Toleration = NonNullable<Pod["spec"]["tolerations"]>[number];
 

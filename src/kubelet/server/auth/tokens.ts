@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { type Clock, msSince } from "../../../lib/base/clock.ts";
+import type { TokenReview } from "../../../lib/gen/kubernetes/authentication.d.ts";
 import type { AuthenticationResult } from "./client-certificates.ts";
 import { ExpiringCache } from "./expiring-cache.ts";
 import type { Identity } from "./identity.ts";
@@ -8,19 +9,6 @@ import type { Reviewer, TokenCacheMetrics } from "./review-metrics.ts";
 
 const reviewTimeoutMs = 10_000;
 const protocolPrefix = "base64url.bearer.authorization.k8s.io.";
-
-interface TokenReview {
-  readonly status?: {
-    readonly authenticated?: boolean;
-    readonly error?: string;
-    readonly user?: {
-      readonly username?: string;
-      readonly uid?: string;
-      readonly groups?: readonly string[];
-      readonly extra?: Readonly<Record<string, readonly string[]>>;
-    };
-  };
-}
 
 /** Authenticates by TokenReview, and caches the result for a while. */
 export class TokenReviews {

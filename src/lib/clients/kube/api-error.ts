@@ -2,17 +2,8 @@ import { STATUS_CODES } from "node:http";
 import { KubeletError } from "../../base/errors.ts";
 import { isObject } from "../../base/json-value.ts";
 import { msBetween, type WallTime, wallTime } from "../../base/time.ts";
+import type { StatusDetails } from "../../gen/kubernetes/meta.d.ts";
 import { shortened } from "../plugin-rpc/shortened.ts";
-
-/** The details of a Status object about the requested object. */
-export interface StatusDetails {
-  readonly name?: string;
-  readonly group?: string;
-  readonly kind?: string;
-  readonly uid?: string;
-  readonly retryAfterSeconds?: number;
-  readonly causes?: readonly { reason?: string; message?: string; field?: string }[];
-}
 
 /** The texts of a server are repeated in events, statuses and the log. */
 const maxMessage = 10 * 1024;

@@ -1,13 +1,6 @@
 import { labelValue, qualifiedName } from "../../base/name-rules.ts";
+import type { Toleration } from "../../gen/kubernetes/core.d.ts";
 import type { Problems } from "./problem.ts";
-
-export interface Toleration {
-  readonly key?: string;
-  readonly operator?: string;
-  readonly value?: string;
-  readonly effect?: string;
-  readonly tolerationSeconds?: number;
-}
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 

@@ -1,4 +1,5 @@
 import { type Clock, sleep } from "../../../../lib/base/clock.ts";
+import type { ServiceAccount } from "../../../../lib/gen/kubernetes/core.d.ts";
 import type { PodSpec, Volume } from "../../../../lib/model/pod.ts";
 import { checkNoApiReferences } from "../../../../lib/model/validation/api-references.ts";
 import type { RequestContext } from "../../../definition.ts";
@@ -23,11 +24,6 @@ export interface ServiceAccountOptions {
   readonly mountTokens: boolean;
   /** An unused name with this prefix. */
   readonly newName: (base: string) => string;
-}
-
-interface ServiceAccount {
-  readonly automountServiceAccountToken?: boolean;
-  readonly imagePullSecrets?: readonly { readonly name?: string }[];
 }
 
 /** Each pod has a service account in its namespace, which must exist. Mirror pods have none. */

@@ -1,6 +1,6 @@
 import { labelValue, qualifiedName } from "../../../../lib/base/name-rules.ts";
+import type { LabelSelector } from "../../../../lib/gen/kubernetes/meta.d.ts";
 import { checkLabels } from "../../../../lib/model/validation/metadata.ts";
-import type { LabelSelectorObject } from "../../../selectors/label-selector.ts";
 import type { FieldProblems } from "../../field-problems.ts";
 
 export interface Requirement {
@@ -10,7 +10,7 @@ export interface Requirement {
 }
 
 export function checkLabelSelector(
-  selector: LabelSelectorObject | undefined,
+  selector: LabelSelector | undefined,
   at: string,
   problems: FieldProblems,
 ): void {
@@ -52,7 +52,7 @@ export function checkValues({ values = [] }: Requirement, at: string, problems: 
 /** matchLabelKeys: keys of the pod's own labels, which are already merged into the selector. */
 export function checkLabelKeys(
   keys: { readonly match?: readonly string[]; readonly mismatch?: readonly string[] },
-  selector: LabelSelectorObject | undefined,
+  selector: LabelSelector | undefined,
   at: string,
   problems: FieldProblems,
 ): void {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { StorageApi } from "../../../../../test/csi/storage-api.ts";
 import { FakeClock, settle } from "../../../../lib/base/fake-clock.ts";
+import type { CSIDriverSpec } from "../../../../lib/gen/kubernetes/storage.d.ts";
 import { Attachments } from "./attachments.ts";
-import type { CsiDriverSpec } from "./csi-drivers.ts";
 import { attachmentName } from "./names.ts";
 
 const volume = { driver: "d", handle: "vol" };
@@ -11,7 +11,7 @@ const id = attachmentName("vol", "d", "n1");
 const path = `/apis/storage.k8s.io/v1/volumeattachments/${id}`;
 const never = new AbortController().signal;
 
-function setUp(driver?: CsiDriverSpec) {
+function setUp(driver?: CSIDriverSpec) {
   const api = new StorageApi();
   const clock = new FakeClock();
   const exhausted: string[] = [];

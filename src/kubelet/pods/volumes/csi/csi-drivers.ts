@@ -5,26 +5,14 @@ import { Listeners } from "../../../../lib/base/listeners.ts";
 import type { Logger } from "../../../../lib/base/logger.ts";
 import { Reflector } from "../../../../lib/clients/kube/reflector.ts";
 import type { KubeTransport } from "../../../../lib/clients/kube/transport-interface.ts";
-
-/** The spec of a CSIDriver object. */
-export interface CsiDriverSpec {
-  readonly attachRequired?: boolean;
-  readonly podInfoOnMount?: boolean;
-  readonly volumeLifecycleModes?: readonly string[];
-  readonly fsGroupPolicy?: "ReadWriteOnceWithFSType" | "File" | "None";
-  readonly tokenRequests?: readonly { readonly audience?: string; readonly expirationSeconds?: number }[];
-  readonly requiresRepublish?: boolean;
-  readonly serviceAccountTokenInSecrets?: boolean;
-  readonly nodeAllocatableUpdatePeriodSeconds?: number;
-  readonly seLinuxMount?: boolean;
-}
+import type { CSIDriverSpec } from "../../../../lib/gen/kubernetes/storage.d.ts";
 
 /** The CSIDriver objects of the cluster. A driver may have none. */
 export interface CsiDrivers {
   /** Waits until the objects are listed. */
-  get(driver: string, signal: AbortSignal): Promise<CsiDriverSpec | undefined>;
+  get(driver: string, signal: AbortSignal): Promise<CSIDriverSpec | undefined>;
   /** From the cache, without waiting. */
-  known(driver: string): CsiDriverSpec | undefined;
+  known(driver: string): CSIDriverSpec | undefined;
   onChange(listener: (driver: string) => void): () => void;
 }
 
@@ -36,14 +24,14 @@ export interface CsiDriverObjectsOptions {
 
 interface DriverObject {
   readonly name: string;
-  readonly spec: CsiDriverSpec;
+  readonly spec: CSIDriverSpec;
 }
 
 /** Watches the CSIDriver objects. */
 export class CsiDriverObjects implements CsiDrivers, Component {
   readonly name = "csi-drivers";
   readonly #watch: Reflector<DriverObject>;
-  readonly #byName = new Map<string, CsiDriverSpec>();
+  readonly #byName = new Map<string, CSIDriverSpec>();
   readonly #listeners = new Listeners<[driver: string]>();
 
   constructor({ transport, clock, logger }: CsiDriverObjectsOptions) {
@@ -55,7 +43,7 @@ export class CsiDriverObjects implements CsiDrivers, Component {
       logger,
       transform: (raw) => ({
         name: String(raw.metadata?.name ?? ""),
-        spec: (raw.spec ?? {}) as CsiDriverSpec,
+        spec: (raw.spec ?? {}) as CSIDriverSpec,
       }),
       onChange: (change) => {
         const { name, spec } = change.object;
@@ -78,12 +66,12 @@ export class CsiDriverObjects implements CsiDrivers, Component {
     return this.#watch.health();
   }
 
-  async get(driver: string, signal: AbortSignal): Promise<CsiDriverSpec | undefined> {
+  async get(driver: string, signal: AbortSignal): Promise<CSIDriverSpec | undefined> {
     if (!this.#watch.hasSynced) await orAbort(this.#watch.synced, signal);
     return this.#byName.get(driver);
   }
 
-  known(driver: string): CsiDriverSpec | undefined {
+  known(driver: string): CSIDriverSpec | undefined {
     return this.#byName.get(driver);
   }
 

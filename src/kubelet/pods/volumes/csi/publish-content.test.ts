@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { CSIDriverSpec } from "../../../../lib/gen/kubernetes/storage.d.ts";
 import { fakePod } from "../../../../lib/model/fake-pod.ts";
-import type { CsiDriverSpec } from "./csi-drivers.ts";
 import { isFinalError } from "./csi-failure.ts";
 import { publishContent } from "./publish-content.ts";
 import type { CsiSource } from "./source.ts";
@@ -30,18 +30,18 @@ const attribute = "csi.storage.k8s.io/serviceAccount.tokens";
 describe("the content of NodePublishVolume", () => {
   const tokens =
     '{"":{"token":"t-","expirationTimestamp":"e"},"b":{"token":"t-b","expirationTimestamp":"e"}}';
-  const cases: [string, CsiDriverSpec | undefined, object, object][] = [
+  const cases: [string, CSIDriverSpec | undefined, object, object][] = [
     ["has no pod info without a CSIDriver object", undefined, { color: "red" }, { key: "value" }],
     ["has no pod info without podInfoOnMount", { podInfoOnMount: false }, { color: "red" }, { key: "value" }],
     [
       "has tokens in the volume context, sorted",
-      { tokenRequests: [{ audience: "b" }, {}] },
+      { tokenRequests: [{ audience: "b" }, { audience: "" }] },
       { color: "red", [attribute]: tokens },
       { key: "value" },
     ],
     [
       "has tokens in the secrets",
-      { tokenRequests: [{ audience: "b" }, {}], serviceAccountTokenInSecrets: true },
+      { tokenRequests: [{ audience: "b" }, { audience: "" }], serviceAccountTokenInSecrets: true },
       { color: "red" },
       { key: "value", [attribute]: tokens },
     ],
@@ -73,7 +73,7 @@ describe("the content of NodePublishVolume", () => {
       assert.equal(error.message, "fetching NodePublishSecretRef default/s failed: not found");
       return !isFinalError(error);
     });
-    const driver = { tokenRequests: [{}] };
+    const driver = { tokenRequests: [{ audience: "" }] };
     const tokenless = publishContent({ ...deps, tokens: { get: fails } }, pod, source, driver, never);
     await assert.rejects(
       tokenless,

@@ -1,7 +1,7 @@
 import { messageOf } from "../../../../lib/base/errors.ts";
+import type { CSIDriverSpec } from "../../../../lib/gen/kubernetes/storage.d.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
 import type { CsiDeps, PodToken } from "./csi-deps.ts";
-import type { CsiDriverSpec } from "./csi-drivers.ts";
 import { csiText, transient } from "./csi-failure.ts";
 import type { CsiSource, StringMap } from "./source.ts";
 
@@ -16,7 +16,7 @@ export async function publishContent(
   deps: Pick<CsiDeps, "secrets" | "tokens">,
   pod: Pod,
   source: CsiSource,
-  driver: CsiDriverSpec | undefined,
+  driver: CSIDriverSpec | undefined,
   signal: AbortSignal,
 ): Promise<PublishContent> {
   const tokens = await tokenAttributes(deps, pod, driver, signal);
@@ -59,7 +59,7 @@ async function secretValues(
 async function tokenAttributes(
   { tokens }: Pick<CsiDeps, "tokens">,
   pod: Pod,
-  driver: CsiDriverSpec | undefined,
+  driver: CSIDriverSpec | undefined,
   signal: AbortSignal,
 ): Promise<StringMap> {
   const requests = driver?.tokenRequests ?? [];

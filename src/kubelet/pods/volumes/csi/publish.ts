@@ -1,9 +1,9 @@
 import { messageOf } from "../../../../lib/base/errors.ts";
+import type { CSIDriverSpec } from "../../../../lib/gen/kubernetes/storage.d.ts";
 import { contextOption } from "../tools/selinux-labels.ts";
 import type { PodVolumeTarget, SetUpRequest } from "../volume-plugin.ts";
 import { clearCompleted, isCompleted, markCompleted } from "./completion.ts";
 import type { CsiDeps } from "./csi-deps.ts";
-import type { CsiDriverSpec } from "./csi-drivers.ts";
 import { CsiFailure, csiText, final, isFinalError, transient } from "./csi-failure.ts";
 import { removeDir, removeMountDir } from "./mount-dir.ts";
 import { attachmentName, globalMountDir, mountPathIn } from "./names.ts";
@@ -155,12 +155,12 @@ async function contextOf(
   }
 }
 
-type FsGroupPolicy = NonNullable<CsiDriverSpec["fsGroupPolicy"]>;
+type FsGroupPolicy = NonNullable<CSIDriverSpec["fsGroupPolicy"]>;
 
 /** Why the driver does not support this lifecycle mode; undefined if it does. A driver without an object supports Persistent only. */
 export function unsupportedLifecycleMode(
   name: string,
-  driver: CsiDriverSpec | undefined,
+  driver: CSIDriverSpec | undefined,
   mode: CsiSource["mode"],
 ): string | undefined {
   const unsupported = `volume mode "${mode}" not supported by driver ${name}`;
@@ -170,7 +170,7 @@ export function unsupportedLifecycleMode(
   return `${unsupported} (only supports [${modes.map((known) => `"${known}"`).join(" ")}])`;
 }
 
-export function fsGroupPolicyOf(driver: CsiDriverSpec | undefined): FsGroupPolicy | undefined {
+export function fsGroupPolicyOf(driver: CSIDriverSpec | undefined): FsGroupPolicy | undefined {
   return driver ? driver.fsGroupPolicy || undefined : "ReadWriteOnceWithFSType";
 }
 

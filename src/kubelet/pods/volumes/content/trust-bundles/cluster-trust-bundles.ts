@@ -10,6 +10,7 @@ import { pem, pemBlocks } from "../../../../../lib/base/x509/pem.ts";
 import { Reflector } from "../../../../../lib/clients/kube/reflector.ts";
 import type { KubeTransport } from "../../../../../lib/clients/kube/transport-interface.ts";
 import type { RawObject } from "../../../../../lib/clients/kube/watch-stream.ts";
+import type { LabelSelector } from "../../../../../lib/gen/kubernetes/meta.d.ts";
 
 /** Certificates to trust, as PEM. `optional`: an empty text instead of an error if nothing is found. */
 export interface TrustBundles {
@@ -171,14 +172,6 @@ function toBundle(raw: RawObject): Bundle {
   };
 }
 
-export interface LabelSelector {
-  readonly matchLabels?: Readonly<Record<string, string>>;
-  readonly matchExpressions?: readonly {
-    readonly key: string;
-    readonly operator: string;
-    readonly values?: readonly string[];
-  }[];
-}
 type Labels = Readonly<Record<string, string>>;
 
 /** No selector matches nothing, an empty one everything. */

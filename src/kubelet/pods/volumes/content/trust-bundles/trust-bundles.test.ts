@@ -5,12 +5,8 @@ import { silentLogger } from "../../../../../lib/base/logger.ts";
 import { pem } from "../../../../../lib/base/x509/pem.ts";
 import { KubeApiError } from "../../../../../lib/clients/kube/api-error.ts";
 import type { KubeRequest, KubeStreamRequest } from "../../../../../lib/clients/kube/transport-interface.ts";
-import {
-  ClusterTrustBundles,
-  type LabelSelector,
-  labelMatcher,
-  trustAnchors,
-} from "./cluster-trust-bundles.ts";
+import type { LabelSelector } from "../../../../../lib/gen/kubernetes/meta.d.ts";
+import { ClusterTrustBundles, labelMatcher, trustAnchors } from "./cluster-trust-bundles.ts";
 
 const { signal } = new AbortController();
 const certificate = (text: string) => pem("CERTIFICATE", Buffer.from(text));
