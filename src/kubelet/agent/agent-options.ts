@@ -35,7 +35,11 @@ export interface AgentOptions {
   nodeFlags?: Partial<
     Pick<
       KubeletFlags,
-      "nodeLabels" | "cloudProvider" | "experimentalAllocatableIgnoreEviction" | "runtimeCgroups"
+      | "nodeLabels"
+      | "cloudProvider"
+      | "experimentalAllocatableIgnoreEviction"
+      | "experimentalMounterPath"
+      | "runtimeCgroups"
     >
   >;
   /** The cluster to join; without it the agent runs static and applied pods only. */

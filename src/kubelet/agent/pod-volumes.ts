@@ -144,7 +144,7 @@ export function podVolumes(
         trustBundles: bundles,
         certificates,
       }),
-      nfsPlugin({ commands, mounts, logger }),
+      nfsPlugin({ commands, mounts, logger, mounterPath: o.nodeFlags?.experimentalMounterPath }),
       iscsiPlugin({
         rootDir,
         commands,

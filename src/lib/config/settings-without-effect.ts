@@ -15,7 +15,6 @@ export const flagsWithoutEffect: ReadonlySet<string> = new Set([
   "containerd",
   "containerd-namespace",
   "enable-load-reader",
-  "experimental-mounter-path",
   "global-housekeeping-interval",
   "housekeeping-interval",
   "log-cadvisor-usage",

@@ -30,9 +30,10 @@ describe("an nfs volume", () => {
     deviceDir: undefined,
     signal: new AbortController().signal,
   });
-  const plugin = (commands: FakeCommands) =>
+  const plugin = (commands: FakeCommands, mounterPath?: string) =>
     nfsPlugin({
       commands,
+      mounterPath,
       mounts: { isMountPoint: async (path) => mounted.has(path) },
       logger: silentLogger,
     });
@@ -70,6 +71,17 @@ describe("an nfs volume", () => {
       await plugin(commands).setUp(setUp(spec));
       assert.deepEqual(commands.lines, [line.replace("DIR", dir)]);
     });
+
+  // parity: flag experimental-mounter-path
+  it("is mounted by the program of --experimental-mounter-path, which gets the command of mount(8)", async () => {
+    const mounter = "/home/kubernetes/containerized_mounter/mounter";
+    const spec = inline({ server: "s", path: "/e" }, true);
+    const commands = new FakeCommands({ [mounter]: { code: 32, output: "no route" } });
+    await assert.rejects(plugin(commands, mounter).setUp(setUp(spec)), {
+      message: `mount failed: exit status 32\nMounting command: ${mounter}\nMounting arguments: mount -t nfs -o ro s:/e ${dir}\nOutput: no route\n`,
+    });
+    assert.deepEqual(commands.calls, [[mounter, "mount", "-t", "nfs", "-o", "ro", "--", "s:/e", dir]]);
+  });
 
   for (const server of ["nfs.example.com.", "NFS_1", "192.0.2.1", "[fd00::1]", "fe80::1%eth0", "xn--nfs-9la"])
     it(`of the server ${server} is mounted`, async () => {

@@ -14,6 +14,8 @@ export interface NfsOptions {
   /** By the mount table: an access to the directory may hang. */
   readonly mounts: { isMountPoint(path: string): Promise<boolean> };
   readonly logger: Logger;
+  /** --experimental-mounter-path */
+  readonly mounterPath?: string | undefined;
 }
 
 interface Export {
@@ -22,7 +24,7 @@ interface Export {
 }
 
 /** Exports of NFS servers, mounted for each pod by mount(8). */
-export function nfsPlugin({ commands, mounts, logger }: NfsOptions): VolumePlugin {
+export function nfsPlugin({ commands, mounts, logger, mounterPath }: NfsOptions): VolumePlugin {
   const unmount = async (dir: string, signal: AbortSignal) => {
     if (await mounts.isMountPoint(dir)) await unmountByCommand(commands, dir, signal);
   };
@@ -41,7 +43,8 @@ export function nfsPlugin({ commands, mounts, logger }: NfsOptions): VolumePlugi
       await makeDirs(dir, 0o750);
       const options = joinOptions(spec.persistent?.spec.mountOptions ?? [], spec.readOnly ? ["ro"] : []);
       try {
-        await mountByCommand(commands, { source: device, target: dir, fsType: "nfs", options }, signal);
+        const request = { source: device, target: dir, fsType: "nfs", options, mounterPath };
+        await mountByCommand(commands, request, signal);
       } catch (error) {
         await unmount(dir, signal).then(
           () => rmdir(dir).catch(() => {}),

@@ -1,5 +1,5 @@
 import { KubeletError } from "../../../../lib/base/errors.ts";
-import type { ProgramCall, ProgramOption } from "../../../../lib/host/start-program.ts";
+import { argumentsOf, type ProgramCall, type ProgramOption } from "../../../../lib/host/start-program.ts";
 import { type CommandLimits, type Commands, exitText } from "../../../../lib/host/system-commands.ts";
 
 /** Mount helpers of filesystems may wait this long for a server. */
@@ -12,26 +12,31 @@ export interface MountRequest {
   readonly target: string;
   readonly fsType: string;
   readonly options: readonly string[];
+  /** --experimental-mounter-path: the program that runs mount(8), if any. */
+  readonly mounterPath?: string | undefined;
 }
 
 /** mount(8), for filesystems that need a mount helper. */
 export async function mountByCommand(
   commands: Commands,
-  { source, target, fsType, options }: MountRequest,
+  { source, target, fsType, options, mounterPath }: MountRequest,
   signal: AbortSignal,
 ): Promise<void> {
   if (!/^[^-/=][^/=]*:\//.test(source) || !target.startsWith("/"))
     throw new KubeletError("Mount", `cannot mount ${JSON.stringify(source)} at ${JSON.stringify(target)}`);
-  const call: ProgramCall = {
+  const mount: ProgramCall = {
     program: "mount",
     options: [["-t", fsType], ...(options.length > 0 ? [["-o", options.join(",")] as const] : [])],
-    operands: [source, target],
   };
+  const args = argumentsOf(mount);
+  const call: ProgramCall = mounterPath
+    ? { program: mounterPath, verbatim: ["mount", ...args], operands: [source, target] }
+    : { ...mount, operands: [source, target] };
   const result = await commands.run(call, { timeoutMs: mountTimeoutMs, signal });
   if (result.code === 0) return;
   // The form of the message, without the "--" of the call, is upstream's.
-  const args = [...(call.options?.flat() ?? []), source, target].join(" ");
-  const message = `mount failed: ${exitText(result)}\nMounting command: mount\nMounting arguments: ${args}\nOutput: ${result.output}\n`;
+  const shown = [...(mounterPath ? ["mount"] : []), ...args, source, target].join(" ");
+  const message = `mount failed: ${exitText(result)}\nMounting command: ${call.program}\nMounting arguments: ${shown}\nOutput: ${result.output}\n`;
   throw new KubeletError("Mount", message);
 }
 
