@@ -34,7 +34,7 @@ export const exceptions = [
   { file: "server/https/server.ts", name: "onChange", why: "the TLS files of a server" },
   { file: "server/https/server-context.ts", name: "onChange", why: "the TLS files of a server" },
   { file: "pods/volumes/csi/csi-node.ts", name: "onReconnect", why: "ends its own wait for the API server" },
-  // Requests of clients that follow something for as long as they are connected.
+  // Requests that follow something until the client disconnects.
   { file: "agent/pod-streams.ts", name: "onChange", why: "a client that follows a log" },
   { file: "server/logs/follow-log.ts", name: "onChange", why: "a client that follows a log" },
   { file: "server/local-api.ts", name: "onChange", why: "a client that watches the overview" },

@@ -17,7 +17,7 @@ const importedLater =
   /(?:\b(?:const|let)\s+\{([^}]*)\}\s*=\s*await\s+)?\bimport\(\s*"([^"]*)"\s*\)\)?(?:\.([\w$]+))?/g;
 
 /**
- * Exports that no production code uses, not even the file itself, and values that no file imports.
+ * Finds exports that no production code uses, including their own file, and exported values that no file imports.
  * `files` has the text of each file of the project by its path from the root.
  */
 export function checkExports(files) {

@@ -43,7 +43,7 @@ export async function installPackages() {
   if (packagesAreCurrent()) return;
   print("Installing npm packages, Node 24 among them ...");
   const started = Date.now();
-  // The versions of the lock file, as with npm ci, which would remove node_modules of a running node. No package runs a script.
+  // npm install without saving installs the versions of the lock file. npm ci would first remove node_modules, also of a running node. No package runs a script.
   const args = ["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
   const npm = spawn("npm", args, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
   const end = reportProgress("installing", { howMuch: installedPackages });

@@ -35,7 +35,7 @@ export class Logins {
   readonly #clock: Clock;
   readonly #persisted: PersistedSessions | undefined;
   #isRestored = false;
-  /** With a session. */
+  /** The routes that require a session. */
   readonly routes: readonly ApiRoute[];
 
   /** Without `persisted`, sessions end with the agent. */

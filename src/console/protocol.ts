@@ -170,7 +170,7 @@ export interface PodSummary {
   readonly restarts: number;
   readonly ip: string;
   readonly startedAt: number | null;
-  /** In the API, or when the kubelet received it. */
+  /** When the pod was created in the API, or received by the kubelet. */
   readonly createdAt: number | null;
   /** A static pod, or one with a system priority: the node depends on it. */
   readonly critical: boolean;
@@ -193,7 +193,7 @@ export interface PodDetail {
   readonly timeline: readonly TimelineStep[];
   /** Older steps that are no longer known. */
   readonly droppedSteps: number;
-  /** How it became ready for the first time; null before that, and if it ran before the kubelet started. */
+  /** How the pod became ready for the first time. Null if it was never ready, or ran before the kubelet started. */
   readonly start: {
     readonly readyAt: number;
     readonly tookMs: number;

@@ -6,7 +6,7 @@ import { StandaloneAgent } from "../faults/standalone-agent.ts";
 import { long } from "../long.ts";
 import { waitFor } from "./wait-for.ts";
 
-/** How many points in time during startup the signal is sent at. */
+/** The number of starts. Each gets the signal at another point of its startup. */
 const rounds = 30;
 
 test("an agent that waits for a port during startup exits on a signal, without an error", async (t) => {

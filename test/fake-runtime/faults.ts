@@ -41,7 +41,7 @@ export class Faults {
     this.#pending = [];
   }
 
-  /** The fault of this call, if any; counted as used. */
+  /** Returns the fault of this call, if there is one, and counts it as used. */
   take(method: string, request: Message): Fault | undefined {
     const entry = this.#pending.find(
       ({ fault }) => (fault.method === method || fault.method === "*") && (fault.when?.(request) ?? true),

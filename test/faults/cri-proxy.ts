@@ -23,7 +23,7 @@ export interface CriFault {
     | { readonly kind: "delay"; readonly ms: number }
     /** The call is not forwarded, and there is no response until `release` or until the caller cancels it. */
     | { readonly kind: "hang" }
-    /** The call is forwarded, its response is held back likewise. A stream gets no more messages. */
+    /** The call is forwarded, and its response is held back until `release` or until the caller cancels it. A stream gets no more messages. */
     | { readonly kind: "hang-response" }
     /** A gRPC status instead of the call. */
     | { readonly kind: "fail"; readonly code: number }

@@ -4,7 +4,7 @@ import type { ContainerId } from "../../src/lib/clients/cri/cri.ts";
 
 export type HookKind = "postStart" | "preStop";
 
-/** The behavior of hooks that start while it is set. */
+/** A hook has the behavior that is set when the hook starts. */
 export type HookBehavior = "quick" | "slow" | "fails" | "hangs";
 
 /** A pod waits for its postStart hook without a limit; a preStop hook is limited by the grace period. */

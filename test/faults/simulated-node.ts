@@ -209,7 +209,7 @@ export class SimulatedAgent {
     void this.#pleg.synced.then(() => post({ kind: "runtime-synced" }));
   }
 
-  /** As in the agent, for the components that exist here. */
+  /** The handlers of the agent, for the components that exist here. */
   #handlers(desired: DesiredPods, initialSync: InitialSync): Partial<EventHandlers> {
     const { workers } = this;
     const podWorkers = this.podWorkers;

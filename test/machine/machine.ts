@@ -170,7 +170,7 @@ export class Machine {
 
   /**
    * Runs a script that powers the guest off, and starts it again on the same disk. Resolves when it runs commands, which is before systemd has
-   * started everything. Mounts of the host and the network are set up by the guest itself, if at all.
+   * started everything. It does not restore the mounts of the host and the network, unless the guest does.
    */
   async restart(script = "systemctl poweroff"): Promise<void> {
     await this.#shutDown(script, () => this.#exited);

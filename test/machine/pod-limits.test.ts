@@ -90,7 +90,7 @@ function runnable(spec: PodSpec): PodSpecInit {
   return { ...rest, containers: local(containers), initContainers: local(initContainers) };
 }
 
-/** As runc 1.1 writes them. */
+/** The values that runc 1.1 writes for a container. */
 function containerValues(driver: GuestCgroupDriver, c: ReferenceContainer): CgroupValues {
   const { cpuShares, cpuQuota, cpuPeriod, memoryLimitInBytes, unified = {} } = c;
   const cpuWeight = 1 + Math.floor(((cpuShares - 2) * 9999) / 262_142);

@@ -36,7 +36,7 @@ export function agentNames(node: () => MeteredNode): void {
       "the startup steps do not add up to the total",
     );
     assert.ok(startup("pre_registration_") > 0 && startup("post_registration_") > 0);
-    // Counted are "web", the mirror of "fixed", and "crash", which may have exited before it was observed running.
+    // The metrics count "web", the mirror of "fixed", and "crash", unless it exits before the agent observes it running.
     const starts = sum("kubelet_pod_start_sli_duration_seconds_count");
     assert.ok(starts >= 1 && starts <= 3, `${starts} pods of the API`);
     assert.equal(sum("kubelet_pod_start_total_duration_seconds_count"), starts);

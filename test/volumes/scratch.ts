@@ -29,7 +29,7 @@ export function reserveHugePages(): { unavailable: string | undefined; release: 
   }
 }
 
-/** emptyDir volumes; those with huge pages only if the node has some. */
+/** Tests emptyDir volumes. The tests of huge pages run only if the node has some. */
 export const scratch = (hugePages: { unavailable: string | undefined }): VolumeSuite => ({
   title: "emptyDir",
 

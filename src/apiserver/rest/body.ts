@@ -107,7 +107,7 @@ export function parseYaml(text: string): ParsedBody {
   }
 }
 
-/** Undefined if it is not JSON: YAML in flow style starts like this, too. */
+/** Undefined if the text is not JSON. YAML in flow style starts with a brace, too. */
 function jsonValue(text: string): ParsedBody | undefined {
   if (!/^\s*\{/.test(text)) return undefined;
   try {

@@ -8,7 +8,7 @@ export interface Served {
   readonly version: string;
   /** "v1", "coordination.k8s.io/v1". */
   readonly apiVersion: string;
-  /** As in messages and in the store: "pods", "leases.coordination.k8s.io". In the requested version. */
+  /** The name in messages and in the store: "pods", "leases.coordination.k8s.io". */
   readonly resource: string;
   /** The resource under which objects are stored: the same, except for resources that are also served under another group. */
   readonly storedAs: string;

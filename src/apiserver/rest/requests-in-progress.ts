@@ -15,7 +15,7 @@ interface User {
 /** Counts what each user has open, so that one user cannot use up what all share. */
 export class RequestsInProgress {
   readonly #limitsOf: (caller: Caller) => CallerLimits | undefined;
-  /** For all users with limits together: connections for others remain. */
+  /** The limit of all limited users together, so that connections remain for the other users. */
   readonly #limit: number;
   readonly #users = new Map<string, User>();
   #open = 0;

@@ -168,7 +168,7 @@ export class Feed {
     return message;
   }
 
-  /** Calls the viewers soon: all at the same time, so that they get the same message. */
+  /** Calls all viewers soon and at the same time, so that they get the same message. */
   wake(): void {
     if (this.#cancelWake || this.#viewers.size === 0) return;
     const { clock } = this.#o;

@@ -6,7 +6,7 @@ const maxOfUser = 8;
 const maxOfOthers = 24;
 const maxAll = 32;
 
-/** How many pages may be open: one user cannot keep out others, and no users can keep out root. */
+/** The maximum numbers of open pages. They let no user lock out others, and all users together cannot lock out root. */
 export class ViewerLimits {
   readonly #sessions = new Set<{ readonly session: ConsoleSession }>();
 

@@ -121,7 +121,7 @@ function asCaller<T extends Pick<Exchange, "request" | "response" | "signal">>(
   return { ...exchange, params, query, caller: { name: "console", groups: [] } };
 }
 
-/** In a single-node cluster, or where manifests can be applied over HTTP; elsewhere the cluster owns the pods. */
+/** Pods can be applied and deleted in a single-node cluster, and where manifests can be applied over HTTP. Elsewhere the cluster owns the pods. */
 function consoleChanges(core: AgentCore, { pods, manifests }: ConsoleParts): ConsoleChanges | undefined {
   const { options } = core;
   const { isSingleNode = false, cluster, server } = options;

@@ -146,7 +146,7 @@ const fromManifest = (spec: object): Pod => {
   assert.ok("pod" in result, JSON.stringify(result));
   return result.pod;
 };
-/** As with the resources that were allocated to the pod: a new spec. */
+/** A copy of the pod with a new spec, like the one with its allocated resources. */
 const resized = (pod: Pod): Pod => ({ ...pod, spec: { ...pod.spec, resources: { limits: { cpu: "1" } } } });
 const ofApi = (metadata: object) => aPod({ dnsPolicy: "ClusterFirst" }, { annotations: {}, ...metadata });
 const applied = (spec: object) => ({

@@ -54,7 +54,7 @@ export interface PodVolumes extends Volumes {
   readonly components: readonly Component[];
   /** Volume-related reasons why the node is not ready. */
   notReady(): string[];
-  /** Whether `notReady` is reliable: before, a ready node would be reported as not ready. */
+  /** True once `notReady` is reliable. Earlier it may report a ready node as not ready. */
   isSettled(): boolean;
 }
 

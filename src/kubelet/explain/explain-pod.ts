@@ -221,7 +221,7 @@ function iso(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** With one decimal below ten seconds. */
+/** A duration in seconds, with one decimal below ten seconds. */
 function seconds(ms: number): string {
   const s = Math.max(0, ms) / 1000;
   return `${s < 10 ? s.toFixed(1) : Math.round(s)} s`;

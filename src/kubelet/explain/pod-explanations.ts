@@ -112,7 +112,7 @@ export class PodExplanations {
     return explainPod(this.#info(worker));
   }
 
-  /** Not ready, terminating, restarting, or failed recently. Completed pods are not listed. */
+  /** True for a pod that is not ready, terminates, restarts, or has failed recently, and false for a completed one. */
   #isListed(worker: PodSyncStatus, { cause, failedAt }: PodExplanation): boolean {
     if (failedAt !== null && epochMs(this.#o.clock.wall()) - Date.parse(failedAt) < listedMs) return true;
     const status = this.#o.statuses.get(worker.id.uid);

@@ -27,5 +27,5 @@ async function sizeAround(dir: string): Promise<bigint> {
   }
 }
 
-/** Before plugins have registered. */
+/** The amounts of a node whose plugins have not registered yet. */
 export const noDevices: DeviceAmounts = { capacity: {}, allocatable: {}, removed: [] };

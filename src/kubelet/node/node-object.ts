@@ -13,7 +13,7 @@ const uninitialized: Taint = {
 export interface NodeSettings {
   readonly name: string;
   readonly hostname: string;
-  /** As in the labels: "linux" and "amd64". */
+  /** The value of the label kubernetes.io/os: "linux". */
   readonly os: string;
   readonly arch: string;
   readonly labels: Readonly<Record<string, string>>;

@@ -34,7 +34,7 @@ export interface NodeStatusOptions {
   settings: NodeSettings;
   /** All inputs of the status. */
   info: (signal: AbortSignal) => Promise<StatusInputs>;
-  /** Only the reason for NotReady, cheaply: polled until the node is ready for the first time. */
+  /** The reason for NotReady, without the cost of the whole status: it is polled until the node is ready for the first time. */
   notReady: () => readonly string[];
   /**
    * Whether the inputs are known. Right after the start they are not, and a status built from them would report a node as not
@@ -138,7 +138,7 @@ export class NodeStatusManager implements Component {
     }
   }
 
-  /** After startup the node is ready as soon as its runtime and network are, not at the next tick. */
+  /** Reports a starting node as ready as soon as its runtime and network are ready, without a wait for the next tick. */
   async #watchForReady(signal: AbortSignal): Promise<void> {
     const { clock, logger, notReady } = this.#o;
     const until = msFromNow(clock, fastForMs);
@@ -197,7 +197,7 @@ export class NodeStatusManager implements Component {
     return false;
   }
 
-  /** Only an administrator deletes a node: it is not registered again without their consent. Logged once. */
+  /** Logs once that the node was deleted. Only an administrator deletes a node, so it is not registered again without their consent. */
   #missing(): void {
     const { logger, settings, registerNode } = this.#o;
     if (this.#isMissing) return;

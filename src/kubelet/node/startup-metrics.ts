@@ -5,7 +5,7 @@ import { type MonotonicTime, msBetween, type WallTime } from "../../lib/base/tim
 /** The startup steps of a node that joins a cluster for the first time. Each step is counted once. */
 export interface StartupSteps {
   attempting(): void;
-  /** Only if the node did not exist. */
+  /** Recorded only if this agent created the Node object. */
   registered(): void;
   ready(): void;
 }

@@ -25,7 +25,7 @@ export interface StatsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly cgroups: CgroupUsageReader;
-  /** For the cgroups that decide about evictions, which are read every 10 s; by default the same. */
+  /** Reads the cgroups that eviction decisions depend on, every 10 s. Default: `cgroups`. */
   readonly pressureCgroups?: Pick<CgroupUsageReader, "read">;
   readonly runtime: StatsService &
     Pick<RuntimeService, "podSandboxStatus"> & {

@@ -21,7 +21,7 @@ export function sumOfContainers(containers: readonly ContainerStats[]): {
   return { ...(cpu && { cpu }), ...(memory && { memory }), ...(swap && { swap }) };
 }
 
-/** With the newest time; missing values count as 0. */
+/** Returns the sum with the newest time. Missing values count as 0. */
 function sum<K extends string, T extends { readonly time: string } & { readonly [Key in K]?: number }>(
   parts: readonly (T | undefined)[],
   keys: readonly K[],

@@ -34,8 +34,8 @@ interface RuntimeMounts {
 const imageFsWithinMs = 10_000;
 
 /**
- * The few values that decide about evictions. They are measured now, and at the same cost however many pods there are: two cgroups, three
- * filesystems and three files of /proc.
+ * The few values that eviction decisions depend on. Each call measures them again. The cost does not depend on the number of pods: two
+ * cgroups, three filesystems and three files of /proc.
  */
 export class PressureStats {
   readonly #o: StatsOptions;

@@ -594,7 +594,7 @@ describe("CRI-O", () => {
   });
 });
 
-describe("what decides about evictions", () => {
+describe("the values that eviction decisions depend on", () => {
   const everything = { memory: true, pods: true, disks: true, tasks: true };
   /** A node with this many pods, each in its own cgroup with one container, that counts what is read. */
   function counted(pods: number) {

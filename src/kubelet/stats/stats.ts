@@ -123,7 +123,7 @@ export class Stats {
     return this.#containers.get();
   }
 
-  /** There is no polling, so infrequent requests find only an old sample: then a second sample is taken first. */
+  /** Nothing polls the CPU, so a request may find only an old sample. It then takes a second one first. */
   async #ensureRecentSample(): Promise<void> {
     const { clock, secondSampleMs = defaultSecondSampleMs } = this.#o;
     const isNew = this.#sampledAt !== undefined && msSince(clock, this.#sampledAt) < longestWindowMs;

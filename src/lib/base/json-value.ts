@@ -3,7 +3,7 @@ export interface JsonObject {
   [key: string]: Json;
 }
 
-/** Not a list and not null. */
+/** True for an object that is neither a list nor null. */
 export function isObject(value: Json | undefined): value is JsonObject;
 export function isObject(value: unknown): value is Record<string, unknown>;
 export function isObject(value: unknown): boolean {

@@ -14,7 +14,7 @@ export interface KernelLog {
   close(): void;
 }
 
-/** More than the kernel formats for one message. */
+/** The size of the buffer for one message. No message of the kernel is longer. */
 const maxRecordBytes = 16_384;
 /** A log that grows faster than it is read must not stop the agent: the rest is read next time. */
 const maxPerRead = 5000;

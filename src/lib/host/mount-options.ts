@@ -84,7 +84,7 @@ export function kernelOptions(
   return { flags, data: data.join(",") };
 }
 
-/** At commas that are not in quotes: levels of SELinux labels contain commas. */
+/** Splits the text at commas outside of quotes: levels of SELinux labels contain commas. */
 function splitOptions(options: string): string[] {
   return (options.match(/(?:"[^"]*"|[^,])+/g) ?? []).map((option) => option.trim()).filter((o) => o !== "");
 }

@@ -27,7 +27,7 @@ interface Found {
  */
 export class NameLookup {
   readonly #o: NameLookupOptions;
-  /** Only for a name: most hosts are addresses. */
+  /** Created only to look up a name: most hosts are addresses. */
   #resolver: Resolver | undefined;
   #isCanceled = false;
 

@@ -10,7 +10,7 @@ interface Mapping extends Range {
   readonly permissions: string;
   /** Device and inode. */
   readonly file: string;
-  /** In memory or in swap, and different from the file. */
+  /** The size of the pages that differ from the file, in memory or in swap. */
   modifiedKb: number;
 }
 

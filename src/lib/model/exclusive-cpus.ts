@@ -53,7 +53,7 @@ export function podExclusiveCpus(pod: Pod, options: ExclusiveCpuOptions): number
   return Math.max(init, sidecars + containers);
 }
 
-/** In the order in which they get their CPUs. */
+/** The containers in the order in which they get their CPUs. */
 export function containersOf({ spec }: Pod): readonly Container[] {
   return [...(spec.initContainers ?? []), ...spec.containers];
 }

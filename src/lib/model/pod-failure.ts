@@ -7,7 +7,7 @@ export interface PodFailure {
   message: string;
   /** The label, taint or port that decided. For explanations only: reason and message in the API equal the reference kubelet's. */
   detail?: string;
-  /** Once the containers have ended, the phase is Succeeded if all of them have: then without reason and message. */
+  /** True if the failure ends when all containers have exited. If all of them have succeeded, the phase is then Succeeded, without reason and message. */
   untilEnded?: true;
   /** Conditions to set besides the usual ones, such as DisruptionTarget. */
   conditions?: Pick<PodCondition, "type" | "status" | "reason" | "message">[];

@@ -100,7 +100,7 @@ export interface InterfaceStats {
   readonly txErrors?: number;
 }
 
-/** With the numbers of the default interface, if there is one of that name. */
+/** The network usage of a pod or the node. Its own fields are those of the default interface, if that exists. */
 export interface NetworkStats extends Partial<InterfaceStats> {
   readonly time: string;
   readonly name: string;

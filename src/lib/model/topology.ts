@@ -35,7 +35,7 @@ export interface TopologyHint {
   readonly preferred: boolean;
 }
 
-/** By resource. Undefined instead of a list: no preference; an empty list: the request cannot be served. */
+/** The hints for each resource. Undefined instead of a list means no preference. An empty list means that the request cannot be served. */
 export type TopologyHints = ReadonlyMap<string, readonly TopologyHint[] | undefined>;
 
 /** Allocates one kind of resource to containers, exclusively and close to each other: CPUs, memory, devices. */

@@ -132,7 +132,7 @@ function fieldsOf(member: Member): Field[] {
   return [...member.struct.fields.values()].map((field) => ({ ...field, embeddedIn: member.name }));
 }
 
-/** Not part of the protobuf message: the envelope has them. */
+/** The protobuf message lacks these fields: its envelope has them. */
 const typeMeta: readonly Field[] = ["apiVersion", "kind"].map((name) => ({
   kind: "field",
   name,

@@ -36,7 +36,7 @@ function extensionIn(certificate: Buffer, oid: Buffer): Buffer {
   return certificate.subarray(at, header + (certificate[header - 1] ?? 0));
 }
 
-/** A certificate in DER: whatever is accepted here is read the same by OpenSSL. */
+/** A certificate in DER: if this parser accepts it, OpenSSL reads the same values from it. */
 export default {
   seeds,
   maxLength: 1500,

@@ -116,7 +116,7 @@ function isEqual(
 /** A difference that is intended or belongs to the machine. All patterns have to match. */
 export interface Accepted {
   readonly name: RegExp;
-  /** Matched against the value, or "-" if there is none. */
+  /** Has to match the value, or "-" if there is no value. */
   readonly expected?: RegExp;
   readonly actual?: RegExp;
   readonly why: string;

@@ -118,7 +118,7 @@ export function eventFacts(events: readonly ObservedEvent[], anonymize: Anonymiz
 export function summaryFacts(summary: Json): Facts {
   const facts: Record<string, string> = {};
   for (const [path, value] of Object.entries(leaves(summary))) {
-    // Devices of the host have any name.
+    // Network interfaces of the host may have any name.
     if (/\.interfaces\[(?!eth0\])/.test(path)) continue;
     facts[path.replace(/(kube-api-access)-\w{5}\b/g, "$1")] = /\.capacityBytes$/.test(path)
       ? value

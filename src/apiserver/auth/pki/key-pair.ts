@@ -83,7 +83,7 @@ function matches(found: Certificate, spec: CertificateSpec): boolean {
   );
 }
 
-/** Extra SANs are accepted: addresses change. */
+/** The certificate may have more SANs than required, such as earlier addresses. */
 function covers(has: readonly string[], required: readonly string[]): boolean {
   return required.every((name) => has.includes(name));
 }

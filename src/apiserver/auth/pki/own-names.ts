@@ -8,7 +8,7 @@ export interface OwnNames {
   readonly clusterDomain?: string;
   /** Other names and addresses where it listens, including names of this machine. */
   readonly endpoints: readonly string[];
-  /** The nodes of this machine: they have its names and addresses. */
+  /** The nodes on this machine, which share the names and addresses of the machine. */
   readonly localNodes: readonly string[];
 }
 

@@ -128,7 +128,7 @@ async function post<T>(
   return decode(await send(path, { method: "POST", headers, body: JSON.stringify(body) }));
 }
 
-/** With the key of the session: the browser itself adds nothing that would be one. */
+/** Sends a request with the key of the session. The browser adds no credentials of its own. */
 async function request(path: string, init: RequestInit = {}): Promise<Response> {
   const key = sessionKey();
   const headers = { ...init.headers, ...(key !== undefined && { [keyHeader]: key }) };

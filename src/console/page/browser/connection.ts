@@ -124,7 +124,7 @@ function connectLater(reason: string): void {
   retryMs = Math.min(maxRetryMs, retryMs * 1.6);
 }
 
-/** All messages until the next frame are one update of the page. A hidden page has no frames: it is updated once a second. */
+/** Updates the page once for all messages that arrive before the next frame. A hidden page has no frames and is updated once a second. */
 function scheduleFrame(): void {
   if (frame !== 0) return;
   frame = document.hidden ? setTimeout(applyQueue, 1_000) : requestAnimationFrame(applyQueue);

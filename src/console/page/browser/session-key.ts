@@ -1,12 +1,12 @@
 import type { Login } from "../../protocol.ts";
 
 /**
- * The key of the session: for the current run of the kubelet only. While the kubelet is down, another process may listen on its port: it may
- * receive this key, and a page of that process may read it here; the next run does not accept it.
+ * The key of the session. It is valid only during the current run of the kubelet: while the kubelet is down, another process may listen on its
+ * port, receive this key, and serve a page that reads it here.
  */
 const storageName = "kubelet-console-key";
 
-/** In the memory of the page that logged in; it derives the key for the next run. It cannot be exported. */
+/** The page that logged in keeps this key in memory and derives the key for the next run of the kubelet from it. It cannot be exported. */
 let resumeKey: CryptoKey | undefined;
 
 const encode = (text: string) => new TextEncoder().encode(text);
@@ -22,7 +22,7 @@ export async function keepKeys({ key, resumeKey: resume }: Login): Promise<void>
   localStorage.setItem(storageName, key);
 }
 
-/** Unless another tab has logged in since. */
+/** Keeps a key that another tab has stored since. */
 export function forgetKey(key: string): void {
   if (sessionKey() === key) localStorage.removeItem(storageName);
 }

@@ -9,7 +9,7 @@ export function navigate(to: Route): void {
   location.hash = routeHash(to);
 }
 
-/** Without an entry in the history, for filters that change with each key. */
+/** Replaces the address without a new entry in the history: a filter changes it with each key. */
 export function replaceRoute(to: Route): void {
   history.replaceState(null, "", routeHash(to));
   route.set(to);

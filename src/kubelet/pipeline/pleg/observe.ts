@@ -69,7 +69,7 @@ export function groupByPod(sandboxes: PodSandbox[], containers: Container[]): Ma
   return pods;
 }
 
-/** By attempt, which only increases, then by time, as the node's clock may be set back. */
+/** Sorted by attempt, which only increases, and then by time: the clock of the node may be set back. */
 function newestFirst(a: PodSandbox | Container, b: PodSandbox | Container): number {
   const attempts = (b.metadata?.attempt ?? 0) - (a.metadata?.attempt ?? 0);
   return attempts || (a.createdAt < b.createdAt ? 1 : a.createdAt > b.createdAt ? -1 : 0);

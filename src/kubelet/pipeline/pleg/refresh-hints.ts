@@ -14,7 +14,7 @@ export interface RefreshHintsOptions {
   readonly clock: Clock;
   readonly observed: { get(uid: PodUid): ObservedPod | undefined };
   readonly pleg: Pick<Pleg, "refreshNow" | "stopped" | "relistSoon">;
-  /** While a call of this agent that starts something of a pod runs, its result is observed when it returns. */
+  /** True while a call of this agent starts something of the pod. The agent observes the result when the call returns. */
   readonly limiter: { isRunning(uid: PodUid): boolean };
 }
 

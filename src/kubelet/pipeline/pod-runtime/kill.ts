@@ -82,7 +82,7 @@ export async function killContainer(deps: KillDeps, options: KillContainerOption
   options.order?.exited(id);
 }
 
-/** Stops everything of a pod. Continues after failures; then the first failure is thrown. */
+/** Stops all containers and sandboxes of a pod. Continues after failures, then throws the first one. */
 export async function killPod(
   deps: KillDeps,
   observed: ObservedPod,

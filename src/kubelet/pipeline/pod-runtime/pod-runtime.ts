@@ -128,7 +128,7 @@ export class PodRuntime {
   #refreshed = new Set<PodUid>();
   /** Pods that were changed, and could not be refreshed after that. */
   #unobserved = new Set<PodUid>();
-  /** By container, the end of the back-off that was last reported. */
+  /** The end of the back-off that was last reported, by container. */
   #reportedBackOff = new Map<PodUid, Map<string, MonotonicTime>>();
 
   constructor(options: PodRuntimeOptions) {
@@ -265,7 +265,7 @@ export class PodRuntime {
     return this.#observeAs(uid, () => this.#o.pleg.refresh(uid));
   }
 
-  /** Without `started`, everything of the pod may have changed. */
+  /** Observes what was started. Without `started` it refreshes the whole pod, any part of which may have changed. */
   #observe({ metadata: { uid, name, namespace } }: Pod, started: StartedParts | undefined): Promise<void> {
     if (!started) return this.#refresh(uid);
     return this.#observeAs(uid, () => this.#o.pleg.started({ uid, name, namespace }, started));
@@ -429,7 +429,7 @@ export class PodRuntime {
     return waits || undefined;
   }
 
-  /** Once for each back-off, however often the pod is synced in the meantime. */
+  /** Reports each back-off once, however often the pod is synced during it. */
   #reportBackOff(pod: Pod, name: string, { container, until }: Delay): void {
     const { uid } = pod.metadata;
     const reported = this.#reportedBackOff.get(uid) ?? new Map<string, MonotonicTime>();

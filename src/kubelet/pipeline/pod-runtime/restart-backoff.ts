@@ -58,9 +58,9 @@ export class RestartBackoff {
   readonly #maxMs: number;
   readonly #clock: Clock;
   #entries = new Map<string, Entry>();
-  /** By "uid/name/": when containers exited. Recorded when they are first checked, as the wall clock may be set later. */
+  /** When containers exited, by "uid/name/". The times are recorded at the first check, because the wall clock may be set later. */
   #ends = new Map<string, Map<ContainerId, MonotonicTime>>();
-  /** By "uid/name/": the container that was stopped to be replaced, and the one before it. */
+  /** The container that was stopped to be replaced, and the one before it, by "uid/name/". */
   #replaced = new Map<string, Replaced>();
 
   constructor(clock: Clock, maxMs: number, initialMs = 10_000) {

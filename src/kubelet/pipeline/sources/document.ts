@@ -31,7 +31,7 @@ const prefixedOctal: ScalarTag = {
   resolve: (text) => Number(text.replace(/^[-+]/, "")) * (text.startsWith("-") ? -1 : 1),
 };
 
-/** Both from 1. */
+/** Line and column, both counted from 1. */
 export interface Position {
   line: number;
   column: number;

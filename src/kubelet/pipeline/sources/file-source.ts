@@ -294,7 +294,7 @@ export class FileSource implements PodSource {
   }
 }
 
-/** Not hidden, and not a temporary file of an editor. */
+/** True unless the file is hidden or a temporary file of an editor. */
 function isManifestName(name: string): boolean {
   return !name.startsWith(".") && !name.endsWith("~") && !/^#.*#$/.test(name);
 }

@@ -381,7 +381,7 @@ function newEntry(pod: Pod, status: PodStatus): Entry {
   };
 }
 
-/** Only the times of changes depend on the time of the plan. */
+/** True if the input equals that of the settled plan. `now` is not compared: only the times of changes depend on it. */
 function isSettled(settled: Entry["settled"], input: WriteInfo): boolean {
   return (
     settled !== undefined &&

@@ -167,7 +167,7 @@ function unknownTermination(
   return reported?.containerID === containerID ? reported : undefined;
 }
 
-/** From the previous container in the runtime; if that was removed, from the previous status. */
+/** Taken from the previous container in the runtime or, if that was removed, from the previous status. */
 function lastStateOf(
   previousContainer: ObservedContainer | undefined,
   previous: ApiContainerStatus | undefined,
@@ -266,7 +266,7 @@ function mountStatuses(
   }));
 }
 
-/** As in the request for the container. */
+/** Converts a mount path in the same way as the request for the container. */
 function absolute(mountPath: string): string {
   return mountPath.startsWith("/") ? mountPath : `/${mountPath}`;
 }

@@ -37,7 +37,7 @@ export interface StatusInput {
   observed: ObservedPod | undefined;
   /** By container, the waiting reason of the worker. */
   waiting: ReadonlyMap<string, { reason: string; message: string }>;
-  /** From "terminating" on, nothing more is started. */
+  /** In "terminating" and "terminated" no container is started. */
   workerPhase: "syncing" | "terminating" | "terminated";
   failure?: PodFailure;
   /** The pod was not admitted: the status has nothing but the failure. */

@@ -9,7 +9,7 @@ export const eventTable = {
   "pods-changed": ["ignoredFields", "desiredPods", "resizes", "workers", "podsApi", "initialSync"],
   "source-synced": ["housekeeping", "resizes"],
 
-  // Probes come before the status: results from before a restart of the agent are used from the first status on.
+  // Probes come before the status: the first status already uses the results from before a restart of the agent.
   "runtime-observed": ["oomWatcher", "logFollowers", "probes", "status", "overview", "console", "workers"],
   // The statuses come before the workers: a worker decides by the status whether its pod has terminated.
   "runtime-synced": [
@@ -70,7 +70,7 @@ export const eventTable = {
   "device-health-changed": ["status"],
 
   "api-pod": ["startupLatency", "statusWriter", "mirrors"],
-  // As with the runtime: the probe results in the mirror are used for the status that is written to it.
+  // Probes come before the status, as above: the status that is written to the mirror is based on the probe results in the mirror.
   "mirror-changed": ["probes", "status", "overview", "console", "statusWriter"],
   "node-changed": ["mirrors", "attachedVolumes", "volumes", "nodeStatus", "servingCertificate", "console"],
   "api-listed": ["workers"],

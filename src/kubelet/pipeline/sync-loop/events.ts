@@ -51,7 +51,7 @@ export type KubeletEvent =
       readonly kind: "pod-evicted";
       readonly uid: PodUid;
       readonly failure: PodFailure;
-      /** At most; undefined for the pod's own. */
+      /** The maximum; undefined for the grace period of the pod. */
       readonly graceSeconds?: number | undefined;
     }
   /** The kubelet terminates the pod because the machine shuts down. After the reboot it may run again. */
@@ -59,7 +59,7 @@ export type KubeletEvent =
       readonly kind: "pod-shutdown";
       readonly uid: PodUid;
       readonly failure: PodFailure;
-      /** At most. */
+      /** The maximum. */
       readonly graceSeconds: number;
     }
   /** Volumes and cgroup of a terminated pod are removed. */

@@ -174,7 +174,7 @@ describe("a gRPC probe", () => {
     const clock = new FakeClock();
     const port = await closedPort();
     const result = probe(port, { clock });
-    // The timeout, and after the refused connection the next attempt.
+    // The two timers are the timeout and, after the connection was refused, the next attempt.
     while (clock.pending < 2) await new Promise((resolve) => setImmediate(resolve));
     await serve(t, (_, reply) => reply(null, Buffer.of(8, 1)), port);
     await clock.advance(1000);

@@ -26,7 +26,7 @@ export function probeHttp(request: HttpRequest, limits: ProbeLimits): Promise<At
   const failedGet = (message: string) => failure(`Get "${urlOf(current)}": ${message}`);
   const timedOut = () =>
     reading
-      ? // As with any other error while reading: there was a response, so the container did not fail.
+      ? // All errors while the body is read are reported like this: there was a response, so the container did not fail.
         probeError(
           "context deadline exceeded (Client.Timeout or context cancellation while reading body)",
           "failure",

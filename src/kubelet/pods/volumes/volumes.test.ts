@@ -477,7 +477,7 @@ describe("volumes on this host", { skip: !mayMount && "needs root" }, () => {
       readOnly: false,
       persistent: {
         volumeName: "pv1",
-        // Provisioners and end-to-end tests set an empty type: it is none.
+        // Provisioners and end-to-end tests set an empty type, which means that no type is set.
         spec: { local: { path: device, fsType: "" } },
         claim: { namespace: "default", name: "c", uid: "u" },
         mode,

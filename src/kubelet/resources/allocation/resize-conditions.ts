@@ -37,7 +37,7 @@ export class ResizeConditions {
     return this.#byPod.get(uid)?.get(type);
   }
 
-  /** Pods and their condition of a type. */
+  /** The conditions of this type, of all pods. */
   all(type: ResizeConditionType): ResizeCondition[] {
     return [...this.#byPod.values()].flatMap((conditions) => conditions.get(type) ?? []);
   }

@@ -3,9 +3,9 @@ import type { CgroupManager } from "./cgroup-manager.ts";
 import type { CgroupName } from "./names.ts";
 
 /**
- * Fails unless the cgroup exists with the controllers that pods need: it would otherwise accept no limits, and every check would
- * report it as missing. On v2 that happens easily: systemd does not delegate hugetlb, and memory cannot be delegated from a
- * cgroup with processes, as in many containers.
+ * Fails unless the cgroup exists with the controllers that pods need: without them it would accept no limits, and every check would
+ * report it as missing. On cgroup v2 controllers are often missing: systemd does not delegate hugetlb, and a cgroup with processes cannot
+ * delegate memory, as in many containers.
  */
 export async function checkCgroup(manager: CgroupManager, name: CgroupName, title: string): Promise<void> {
   const missing = await manager.missingControllers(name);

@@ -47,7 +47,7 @@ function toSlices(name: CgroupName): string {
   return `/${escaped.map((_, index) => `${escaped.slice(0, index + 1).join("-")}${slice}`).join("/")}`;
 }
 
-/** The cgroup at a path: with systemd the last slice has the whole name, so its parents may be omitted. */
+/** The name of the cgroup at a path. The last slice of systemd contains the whole name, so the path may omit its parents. */
 export function parseName(path: string, driver: CgroupDriver): CgroupName {
   const parts = path.split("/").filter((part) => part !== "");
   if (driver === "cgroupfs") return parts;
@@ -66,7 +66,7 @@ export function childName(parent: CgroupName, dir: string, driver: CgroupDriver)
   return name.length > parent.length ? name : undefined;
 }
 
-/** As in messages: ["kubepods" "burstable"]. */
+/** The form of a name in messages: ["kubepods" "burstable"]. */
 export function quotedName(name: CgroupName): string {
   return `[${name.map((part) => JSON.stringify(part)).join(" ")}]`;
 }

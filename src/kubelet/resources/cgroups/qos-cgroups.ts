@@ -10,7 +10,7 @@ export interface QosCgroupsOptions {
   readonly cgroups: PodCgroups;
   /** Pods that have not terminated, with their allocated resources. */
   readonly activePods: () => readonly Pod[];
-  /** False until every source has delivered its pods: the limits of running pods would be too low. */
+  /** Incomplete until every source has delivered its pods. Until then the sums over the known pods would be too low as limits. */
   readonly initialSync: Pick<InitialSync, "isComplete">;
   /** Records metrics of the pods that the limits are for. */
   readonly record?: ((pods: readonly Pod[]) => void) | undefined;

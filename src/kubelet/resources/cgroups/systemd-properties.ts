@@ -5,7 +5,7 @@ import { sharesToWeight } from "../../../lib/host/cgroups/weight.ts";
 
 export interface SystemdLimits {
   readonly properties: readonly UnitProperty[];
-  /** For the files of the cgroup: systemd rounds the CPU quota to whole percent, and both have to agree. */
+  /** The values for the files of the cgroup. They have the CPU quota of the properties, which systemd rounds to whole percent. */
   readonly resources: CgroupResources;
 }
 
@@ -92,7 +92,7 @@ function tasksMax(pids: bigint): bigint {
   return pids === 0n ? 1n : limit(pids);
 }
 
-/** "0-2,8" as a bit for each number, the lowest in the first byte. */
+/** Converts a list such as "0-2,8" to a bit mask whose first byte has the lowest numbers. */
 function cpuBits(list: string): Uint8Array {
   const numbers = list.split(",").flatMap((range) => {
     const [first = 0, last = first] = range.split("-").map(Number);

@@ -41,7 +41,7 @@ export interface DeviceAllocatorOptions {
   readonly metrics: DeviceMetrics;
 }
 
-/** Allocates devices to containers. One pod at a time decides about a resource. */
+/** Allocates devices to containers. It allocates the devices of a resource to one pod at a time. */
 export class DeviceAllocator implements HintProvider {
   readonly name = "devices";
   readonly #o: DeviceAllocatorOptions;

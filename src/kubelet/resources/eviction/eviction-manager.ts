@@ -43,7 +43,7 @@ export interface EvictionManagerOptions {
   readonly thresholds: readonly Threshold[];
   /** How long a condition is kept after it was last observed. */
   readonly transitionMs: number;
-  /** At most, for pods that are evicted because of a soft threshold. */
+  /** The maximum grace period of pods that are evicted because of a soft threshold. */
   readonly maxPodGraceSeconds: number;
   /** Limits of local ephemeral storage are enforced. */
   readonly localStorage: boolean;
@@ -81,7 +81,7 @@ export interface EvictionStats {
   node(signals: ReadonlySet<Signal>): Promise<NodeUsage>;
   layout(): Promise<FsLayout>;
   pods(of: Resource): Promise<PodStatsByUid>;
-  /** Only disk usage, only of these pods. */
+  /** Measures only the disk usage, and only of these pods. */
   storage(pods: readonly Pod[]): Promise<PodStatsByUid>;
 }
 
@@ -405,7 +405,7 @@ export class EvictionManager implements Component {
     return true;
   }
 
-  /** Until the next measurement is due, or the kernel reports that memory usage has crossed a threshold. */
+  /** Waits until the next measurement is due, or the kernel reports that memory usage has crossed a threshold. */
   async #pause(signal: AbortSignal): Promise<void> {
     // The measurement that has just ended may include an earlier crossing.
     this.#thresholdCrossed.reset();

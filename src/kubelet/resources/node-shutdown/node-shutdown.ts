@@ -185,7 +185,7 @@ export class NodeShutdown implements Component {
     });
   }
 
-  /** Without enough delay, the machine may shut down before all pods have terminated: better than without any. */
+  /** Raises the delay of logind if it is too short. A failure is only logged: a machine that shuts down before all pods have terminated is better than one that waits for none. */
   async #ensureDelay(logind: Logind, signal: AbortSignal): Promise<void> {
     const { confDir, clock, logger, periods } = this.#o;
     const ms = totalMs(periods);

@@ -9,7 +9,7 @@ const verbs: Readonly<Record<string, string>> = {
   DELETE: "delete",
 };
 
-/** By the first segment of the path; the general permission (proxy) is also sufficient where it is listed. */
+/** The sufficient subresources for each first segment of a path. `proxy` is the general permission. */
 const subresources: Readonly<Record<string, readonly string[]>> = {
   pods: ["pods", "proxy"],
   runningpods: ["pods", "proxy"],

@@ -14,7 +14,7 @@ const maxSignatures = 100;
 
 export type ChainResult =
   | { readonly kind: "valid"; readonly chain: readonly X509Certificate[] }
-  /** There is a chain, which must not be trusted. */
+  /** A chain exists, but it must not be trusted. */
   | { readonly kind: "invalid"; readonly problem: string }
   /** No chain was found. */
   | { readonly kind: "unknown"; readonly problem: string };

@@ -31,7 +31,7 @@ export function countedReviews(
     let code = "<error>";
     try {
       const result = await reviewer.request<A>(call);
-      // The transport does not return the status of a success: a review is created.
+      // The transport does not return the status of a success. A successful review has status 201 (Created).
       code = "201";
       return result;
     } catch (error) {

@@ -42,7 +42,7 @@ export function checkpointRoute(o: CheckpointOptions): Route {
         const running = newestContainer(o.observed.get(pod.metadata.uid), container);
         if (running?.state !== "running") throw new Error(`container ${container} not found`);
         const seconds = Number(text);
-        // As in the CRI.
+        // In the CRI, 0 selects the default timeout.
         if (seconds < 0) throw new Error("CheckpointContainer requires the timeout value to be > 0");
         location = join(await o.checkpointDir(), `checkpoint-${fullNameOf(pod)}-${container}-${at}.tar`);
         await o.runtime.checkpointContainer(running.id, location, seconds, { signal });

@@ -35,7 +35,7 @@ export function negotiate(
   return undefined;
 }
 
-/** By quality, then those without a wildcard first, then in header order. */
+/** Sorted by quality. With the same quality, media types without a wildcard come first, then the order of the header decides. */
 function clauses(accept: string): Clause[] {
   const wildcards = ({ range }: Clause) => range.filter((part) => part === "*").length;
   return accept

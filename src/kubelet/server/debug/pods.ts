@@ -58,7 +58,7 @@ function replyPods(response: ServerResponse, items: readonly object[]): void {
   replyText(response, 200, `${JSON.stringify(list)}\n`, { "content-type": "application/json" });
 }
 
-/** In a list, only the list has a kind. */
+/** Removes kind and apiVersion: in a list, only the list itself has them. */
 function withoutType(pod: object): object {
   const { kind: _, apiVersion: __, ...rest } = pod as { kind?: string; apiVersion?: string };
   return rest;

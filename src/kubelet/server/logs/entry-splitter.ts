@@ -9,7 +9,7 @@ import {
 
 const newline = 10;
 const none = Buffer.alloc(0);
-/** A longer entry is split, so that no entry has to fit into memory. */
+/** A longer entry is split, so that memory never holds more than this of one entry. */
 const maxEntryBytes = 256 * 1024;
 /** A JSON entry can only be parsed as a whole. */
 const maxJsonBytes = 4 * 1024 * 1024;
@@ -22,7 +22,7 @@ export class EntrySplitter {
   #carry = none;
   /** The header of an entry that is being split; null if it is invalid. */
   #oversized: EntryHeader | null | undefined;
-  /** How much of it was passed on. */
+  /** How many bytes of the oversized entry were emitted. */
   #emittedBytes = 0;
 
   constructor(emit: (entry: LogEntry) => void, at = 0) {

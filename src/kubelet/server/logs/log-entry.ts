@@ -5,7 +5,7 @@ export interface LogEntry {
   readonly stream: LogStream;
   /** The line ends with this entry. */
   readonly ends: boolean;
-  /** Without the newline. May be a view of a buffer that is read into again: copy what is kept. */
+  /** The text without its newline. It may be a view of a buffer that the next read overwrites: copy what you keep. */
   readonly text: Buffer;
   /** The time as the runtime wrote it. */
   readonly stamp: () => string;

@@ -131,7 +131,7 @@ function describeProblem(name: string, { line, field, message }: ManifestProblem
   return `${name}${line ? `:${line}` : ""}: ${field ? `${field}: ` : ""}${message}`;
 }
 
-/** Without additional fields of decoders, such as a file name. */
+/** Removes the additional fields of decoders, such as a file name. */
 function plain({ line, field, message }: ManifestProblem): ManifestProblem {
   return { ...(line !== undefined && { line }), ...(field !== undefined && { field }), message };
 }

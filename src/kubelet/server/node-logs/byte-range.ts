@@ -5,8 +5,8 @@ export interface ByteRange {
 }
 
 /**
- * The part of a file of that size that a Range header requests. Undefined means all of it: there is no such header, or
- * one with several ranges, which a server may ignore.
+ * The part of a file of that size that a Range header requests. Undefined means the whole file: the header is absent, or
+ * requests several ranges, which a server may ignore.
  */
 export function byteRange(header: string | undefined, size: number): ByteRange | undefined | "bad" {
   if (header === undefined) return undefined;

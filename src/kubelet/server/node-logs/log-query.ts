@@ -51,7 +51,7 @@ export function hasOptions(options: LogQueryOptions): boolean {
   return Object.keys(options).length > 0;
 }
 
-/** The problems of a parsed query. Whether its file exists is checked when it is opened. */
+/** The problems of a parsed query. It does not check whether the file exists: opening the file does. */
 export function checkLogQuery({ services, files, options }: LogQuery): string[] {
   const problems = services.flatMap((service) => {
     const problem = serviceProblem(service);

@@ -15,7 +15,7 @@ export interface KeyPair {
   readonly goodUntil?: WallTime;
 }
 
-/** How often files are checked, at most: each check is a stat() of each of them, before a request. */
+/** The minimum time between two checks. A check happens before a request and calls stat() on each file. */
 const checkIntervalMs = 1000;
 /** Certificates that expire by then are checked each time: they may be renewed at the last moment. */
 const lastMomentsMs = 5000;

@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 
 export interface Exchange {
   readonly method: string;
-  /** With the query. */
+  /** The path and the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | undefined;

@@ -17,7 +17,7 @@ export type Change<T> =
   | { readonly type: "added"; readonly key: string; readonly object: T }
   /** Parts that are equal in both versions are the same object in both. */
   | { readonly type: "updated"; readonly key: string; readonly object: T; readonly oldObject: T }
-  /** With the final state of the object, or the last known one. */
+  /** Has the final state of the object or, if that was missed, the last known one. */
   | { readonly type: "deleted"; readonly key: string; readonly object: T };
 
 /** A read-only store. Consumers must not change its objects: versions and even objects share equal parts. */

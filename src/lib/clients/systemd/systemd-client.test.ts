@@ -73,7 +73,7 @@ describe("systemd units", () => {
       /StopUnit a\.slice: did not finish within 30 s/,
     );
     while (!members().includes("StopUnit")) await new Promise(setImmediate);
-    // The reply has to arrive before time passes: the next call shows that it did.
+    // The clock may advance only after the reply to StopUnit has arrived. Replies arrive in order, so the next call waits for it.
     await client.resetFailedUnit("b.slice");
     await clock.advance(30_000);
     await stopped;

@@ -26,7 +26,7 @@ function at(config: KubeletConfiguration, path: readonly string[]): unknown {
   );
 }
 
-/** As on a command line, except for lists, which are in brackets. */
+/** Formats a value as on a command line, except for lists, which are in brackets. */
 function shown({ type }: FlagSpec, value: unknown): string {
   switch (type) {
     case "bool":

@@ -50,7 +50,7 @@ function numberAt(path: string): bigint | undefined {
   return wholeNumber(textAt(path));
 }
 
-/** Undefined for "max", too. */
+/** Undefined for "max" and for a missing file. */
 function wholeNumber(text: string | undefined): bigint | undefined {
   return text !== undefined && /^-?\d+$/.test(text) ? BigInt(text) : undefined;
 }

@@ -21,7 +21,7 @@ export function cgroupMembership(
   files: CgroupFiles = hostCgroupFiles,
 ): CgroupMembership {
   const mounts = layout.version === 2 ? [layout.root] : [...v1Mounts(layout.mounts)];
-  // On v1 a process may be in the root of one hierarchy only. The devices hierarchy decides, as in the reference kubelet.
+  // On v1 a process may be in the root of one hierarchy and below the root of another. The devices hierarchy decides, as in the reference kubelet.
   const main = layout.version === 2 ? layout.root : (layout.mounts.get("devices") ?? mounts[0]);
   return {
     rootProcesses: async () => (main === undefined ? [] : readPids(files, main)),

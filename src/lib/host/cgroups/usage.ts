@@ -43,7 +43,7 @@ export interface MemoryCounters {
   readonly failures: number;
   /** Killed processes in the cgroup and, on v2, in all below. */
   readonly oomKills: number;
-  /** Without the cgroups below it. */
+  /** Excludes the cgroups below this one. */
   readonly ownOomKills: number;
   readonly pageFaults: number;
   readonly majorPageFaults: number;

@@ -197,7 +197,7 @@ function recordedConfigs(method: string, matches: (config: { [key: string]: Json
     .flatMap((c) => (c.request.config && matches(c.request.config) ? [c.request.config] : []));
 }
 
-/** Our request as the recording writes one: field names of the .proto, zero values omitted, bytes as text. */
+/** Converts our request to the format of the recording: field names of the .proto file, no zero values, bytes as text. */
 function wire<S extends DescMessage>(schema: S, init: MessageInitShape<S>): Json {
   const message = create(schema, init);
   assert.ok(toBinary(schema, message).length > 0);

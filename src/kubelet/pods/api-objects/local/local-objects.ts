@@ -250,7 +250,7 @@ export class LocalObjects implements Component {
   /** Logs each problem once, when it appears, and when a file no longer has any. */
   #report(topic: string, problems: readonly FileProblem[], level: "error" | "warn"): void {
     const { dir, logger } = this.#o;
-    // Files have an extension; other topics are about the directory.
+    // A topic with an extension is a file. All others concern the directory.
     const file = topic.includes(".") ? join(dir, topic) : dir;
     const lines = problems.map((problem) => format(file, problem));
     const text = lines.join("\n");

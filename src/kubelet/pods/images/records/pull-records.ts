@@ -38,7 +38,7 @@ export interface PullRecordsOptions {
 
 /** An image that is present. */
 export interface PresentImage {
-  /** As in the pod. */
+  /** The name of the image in the spec of the pod. */
   readonly image: string;
   readonly imageRef: string;
 }

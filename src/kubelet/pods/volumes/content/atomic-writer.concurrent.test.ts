@@ -45,7 +45,7 @@ describe("atomic writer with concurrent readers and kills", () => {
       });
       const ended = once(child, "exit");
       await once(child.stdout, "data");
-      // Not a wait for a condition: the kill comes at an arbitrary moment.
+      // Waits for an arbitrary time: the kill may interrupt any step of a write.
       for (let ticks = 0; ticks < kill * 997; ticks++) await new Promise(setImmediate);
       child.kill("SIGKILL");
       await ended;

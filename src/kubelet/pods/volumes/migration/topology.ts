@@ -34,7 +34,7 @@ export function withDriverLabels(
   driver: DriverLabels,
 ): VolumeAffinity | undefined {
   const used = labelsUsed(affinity, labels);
-  // Only drivers without regions support several zones (regional disks).
+  // Only a driver without a region label has regional disks, whose label lists several zones.
   const split = (text: string) => (driver.region ? [text] : text.split("__"));
   let result = withDriverKey(affinity, used.zone, driver.zone, labels, split);
   if (driver.region) result = withDriverKey(result, used.region, driver.region, labels, split);

@@ -12,7 +12,7 @@ import type { KubeTransport } from "../../../../../lib/clients/kube/transport-in
 import type { RawObject } from "../../../../../lib/clients/kube/watch-stream.ts";
 import type { LabelSelector } from "../../../../../lib/gen/kubernetes/meta.d.ts";
 
-/** Certificates to trust, as PEM. `optional`: an empty text instead of an error if nothing is found. */
+/** Certificates to trust, as PEM. `optional`: if nothing is found, the result is an empty text instead of an error. */
 export interface TrustBundles {
   byName(name: string, optional: boolean, signal: AbortSignal): Promise<string>;
   bySigner(
@@ -97,7 +97,7 @@ export class ClusterTrustBundles implements TrustBundles, Component {
   }
 
   async #bundles(signal: AbortSignal): Promise<Reflector<Bundle>> {
-    // An API server may start to serve them, but not each pod has to check it.
+    // An API server may start to serve trust bundles later, so this is checked again, but not for each pod.
     if (this.#recheckAt !== undefined && this.#o.clock.monotonic() >= this.#recheckAt) {
       this.#recheckAt = undefined;
       this.#watch = undefined;
