@@ -5,8 +5,8 @@ export const machineSuite = "bookworm";
 export const kernelSuite = "forky";
 
 /**
- * By release: kernels of guests with their modules, the C library that the newer one needs, and the program that builds the root filesystem.
- * They are only unpacked.
+ * The packages of each release: kernels of guests with their modules, the C library of the newer kernel, and the program that builds the root
+ * filesystem. The packages are unpacked, not installed.
  */
 export const machineTools = {
   // Kernels from 6.16 on trace system calls of guests with seccomp instead of ptrace, which is several times faster.

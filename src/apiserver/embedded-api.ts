@@ -101,7 +101,7 @@ export async function startEmbeddedApi(o: EmbeddedApiOptions): Promise<EmbeddedA
     ownNames: {
       serviceAddress,
       endpoints: host === "0.0.0.0" ? [hostname(), ...addresses] : [host],
-      // Of another machine, no node has this one's name: a node requests certificates in its own name only.
+      // No node of another machine has the name of this one, because a node requests certificates only in its own name.
       localNodes: [hostname().toLowerCase(), ...(o.node ? [o.node.name] : [])],
     },
   });

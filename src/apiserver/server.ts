@@ -257,7 +257,7 @@ export class ApiServer implements Component {
     response.on("close", () => {
       isClosed = true;
       end();
-      // Otherwise the connection would be kept for a next request, and the server for it.
+      // Otherwise the connection would wait for another request, and the server would wait for the connection.
       if (!inSession && this.#stopped && request.httpVersionMajor < 2) socket.destroySoon();
     });
     void this.#handler.serve(request, response).then((isCounted) => {

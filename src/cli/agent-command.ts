@@ -85,7 +85,7 @@ async function runAgent({
   if (flags.localObjects !== "" && flags.kubeconfig !== "") throw conflictingObjectSources();
   if (flags.enableManifestsHandler) checkManifestsHandler(config);
   const lock = await lockedBy(flags, { logger, clock: systemClock });
-  // Without CAP_SYS_RESOURCE, as in many containers, the limit cannot be raised: nothing that an operator has to act on.
+  // Without CAP_SYS_RESOURCE, as in many containers, the limit cannot be raised. An operator need not act on this.
   await setOpenFileLimit(config.maxOpenFiles).catch((error: unknown) =>
     logger.info("Failed to set rlimit on max file handles", { err: messageOf(error) }),
   );

@@ -12,7 +12,7 @@ function nameProcess(): void {
   try {
     writeFileSync("/proc/self/comm", "kubelet");
   } catch {
-    // Not Linux: the command reports it itself.
+    // On other systems than Linux, the command itself reports the error.
   }
 }
 

@@ -24,7 +24,7 @@ import { type ConsoleSession, Sessions } from "./sessions/sessions.ts";
 
 const linkValidMs = 30 * 60_000;
 const localSessionMs = 12 * 3_600_000;
-/** A token or a certificate may be revoked: then the user cannot log in again. */
+/** A session ends after this time, because its token or certificate may have been revoked. */
 const userSessionMs = 3_600_000;
 
 /** Logs browsers in and out, by link, client certificate or bearer token, and finds their sessions by key. */

@@ -84,7 +84,7 @@ export interface LoginInfo {
 }
 
 export interface LoginRequest {
-  /** That of the link. Absent: by client certificate or bearer token. */
+  /** The token of the link. If it is absent, the client certificate or the bearer token of the request authenticates the user. */
   readonly token?: string;
 }
 

@@ -122,7 +122,7 @@ export class PrivateContainerd {
 
   async #importImage(image: OciImage, signal?: AbortSignal): Promise<void> {
     const snapshotter = await this.#snapshotter();
-    // Without --local/--no-unpack: both versions unpack, so that the first pod does not have to.
+    // --local and --no-unpack are omitted: both versions of containerd unpack the image, so that the first pod does not have to.
     await this.ctr(["images", "import", "--snapshotter", snapshotter, "-"], { signal, input: image.archive });
     await this.#waitForCri(image, signal);
   }

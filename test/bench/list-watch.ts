@@ -35,7 +35,7 @@ async function bench(client: string, kind: string, values: OptionValues<typeof o
       list: kind,
     };
     const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-    // Those of bin/kubelet.
+    // The Node.js options of bin/kubelet.
     const execArgv = ["--max-semi-space-size=1", "--optimize-for-size", "--heap-growing-percent=60"];
     const measured = fork(client, args, { execArgv });
     const [code] = (await once(measured, "exit")) as [number | null];

@@ -24,7 +24,7 @@ const types: Record<string, string> = {
   ".css": "text/css",
   ".svg": "image/svg+xml",
 };
-/** That of the node: no inline code or styles, nothing from elsewhere. */
+/** The content security policy of the node: no inline code, no inline styles, and nothing from other hosts. */
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; " +
   "frame-ancestors 'none'; base-uri 'none'; form-action 'self'";

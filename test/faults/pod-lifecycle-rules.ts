@@ -231,7 +231,7 @@ export class PodLifecycleRules {
         );
   }
 
-  /** When all containers of a pod were removed to be restarted, their progress starts again. */
+  /** Once all containers of a pod were removed in order to restart them, their progress starts from the beginning. */
   #resetProgress(pod: Pod, sandboxId: string): void {
     const { uid } = pod.metadata;
     if (this.#hadLateCall.has(uid) || this.#lostContainer.has(uid)) return;

@@ -157,7 +157,7 @@ describeOnContainerd("an outage of the runtime", (version) => {
     await node.stopRuntime();
     const stopping = Date.now();
     assert.equal(await agent.end("SIGTERM"), 0, "the agent does not stop cleanly without a runtime");
-    // Less than the timeout of a request to the runtime, and than the time limit for stopping a container.
+    // This is shorter than the timeout of a request to the runtime and the time limit for stopping a container.
     assert.ok(Date.now() - stopping < 8000, `it took ${Date.now() - stopping} ms`);
     logStart = agent.log().length;
     writeManifest(node.manifests, "waits.yaml", manifest({ name: "waits" }));

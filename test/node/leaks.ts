@@ -57,8 +57,8 @@ export function leaks(
 }
 
 /**
- * True for what belongs to a local node: by its directories, cgroup, network and bridge, which all carry its name. A port that has lost its
- * bridge has no name of the node: it is recognized by a snapshot that was taken `during` the node's life.
+ * True for what belongs to a local node: its directories, cgroup, network and bridge all contain its name. A port that has lost its bridge
+ * does not, so a snapshot that was taken `during` the life of the node has to contain the port.
  */
 export function ofNode(files: NodeFiles, during?: Snapshot): (leak: Leak) => boolean {
   // "t-1-1" is not "t-1-10", nor "kts-t-1-1" the end of another bridge's name.

@@ -14,7 +14,7 @@ export class Kubelets {
   readonly #flags: readonly string[];
   readonly #reference: string | undefined;
   #child: ChildProcess | undefined;
-  /** Those of the machine: the reference kubelet changes them. */
+  /** The settings of the machine, which the reference kubelet changes. */
   #tunables: KernelTunables | undefined;
 
   constructor(agent: AgentProcess, flags: readonly string[], reference: string | undefined) {

@@ -32,7 +32,7 @@ function nativeTree(npm, arch) {
   const paths = ["index.cjs", ...scripts, "LICENSE.txt"];
   const addon = `linux_${arch}/koffi.node`;
   return new Map([
-    // Without its install script and the binaries of other platforms.
+    // The package of koffi, without its install script and the binaries of other platforms.
     [`${koffi}/package.json`, file(`${JSON.stringify({ name, version, type, main, exports }, null, 2)}\n`)],
     ...paths.map((path) => [`${koffi}/${path}`, file(npm.read(koffi, path))]),
     ...["package.json", "index.js", addon].map((path) => [`${binary}/${path}`, file(npm.read(binary, path))]),

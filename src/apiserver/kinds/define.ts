@@ -46,7 +46,7 @@ export interface KindRules
   readonly check?: Check;
   /** Validates a change. */
   readonly checkUpdate?: UpdateCheck;
-  /** Present if the status has a subresource: then the main endpoint does not write it. */
+  /** Present if the status has a subresource. The main endpoint then does not write the status. */
   readonly status?: StatusRules;
   readonly subresources?: Readonly<Record<string, Subresource>>;
 }

@@ -50,7 +50,7 @@ function nodes(options: MetricsApiOptions): ResourceDefinition {
 function pods(options: MetricsApiOptions): ResourceDefinition {
   const metricsOf = async (objects: readonly ApiObject[], context: RequestContext) => {
     const summaries = await nodeSummaries([...new Set(objects.flatMap(nodeOf))], context, options);
-    // By name: a static pod has another UID in the API than on its node.
+    // Pods are matched by name: a static pod has another UID in the API than on its node.
     const known = new Map(
       [...summaries].flatMap(([node, summary]) =>
         summary.pods.map(

@@ -87,7 +87,7 @@ export async function* watchEvents(
       // Yields to other work between two steps of catching up.
       await nextTick();
     } else if (position >= head.version) {
-      // Otherwise something was written while the client received its events.
+      // If the position is older, something was written while the client received its events.
       const wait = msBetween(now, earliest(deadline, bookmarkAt));
       position = (await head.nextChange(scope.resource, position, wait, signal)).position;
     }

@@ -18,7 +18,7 @@ export function checkReader(headers: Headers, origins: readonly string[]): void 
   const site = headers["sec-fetch-site"];
   // "none": the user typed the address.
   if (site !== undefined && site !== "same-origin" && site !== "none") throw crossSite();
-  // Not any origin of the node: another process may listen on its port at another address.
+  // Other origins of the node do not count: another process may listen on the same port at another address.
   if (headers.origin !== undefined && headers.origin.toLowerCase() !== ownOrigin(headers, origins))
     throw crossSite();
 }

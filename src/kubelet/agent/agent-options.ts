@@ -96,7 +96,7 @@ export interface AgentOptions {
   keepsApiPods?: boolean;
   /** Passed in if components were created before the agent; otherwise created. */
   metrics?: Metrics;
-  /** Passed in likewise; otherwise created as configured. */
+  /** Passed in by a caller that has one; otherwise created as configured. */
   tracing?: Tracing | undefined;
   /** Where the IDs of machine and boot are; the usual files unless set. */
   identityFiles?: IdentityFiles;

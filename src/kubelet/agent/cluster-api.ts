@@ -15,7 +15,7 @@ import type { Node } from "./node.ts";
 export interface ClusterApi {
   readonly options: ClusterOptions;
   readonly transport: KubeTransport;
-  /** Without a rate limit. */
+  /** A client without a rate limit. */
   readonly unlimited: KubeTransport;
   readonly settings: NodeSettings;
   readonly view: ClusterView;

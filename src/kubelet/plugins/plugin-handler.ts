@@ -11,11 +11,11 @@ export interface PluginHandler {
   /** Throws if such a plugin cannot be used; the message is sent to the plugin. */
   validate(plugin: Plugin): void;
   /**
-   * Registers the plugin. If it throws, it has undone everything: the message is sent to the plugin. An abort
+   * Registers the plugin. Before it throws, it undoes everything. The plugin receives the message of the error. An abort
    * for a reason other than SocketChanged means that the agent stops: then the registration is kept.
    */
   register(plugin: Plugin, signal: AbortSignal): Promise<void>;
-  /** Deregisters the plugin. A failure cannot be reported to it. */
+  /** Deregisters the plugin. There is no way to report a failure to the plugin. */
   deregister(plugin: Plugin): Promise<void>;
 }
 

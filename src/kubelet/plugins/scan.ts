@@ -22,7 +22,7 @@ export async function scanSockets(root: string): Promise<Scan> {
       if (entry.isDirectory()) await visit(path);
       else if (entry.isSocket() || entry.isSymbolicLink()) {
         const file = await stat(path, { bigint: true }).catch(gone);
-        // Without ctime: drivers set the mode of their socket after creating it.
+        // The stamp lacks the ctime, because drivers set the mode of their socket after they have created it.
         if (file?.isSocket())
           sockets.set(path, `${file.dev}:${file.ino}:${file.birthtimeNs || file.ctimeNs}`);
       }

@@ -7,7 +7,7 @@ export interface HealthSlis {
   observe(check: string, ok: boolean): void;
 }
 
-/** Counts on each health request; no check is run only for the metrics. */
+/** Each health request updates these metrics. The metrics alone run no checks. */
 export function healthSlis(): HealthSlis {
   const metrics = createMetrics();
   const last = metrics.gauge({

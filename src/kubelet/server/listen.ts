@@ -41,7 +41,7 @@ export async function listen(server: Server, o: ListenOptions): Promise<void> {
  */
 export function listenOnce(server: Server, address: string, port: number, backlog?: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    // Not as the callback of listen(): Node.js keeps that listener after a failure.
+    // A callback of listen() would not do: Node.js keeps that listener after a failure.
     const end = (error?: Error) => {
       server.off("error", end).off("listening", end);
       if (error) reject(error);

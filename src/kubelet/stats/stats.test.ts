@@ -439,7 +439,7 @@ describe("cgroup rows", () => {
     const rows = new Map((await stats.containers()).map(({ id, usage }) => [id, usage.memory?.oomKills]));
     assert.deepEqual(
       ["/", "/kubepods", podPath, `${podPath}/c-id`].map((path) => rows.get(path)),
-      // Those in cgroups that the container has created are its own, too.
+      // OOM kills in cgroups that the container has created count as OOM kills of the container.
       [0, 0, 0, 3],
     );
   });

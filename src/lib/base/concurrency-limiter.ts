@@ -25,7 +25,7 @@ export interface SlotRequest<Kind extends string = string> {
   kind?: Kind;
   /** When it began to wait: the oldest runs first. Default: now. */
   since?: MonotonicTime;
-  /** The owner of the work. After work whose slot was passed on, and that failed in the end, the next work of this owner needs no slot. */
+  /** The owner of the work. If work of this owner fails after its slot was passed on, the next work of this owner needs no slot. */
   owner?: string;
   signal?: AbortSignal;
 }

@@ -88,7 +88,7 @@ describe("connection limit", () => {
     assert.ok(!kept.destroyed);
     const preferred = [new Socket(), new Socket()] as const;
     for (const socket of preferred) assert.equal(connections.add(socket), true);
-    // Of the preferred ones, the longest-idle was closed.
+    // The preferred connection that was idle for the longest time was closed.
     assert.deepEqual([kept.destroyed, preferred[0].destroyed], [true, false]);
   });
 

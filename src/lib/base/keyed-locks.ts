@@ -3,7 +3,7 @@ import { abortError } from "./errors.ts";
 
 /** Locks by key. Those who wait for a key get it in the order of their requests; holders of other keys do not wait. */
 export class KeyedLocks {
-  /** Those who wait for each key that is held. */
+  /** The callers that wait for each key that is held. */
   readonly #queues = new Map<string, (() => void)[]>();
 
   isHeld(key: string): boolean {
@@ -26,7 +26,7 @@ export class KeyedLocks {
     if (!queue) return void this.#queues.set(key, []);
     await abortable(signal, (resolve) => {
       queue.push(resolve);
-      // Also when it is its turn: then it is no longer in the queue.
+      // If it already has its turn, it is no longer in the queue, and nothing is removed.
       return () => {
         const place = queue.indexOf(resolve);
         if (place >= 0) queue.splice(place, 1);

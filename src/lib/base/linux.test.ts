@@ -5,7 +5,7 @@ import { layout, linux } from "./linux.ts";
 
 const file = new URL("../../../test/fixtures/linux/constants.json", import.meta.url);
 const recorded: Record<string, Record<string, number>> = JSON.parse(readFileSync(file, "utf8"));
-/** Those of node:fs. */
+/** The constants of node:fs. */
 const { O_DIRECTORY, O_NOFOLLOW } = constants;
 
 test("every constant and layout equals the C headers of x64 and arm64, except those of node:fs, which follow the architecture", () => {

@@ -56,7 +56,7 @@ export type ObjectOf<F> = {
   [N in Exclude<keyof F, OptionalNames<F>>]: F[N] extends Field<infer K> ? ValueOf<K> : never;
 } & { [N in OptionalNames<F>]?: F[N] extends Field<infer K> ? ValueOf<K> : never };
 
-/** The same before defaults: everything is optional, at any depth. */
+/** The type of a value without defaults: all of its fields are optional, at any depth. */
 export type Partially<T> = T extends readonly unknown[]
   ? T
   : T extends object

@@ -117,7 +117,7 @@ async function makeDir(parent: OpenedFile, name: string, mode: number): Promise<
   });
   const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
   const fd = await openAt(parent.fd, name, flags, beneath | linux.RESOLVE_NO_SYMLINKS);
-  // Not by mkdir, which applies the umask.
+  // mkdir would apply the umask to the mode.
   await setMode(fd, mode & 0o7777).catch((error) => {
     closeSync(fd);
     throw error;

@@ -12,7 +12,7 @@ export async function makeDirs(dir: string, mode: number): Promise<void> {
   } catch (error) {
     if (errnoOf(error) !== "ENOENT" || dirname(dir) === dir) throw error;
     await makeDirs(dirname(dir), mode);
-    // Only once: in some filesystems, such as proc, it fails in the same way if the parent exists.
+    // It retries only once: some filesystems, such as proc, return the same error if the parent exists.
     await makeDir(dir, mode);
   }
 }

@@ -6,7 +6,7 @@ import { readHugepagePools } from "./hugepages.ts";
 /** The NUMA nodes of the machine, by ID. A kernel without NUMA has none: see `withoutNuma`. */
 export async function readNumaNodes(sysDir = "/sys"): Promise<NumaNode[]> {
   const dir = join(sysDir, "devices/system/node");
-  // Not readable in a restricted container: as without NUMA.
+  // A restricted container cannot read it. The machine is then treated as one without NUMA.
   const names = await readdir(dir).catch(() => []);
   const ids = names.flatMap((name) => /^node(\d+)$/.exec(name)?.[1] ?? []).map(Number);
   return Promise.all(ids.sort((a, b) => a - b).map((id) => readNode(join(dir, `node${id}`), id)));

@@ -30,7 +30,7 @@ export async function removeEmptyTree(dir: string): Promise<void> {
   await new Removal(dir, rejectFile).run();
 }
 
-/** Removes an entry, unless it is a directory that has to be emptied first: then it returns false. */
+/** Removes an entry. Returns false if the entry is a directory that has to be emptied first. */
 type RemoveEntry = (directory: OpenDir, name: Buffer) => Promise<boolean>;
 
 class Removal {

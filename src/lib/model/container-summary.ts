@@ -65,7 +65,7 @@ function summarizeRegular(pod: Shown, restartsSoFar: Restarts, reasonSoFar: stri
   let reason = reasonSoFar;
   let failure: string | undefined;
   let ready = 0;
-  // From the last to the first: if several have a reason, the first one's is shown.
+  // The loop runs from the last to the first container: if several have a reason, the reason of the first one is shown.
   for (const status of (pod.status?.containerStatuses ?? []).toReversed()) {
     addRestarts(restarts, status);
     const { waiting, terminated, running } = status.state ?? {};

@@ -3,8 +3,8 @@ import { isGuaranteedContainer, podQos } from "./qos.ts";
 import { amountsOf, hasPodLevelResources, isSidecar, milliOf } from "./resources.ts";
 
 /**
- * How pods with pod-level resources get exclusive CPUs and memory, with the gate PodLevelResourceManagers: "container" to single
- * containers, as if the pod had no resources; "pod" to the pod, whose containers have parts of them and share the rest.
+ * How pods with pod-level resources get exclusive CPUs and memory if the gate PodLevelResourceManagers is on. "container": single
+ * containers get them, as if the pod had no resources. "pod": the pod gets them, and its containers get parts and share the rest.
  */
 export type PodLevelManagers = "off" | "container" | "pod";
 

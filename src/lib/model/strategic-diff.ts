@@ -22,7 +22,7 @@ export function strategicDiff(oldFields: Fields, newFields: Fields, rules: DiffR
     const now = newFields[field];
     if (isSame(old, now, rules, field)) continue;
     const key = mergeKeys[field];
-    // Of objects and merged lists only known entries are removed: other writers may have added to them.
+    // In objects and merged lists, only known entries are removed: other writers may have added entries.
     if (key && Array.isArray(old) && Array.isArray(now))
       Object.assign(patch, listDiff(field, key, old, now, rules));
     else if (isObject(old) && isObject(now)) patch[field] = strategicDiff(old, now, nested);

@@ -40,7 +40,7 @@ export const observedConfig = {
   enableServer: true,
 };
 
-/** Both kubelets sync each pod at most 1.5 × syncFrequency after the last time: then the statuses are final. */
+/** The statuses are final after this time: both kubelets sync each pod again within 1.5 × syncFrequency. */
 const unchangedMs = 2 * 1.5 * 5000;
 
 /** Starts the kubelet, and reads everything once the observed pods have settled. */

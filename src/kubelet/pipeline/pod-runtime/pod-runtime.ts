@@ -321,7 +321,7 @@ export class PodRuntime {
     const { uid } = id;
     if (!this.#isCurrent(uid)) await this.#refresh(uid);
     const observed = this.#o.observed.get(uid);
-    // Not before: a pod that starts again continues the back-off of its dead containers.
+    // The back-off is kept until here: a pod that starts again continues the back-off of its dead containers.
     this.#restarts.forget(`${uid}/`);
     const failures: unknown[] = [];
     const attempt = (work: Promise<void>) => work.catch((error) => void failures.push(error));

@@ -352,7 +352,7 @@ export class PodWorker implements PodSyncStatus {
       this.#finishedReason = finished;
       return this.#terminateSelf();
     }
-    // Only a pod that was started has a time at which its deadline starts.
+    // A pod gets the time at which its deadline starts only when it is started.
     this.#watchDeadline();
     if (signal.aborted) return;
     const next = msFromNow(clock, this.#o.syncEveryMs());

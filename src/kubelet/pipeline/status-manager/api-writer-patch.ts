@@ -14,8 +14,8 @@ export interface StatusPatch {
 }
 
 /**
- * Container statuses are replaced as a whole. The order of addresses matters: the first is the primary one. Empty resources state that there
- * are none, and no resources that they are not known.
+ * Container statuses are replaced as a whole. The order of addresses matters: the first is the primary one. Empty resources mean that the
+ * container has none, and absent resources that they are not known.
  */
 function rules(): DiffRules {
   knownRules ??= {

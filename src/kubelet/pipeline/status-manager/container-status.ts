@@ -76,7 +76,7 @@ export function isReplaced(last: ObservedContainer | undefined, { replaced }: St
   return last?.state === "exited" && replaced?.(last) === true;
 }
 
-/** True if the container is to be started: then its waiting reason is reported. */
+/** True if the container is about to start. Its waiting reason is then reported. */
 function willRun(
   container: Container,
   containerType: ContainerType,

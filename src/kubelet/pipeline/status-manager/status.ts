@@ -107,7 +107,7 @@ function phaseWithReason(
     terminating: workerPhase !== "syncing",
     initialized: isInitialized(input),
     restartingAll,
-    // Not only the newest: while the next one is being created, the previous one determines the phase.
+    // Older containers count, too: while the next one is being created, the previous one determines the phase.
     replaced: (name, containerID) =>
       input.observed?.containers.some(
         (c) => c.name === name && containerID?.endsWith(`://${c.id}`) && isReplaced(c, input),

@@ -41,7 +41,7 @@ async function textOf(file: OpenedFile, path: string): Promise<string> {
     const { size } = await handle.stat();
     if (size > maxFileBytes)
       throw new KubeletError("EnvFile", `${path} has ${size} bytes, more than ${maxFileBytes}`);
-    // Also if it grows now.
+    // One more byte than allowed: a file that grows during the read is detected.
     const buffer = Buffer.alloc(maxFileBytes + 1);
     const length = await readAt(handle, buffer, 0);
     if (length > maxFileBytes) throw new KubeletError("EnvFile", `${path} is growing while being read`);

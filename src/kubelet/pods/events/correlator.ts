@@ -6,7 +6,7 @@ import { LruCache } from "./lru-cache.ts";
 const aggregateFrom = 10;
 /** … each within this interval after the previous one, they are combined into one event. */
 const aggregateMs = 600_000;
-/** The burst of events of one type about one object; then one every five minutes. */
+/** The number of events of one type about one object that are sent at once. After them, one is sent every five minutes. */
 const spamBurst = 25;
 const spamEveryMs = 300_000;
 const cacheSize = 4096;
@@ -47,7 +47,7 @@ export class EventCorrelator {
     const { fieldPath = "" } = event.involvedObject;
     if (group.messages.size < aggregateFrom)
       return { event, key: keyOf(object, fieldPath, event.type, event.reason, event.message) };
-    // The set stays one short of the limit: the next message that differs is combined too.
+    // One message is dropped, so that the set stays below the limit and the next different message is combined, too.
     const [oldest] = group.messages;
     if (oldest !== undefined) group.messages.delete(oldest);
     const name = eventName(event.involvedObject.name, at);

@@ -62,7 +62,7 @@ export class ContainerGc implements Component {
     });
   }
 
-  /** With `removeTerminated`, to reclaim space: also all containers of terminated pods. */
+  /** Removes dead containers. To reclaim space, `removeTerminated` also removes all containers of terminated pods. */
   collect(options: { signal?: AbortSignal; removeTerminated?: boolean } = {}): Promise<void> {
     const { tracer } = this.#o;
     const work = () => this.#collect(options);

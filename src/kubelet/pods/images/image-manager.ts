@@ -188,7 +188,7 @@ export class ImageManager implements Component {
     return pull.result;
   }
 
-  /** A pull for this pod that runs, likewise. */
+  /** Waits for the pull for this pod if it is running and has the same variant. */
   async #runningPull({ prefetched, wanted, requestedImage, signal, onPull }: ImageRequest) {
     const pull = prefetched?.pull;
     if (!pull?.isRunning || pull.variant !== (await this.#pulls.variantOf(wanted))) return undefined;
@@ -257,7 +257,7 @@ export class ImageManager implements Component {
       `Failed to pull image "${requestedImage}": ${text}`,
       container.name,
     );
-    // Without retryAt: the next sync, soon, reports the back-off until it ends.
+    // The error has no retryAt, so the next sync follows soon and reports the back-off until it ends.
     return new KubeletError(reason, message, { cause: error });
   }
 }

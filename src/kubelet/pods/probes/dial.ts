@@ -30,8 +30,8 @@ export function dial({ host, port }: Address): Socket {
 }
 
 /**
- * Closes the connection. With a reset, unless the peer has closed it already: the side that closes first keeps a port and
- * a conntrack entry for a minute, and probes are many.
+ * Closes the connection, with a reset unless the peer has closed it already. The side that closes first would keep a port and a conntrack
+ * entry for a minute, which is too long for the number of probes.
  */
 export function closeConnection(socket: Socket): void {
   if (socket.destroyed) return;

@@ -131,7 +131,7 @@ function readResponse(stream: ClientHttp2Stream, responded: (result: AttemptResu
     size += part.length;
     if (size <= maxOutputBytes) parts.push(part);
   });
-  // Also after an error, which was reported before.
+  // Has no effect after an error, which was reported earlier.
   stream.once("close", () => responded(resultOf(fields, Buffer.concat(parts))));
 }
 

@@ -262,7 +262,7 @@ function connectionError(error: Error, endpoints: string): string {
   }
   if (code.startsWith("HPE_"))
     return `net/http: HTTP/1.x transport connection broken: malformed HTTP response: ${error.message}`;
-  // Without a system call Node.js detected it: the server closed the connection before it responded.
+  // Errors that Node.js itself detects name no system call: the server closed the connection before it responded.
   if (code === "ECONNRESET" && !syscall) return "EOF";
   return syscall ? `${syscall} tcp ${endpoints}: ${syscall}: ${errnoMessage(error)}` : error.message;
 }

@@ -27,7 +27,7 @@ export class ProbeCheckpoint {
       path,
       content: () => JSON.stringify(this.#content()),
       onError: (error) => logger.info("Failed to store probe results", { path, err: messageOf(error) }),
-      // Not durably, which would be slow with many probes: after a power failure there are no containers.
+      // The write need not be durable, which would be slow with many probes: after a power failure there are no containers.
       write: async (to, text) => {
         await writeFile(`${to}.tmp`, text, { mode: 0o600 });
         await rename(`${to}.tmp`, to);
@@ -41,7 +41,7 @@ export class ProbeCheckpoint {
       const read: Record<string, ProbeKind[]> = JSON.parse((await this.#file.read()) ?? "{}");
       this.#previous = new Map(Object.entries(read).map(([id, kinds]) => [id, new Set(kinds)]));
     } catch (error) {
-      // Without it containers are probed before they count as ready, which does no harm.
+      // Without the checkpoint, containers are not ready until they are probed again, which does no harm.
       const fields = { path: this.#file.path, err: messageOf(error) };
       this.#logger.info("Failed to read stored probe results", fields);
     }

@@ -147,7 +147,7 @@ export class Allocation {
       containers: new Map([...(before?.containers ?? []), ...given]),
       ...(pod.spec.resources ? { pod: pod.spec.resources } : {}),
     });
-    // Not done: the record on disk is behind. The next attempt, after a back-off, writes both again.
+    // The resize is not done: the record on disk is outdated. The next attempt, after a back-off, writes both again.
     if (!(await this.#actuated.flushed()))
       throw new KubeletError("ResizeNotRecorded", "failed to record the resized resources of the pod");
     this.#resizing.remove(uid);

@@ -19,8 +19,8 @@ export interface SystemdUnits {
 const rootSlice = "-.slice";
 
 /**
- * The systemd driver: each cgroup is a slice, which systemd creates, limits and removes. What systemd does not manage
- * (controllers that it does not delegate, huge pages) is done in the files of the cgroup, after systemd has written its own.
+ * The systemd driver: each cgroup is a slice, which systemd creates, limits and removes. Limits that systemd does not manage
+ * (controllers that it does not delegate, huge pages) are written to the files of the cgroup after systemd has written its own.
  */
 export class SystemdManager extends DirectoryCgroups {
   readonly #units: SystemdUnits;

@@ -120,7 +120,7 @@ function goSets(podEntries: Readonly<Record<string, string>>): Record<string, st
 }
 
 function goMap(map: Readonly<Record<string, unknown>>): string {
-  // Not as an object, which would sort numeric names by value.
+  // An object would sort numeric names by value.
   const texts = byKey(map).map(([key, value]) =>
     typeof value === "string"
       ? `${key}:${value}`

@@ -77,7 +77,7 @@ function byAffinity({ available, devices, affinity }: ChoiceInput): Groups {
   return groups;
 }
 
-/** One device with NUMA nodes is enough: then alignment matters for the resource. */
+/** True if any device has NUMA nodes. Alignment then matters for the resource. */
 export function hasTopology(devices: ReadonlyMap<string, Device>): boolean {
   return [...devices.values()].some(({ numaNodes }) => numaNodes.length > 0);
 }

@@ -105,7 +105,7 @@ export class DevicePlugin {
   }
 }
 
-/** A list as the kubelet uses it. Devices without an ID, and repeated IDs, are not usable: they are returned as ignored. */
+/** Reads the list of a plugin. Devices without an ID or with a repeated ID cannot be used: the result lists them as ignored. */
 export function readDevices(reported: readonly PluginDevice[]): {
   readonly devices: readonly Device[];
   readonly ignored: readonly string[];

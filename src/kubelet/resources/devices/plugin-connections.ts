@@ -64,7 +64,7 @@ export class PluginConnections {
     const { socketPath } = request;
     const [version, resource] = [shortened(request.version, maxName), shortened(request.resource, maxName)];
     const { logger, metrics } = this.#o;
-    // Not logged: a plugin may try without end.
+    // This is not logged, because a plugin may retry forever.
     if (!this.#rate.tryTake())
       throw new KubeletError("DevicePluginRate", "too many registrations of device plugins, try again later");
     logger.info("Got registration request from device plugin with resource", { resource, path: socketPath });

@@ -20,7 +20,7 @@ export interface ThresholdSettings {
   readonly evictionSoft: Readonly<Record<string, string>>;
   readonly evictionSoftGracePeriod: Readonly<Record<string, string>>;
   readonly evictionMinimumReclaim: Readonly<Record<string, string>>;
-  /** The limit of all pods together is enforced: then the hard memory threshold applies to it too. */
+  /** True if the limit of all pods together is enforced. The hard memory threshold then applies to it, too. */
   readonly enforcesAllocatable: boolean;
 }
 

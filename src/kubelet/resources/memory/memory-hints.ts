@@ -81,7 +81,7 @@ export function violatesGroups(machine: MachineMemory, nodes: readonly number[])
   });
 }
 
-/** Without counting memory that can be reused. */
+/** True if the free memory of the nodes is enough. Memory that can be reused does not count as free. */
 export function isFree(machine: MachineMemory, nodes: readonly number[], requests: MemoryRequests): boolean {
   return [...requests].every(([resource, bytes]) => sumOf(machine, nodes, resource, "free") >= bytes);
 }

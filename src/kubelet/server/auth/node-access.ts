@@ -38,7 +38,7 @@ export interface AccessOptions {
   readonly clientCa: () => string | undefined;
   /** The gate AllowParsingUserUIDFromCertAuth; on by default. */
   readonly readsUidOfCertificates?: boolean;
-  /** Absent without a cluster: then tokens cannot be verified, and no one is authorized unless everyone is. */
+  /** Absent without a cluster. Tokens then cannot be verified, and no client is authorized unless all are. */
   readonly transport?: KubeTransport;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -52,7 +52,7 @@ function filtered(socket: Socket): Duplex {
   const filter = new AuthorityFilter();
   const duplex = Duplex.from({ readable: filter, writable: socket });
   socket.pipe(filter);
-  // Each side closes the other; a disconnected client is not an error.
+  // If one of the two streams ends or fails, the other one is destroyed. A disconnected client is not an error.
   socket.on("error", () => duplex.destroy());
   socket.on("close", () => duplex.destroy());
   duplex.on("error", () => socket.destroy());

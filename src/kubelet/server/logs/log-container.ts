@@ -22,7 +22,7 @@ export function chooseLogContainer(
   const last = lastTerminated?.containerID;
   if (previous) return last ? { id: last } : { problem: `previous terminated ${container} not found` };
   if (running) return { id: found.containerID ?? "" };
-  // A container that failed before it was created has no ID: then the previous one has the log.
+  // A container that failed before it was created has no ID. The log is then the one of the previous container.
   const logged = terminated?.containerID || last;
   if (logged) return { id: logged };
   if (terminated || lastTerminated) return { problem: `${container} is terminated` };

@@ -18,7 +18,7 @@ export interface ManifestStoreOptions {
   readonly dir: string;
   readonly decode: DecodeManifest;
   readonly logger: Logger;
-  /** The other source that has a pod of this name, for example "file": then the manifest is rejected. */
+  /** The other source that has a pod of this name, for example "file". The manifest is rejected if there is one. */
   readonly otherSourceOf?: (pod: Pod) => string | undefined;
   /** The maximum number; default 1000. */
   readonly maxManifests?: number;

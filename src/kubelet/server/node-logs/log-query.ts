@@ -19,7 +19,7 @@ const maxTailLines = 100_000;
 const maxServiceLength = 256;
 const maxServices = 4;
 
-/** Undefined if it is not a query: then the path names a file. */
+/** Undefined if the request is not a query but names a file by its path. */
 export function parseLogQuery(
   query: URLSearchParams,
 ): LogQuery | undefined | { readonly problems: string[] } {

@@ -148,7 +148,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const utf16 = new TextDecoder("utf-16be", { fatal: true, ignoreBOM: true });
 
 const strings: Readonly<Record<number, RegExp>> = {
-  // With the asterisk and the ampersand of old certificates, as in Go.
+  // As in Go, the asterisk and the ampersand of old certificates are allowed.
   [TAG.printableString]: /^[A-Za-z0-9 '()+,\-./:=?*&]*$/,
   [TAG.numericString]: /^[0-9 ]*$/,
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the whole of ASCII is what IA5String allows

@@ -323,7 +323,7 @@ export class Reflector<T> implements Component {
     }
   }
 
-  /** A server that lags behind must not undo reported changes. The newest version may: then the server was restored. */
+  /** A server that lags behind must not undo reported changes. The newest version may undo them: the server was then restored. */
   #isStale(from: string, resourceVersion: string): boolean {
     return from !== "" && isOlderVersion(resourceVersion, this.#cache.resourceVersion);
   }

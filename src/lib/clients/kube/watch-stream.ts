@@ -59,7 +59,7 @@ export type WatchEvent =
   /** The server ends the watch with an error Status. */
   | { type: "ERROR"; error: KubeApiError };
 
-/** Parses a line of a watch. Throws for an invalid line: then an event is lost. */
+/** Parses a line of a watch. Throws for an invalid line, with which an event is lost. */
 export function parseWatchEvent(line: string): WatchEvent | undefined {
   if (line.trim() === "") return undefined;
   const { type, object } = parseLine(line);

@@ -127,7 +127,7 @@ test("a channel that is closed while it waits to reconnect does not connect to t
   });
   await new Promise<void>((resolve) => server.listen(socket, resolve));
   t.after(() => server.close());
-  // Another channel tries for several times the longest wait of the first one.
+  // Another channel tries to connect for much longer than the first one waits between two attempts.
   const other = openPlugin(missing);
   await assert.rejects(other.connected({ timeoutMs: 1000, signal: never }));
   other.close();

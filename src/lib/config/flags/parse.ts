@@ -51,7 +51,7 @@ export function parseFlags(args: readonly string[]): ParsedFlags {
   const problems: string[] = [];
   const deprecations: string[] = [];
   const rest = [...args];
-  // Not a command: the argument after an unknown flag is most likely its value.
+  // The argument after an unknown flag is most likely its value, not a command.
   const skipValue = () => {
     if (rest[0] !== undefined && !rest[0].startsWith("-")) rest.shift();
   };

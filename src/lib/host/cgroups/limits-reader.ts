@@ -19,7 +19,7 @@ export interface CgroupLimits {
 export function limitsReader(layout: CgroupLayout): (path: CgroupPath) => CgroupLimits {
   return layout.version === 1
     ? (path) => {
-        // Not join: a status needs these four.
+        // No join(): every status needs these four paths.
         const at = (controller: string, file: string) =>
           numberAt(`${layout.mounts.get(controller) ?? ""}${path}/${file}`);
         return present({

@@ -145,12 +145,12 @@ export class V1UsageReader implements CgroupUsageReader {
       failures: failures ?? 0,
       oomKills: oom?.get("oom_kill") ?? 0,
       ownOomKills: oom?.get("oom_kill") ?? 0,
-      // Without the usage of cgroups below it, as in the reference kubelet.
+      // As in the reference kubelet, the usage of cgroups below this one is not included.
       pageFaults: own("pgfault"),
       majorPageFaults: own("pgmajfault"),
       reservation: limitOf(soft) ?? 0,
       ...(memory !== undefined && { limit: memory }),
-      // That of v1 is for memory and swap together.
+      // The limit of v1 is for memory and swap together.
       ...(both !== undefined && { swapLimit: both }),
     };
   }

@@ -67,7 +67,7 @@ export class ImageContent {
       .reverse();
     for (const { digest, createdAt } of manifests) {
       const isNew = !(createdAt < this.#startedAt);
-      // Without a download an old manifest is of another pull: reading it would not help.
+      // If nothing is being downloaded, an old manifest belongs to another pull and is not read.
       if (!isNew && ingests.size === 0) continue;
       const parts = partsOf(Buffer.from(await store.read(digest, signal)).toString());
       if (!parts || !(isNew || parts.some((part) => ingests.has(part.digest)))) continue;

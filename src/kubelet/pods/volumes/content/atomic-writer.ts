@@ -137,7 +137,7 @@ async function writeFile(
   { data, mode, user }: ContentFile,
   fsGroup: number | undefined,
 ): Promise<void> {
-  // Not accessible to others until it has its owner.
+  // Other users get no access to the file before it has its owner.
   await files.writeFile(path, data, { mode: 0o600, flag: "wx" });
   if (user !== undefined || fsGroup !== undefined) await files.lchown(path, user ?? -1, fsGroup ?? -1);
   await files.chmod(path, mode | (fsGroup === undefined ? 0 : groupFileMode));

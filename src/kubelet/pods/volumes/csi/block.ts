@@ -180,7 +180,7 @@ export async function tearDownDevice(
   await removeDirs(paths);
 }
 
-/** Removes the directories of the agent. Files of a driver in them are kept, and fail the removal. */
+/** Removes the directories of the agent. It keeps files of a driver, and fails if there are any. */
 async function removeDirs(paths: BlockPaths): Promise<void> {
   await removeDir(paths.publishDir);
   await removeDir(paths.staging);

@@ -120,7 +120,7 @@ export function csiPlugin(options: CsiPluginOptions): VolumePlugin {
     requiresRemountNow: (spec) => republishes(spec) || (expander?.mayBeNeeded(spec) ?? false),
     expandsNow: (spec) => !republishes(spec),
     mountPath: mountPathIn,
-    // Only the driver knows the filesystem, and the kernel whether it stores labels.
+    // Only the driver knows the filesystem, and only the kernel knows whether the filesystem stores labels.
     relabels: (spec, path, label) => !spec.readOnly && label === "" && storesLabels(mounts.list(), path),
     async mountsWithLabel(spec, signal) {
       const driver = csiSourceOf(spec, "")?.driver;

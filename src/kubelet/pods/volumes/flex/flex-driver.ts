@@ -61,7 +61,7 @@ export class FlexDriver {
     this.plugin = this.#createPlugin();
   }
 
-  /** Calls init, at first and after the driver was replaced. */
+  /** Calls `init` of the driver: when the driver is found, and again after it was replaced. */
   async init(signal: AbortSignal): Promise<void> {
     this.#unsupported.clear();
     const { commands } = this.#o;

@@ -60,7 +60,7 @@ export async function setInRecord(
     .filter((line) => line !== endOfRecord && !values.has(line.split("=", 1)[0]!.trim()));
   const added = [...values].map(([key, value]) => `${key} = ${value}`);
   const text = `${[...lines, ...added, endOfRecord].join("\n")}\n`;
-  // Not next to the record: iscsiadm reads all files there.
+  // The temporary file is in another directory: iscsiadm reads all files next to the record.
   const tempPath = join(dir, `.kubelet-${randomBytes(8).toString("hex")}`);
   try {
     await replaceDurably(path, text, 0o600, tempPath);

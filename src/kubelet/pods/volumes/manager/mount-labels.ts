@@ -38,7 +38,7 @@ export interface LabelRequest {
   readonly plugin: VolumePlugin;
   /** The plugin and its driver can mount it with a label. */
   readonly supported: boolean;
-  /** That of the volume, if another pod needs the volume, too. */
+  /** The label of the volume, if another pod needs the volume, too. */
   readonly others: MountLabel | undefined;
 }
 

@@ -42,7 +42,7 @@ export function groupMode(isDirectory: boolean, readOnly: boolean): number {
   return (readOnly ? 0o440 : 0o660) | (isDirectory ? setGid | 0o110 : 0);
 }
 
-/** True if the root of the volume already has the group and its permissions: then the files below it are not checked. */
+/** True if the root of the volume already has the group and its permissions. The files below it are then not checked. */
 export function rootMatches(
   root: { gid: number; mode: number; isDirectory(): boolean },
   fsGroup: number,
@@ -106,7 +106,7 @@ async function changeDir(dir: OpenDir, root: OpenDir, walk: Walk): Promise<Buffe
   return dirs;
 }
 
-/** Changes an entry, unless it is a directory: then it returns true. */
+/** Changes an entry and returns false. Returns true for a directory, which it leaves unchanged. */
 async function changeEntry(path: RawPath, walk: Walk): Promise<boolean> {
   const entry = await open(path, pathOnly).catch(unlessReplaced);
   if (!entry) return false;

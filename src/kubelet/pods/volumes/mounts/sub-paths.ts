@@ -19,7 +19,7 @@ export interface SubPathRequest {
   readonly volume: string;
   readonly volumePath: string;
   readonly container: string;
-  /** Which of the container's mounts this is. */
+  /** The index in the volumeMounts of the container. */
   readonly index: number;
   /** Relative, without "..". */
   readonly subPath: string;
@@ -96,7 +96,7 @@ async function openOrCreate(root: OpenedFile, subPath: string): Promise<OpenedFi
     return await openBeneath(root, subPath);
   } catch (error) {
     if (errnoOf(error) !== "ENOENT") throw error;
-    // With the mode of the volume, so that its fsGroup can write here, too.
+    // The directory gets the mode of the volume, so that the fsGroup can write to it, too.
     const { mode } = await stat(root.path);
     return makeDirsBeneath(root, subPath, mode & 0o7777);
   }

@@ -26,8 +26,8 @@ const extVersions = ["ext2", "ext3", "ext4"];
 
 /**
  * Mounts a device, and formats it first if it is empty. Existing data is never overwritten. `fsType` is the type that the volume specifies.
- * The data must have it, or the disk is empty and can be formatted with it. The kernel would mount others (proc, sysfs) without using the
- * device.
+ * The data must have it, or the disk is empty and can be formatted with it. The kernel would mount filesystems
+ * such as proc and sysfs without using the device.
  */
 export async function formatAndMount(
   { commands, mounts }: FormatOptions,

@@ -85,7 +85,7 @@ export function nextCredentialStep(
     return { ...stays, state: { ...state, pending: undefined }, creates: true };
   }
   if (state.kind === "none") return { ...stays, creates: true };
-  // Also for a time that cannot be read: without it, requests would be sent continuously.
+  // Also returns if the time cannot be read (NaN). Otherwise requests would be sent continuously.
   if (!(o.now >= state.credential.refreshAt)) return stays;
   return { ...stays, ...withAgeEvents(state, o.now), creates: true };
 }

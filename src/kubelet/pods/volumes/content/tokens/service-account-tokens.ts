@@ -167,7 +167,7 @@ export class ServiceAccountTokens {
       })
       .then(({ resources }) => resources?.some(({ name }) => name === "serviceaccounts/token") ?? false)
       .catch(() => {
-        // Not known; the next 404 checks again.
+        // Whether the API serves tokens is not known. The next 404 checks it again.
         this.#isSupported = undefined;
         return true;
       });
