@@ -4,6 +4,7 @@ import type { PodExplanation } from "../kubelet/explain/pod-explanation.ts";
 import type { ManifestPutResult } from "../kubelet/server/manifests/applied-manifest.ts";
 import type { Pod, PodStatus, PodUid } from "../lib/model/pod.ts";
 import type { Summary } from "../lib/model/stats-summary.ts";
+import type { ThresholdState } from "../lib/model/threshold-state.ts";
 
 /*
  * The interface between the agent and the node console, which import only types of each other: the agent implements `ConsoleNode` and
@@ -105,17 +106,6 @@ export interface ConsoleProbe {
   readonly lastFailure: { readonly text: string; readonly at: number } | undefined;
 }
 
-export interface ConsoleThreshold {
-  readonly signal: string;
-  readonly kind: "hard" | "soft";
-  readonly value: string;
-  readonly threshold?: string;
-  readonly available?: string;
-  readonly capacity?: string;
-  readonly met: boolean;
-  readonly evictsInSeconds?: number;
-}
-
 /** The state of the node; amounts are quantities. */
 export interface ConsoleNodeState {
   readonly cause: string | null;
@@ -129,7 +119,7 @@ export interface ConsoleNodeState {
     readonly reason?: string;
     readonly message?: string;
   }[];
-  readonly thresholds: readonly ConsoleThreshold[];
+  readonly thresholds: readonly ThresholdState[];
   readonly lastEviction: { readonly pod: string; readonly why: string; readonly at: string } | null;
   readonly capacity: Readonly<Record<string, string>>;
   readonly allocatable: Readonly<Record<string, string>>;

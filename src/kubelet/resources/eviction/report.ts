@@ -1,4 +1,5 @@
 import { type MonotonicTime, msBetween, plusMs, type WallTime } from "../../../lib/base/time.ts";
+import type { ThresholdState } from "../../../lib/model/threshold-state.ts";
 import type { PressureCondition } from "../../state/node-pressure.ts";
 import { amountText } from "./amount-text.ts";
 import type { PressureState } from "./pressure.ts";
@@ -14,18 +15,7 @@ export interface EvictionReport {
   }[];
   /** Which thresholds caused the conditions; "" if there are none. */
   readonly cause: string;
-  readonly thresholds: readonly {
-    readonly signal: Signal;
-    readonly kind: "hard" | "soft";
-    /** As configured. */
-    readonly value: string;
-    readonly threshold?: string;
-    readonly available?: string;
-    readonly capacity?: string;
-    readonly met: boolean;
-    /** Until pods are evicted because of a soft threshold that is met. */
-    readonly evictsInSeconds?: number;
-  }[];
+  readonly thresholds: readonly ThresholdState<Signal>[];
   readonly lastEviction?: { readonly pod: string; readonly why: string; readonly at: WallTime } | undefined;
 }
 
