@@ -13,6 +13,7 @@ import { replyJson } from "../server/replies.ts";
 import type { Route } from "../server/route.ts";
 import type { AgentCore } from "./agent-core.ts";
 import { type ConsoleParts, consoleNode } from "./console-node.ts";
+import type { KubeletServer } from "./kubelet-server.ts";
 
 /** The console as the agent serves it. */
 export interface ConsoleServing {
@@ -22,28 +23,24 @@ export interface ConsoleServing {
   readonly localRoutes: readonly Route[];
   /** For the kubelet API, with its authentication and authorization. Undefined if the console has a port of its own. */
   route(access: AccessFilter): Route | undefined;
+  /** The kubelet API that has this route. */
+  servedBy(server: KubeletServer): void;
   link(): string;
 }
 
 /** Undefined unless it is enabled. */
-export function nodeConsole(
-  core: AgentCore,
-  parts: ConsoleParts & {
-    readonly certificate: ServingCertificate | undefined;
-    /** The port of the kubelet API. */
-    readonly serverPort: () => number | undefined;
-  },
-): ConsoleServing | undefined {
+export function nodeConsole(core: AgentCore, parts: ConsoleParts): ConsoleServing | undefined {
   const { console: options } = core.options;
   if (!options) return undefined;
   const { loopbackPort } = options;
   const isLoopback = loopbackPort !== undefined;
   let access: ConsoleAccess | undefined;
+  let kubeletApi: KubeletServer | undefined;
   const origins = () =>
     isLoopback
       ? // Not localhost: another process may listen on the same port of ::1.
         originsOf("http", ["127.0.0.1"], server?.port)
-      : originsOf("https", hostsOf(core, parts.certificate), parts.serverPort());
+      : originsOf("https", hostsOf(core, parts.certificate), kubeletApi?.port());
   const console = options.create(
     consoleNode(core, parts, {
       origins,
@@ -86,6 +83,9 @@ export function nodeConsole(
           allows: (user, permission) => allows(user, permission),
         };
       return consoleRoute(console);
+    },
+    servedBy(api) {
+      kubeletApi = api;
     },
     link,
   };

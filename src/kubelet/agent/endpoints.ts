@@ -57,7 +57,6 @@ export async function agentEndpoints(
     explainer,
     certificate,
     manifests: manifests.manifests,
-    serverPort: () => server?.port(),
   });
   const { certificateWait } = o.cluster ?? {};
   const information = () => [
@@ -94,6 +93,7 @@ export async function agentEndpoints(
       slis,
       manifests: o.server.manifests ? manifests.routes : [],
     }));
+  if (server) console?.servedBy(server);
   const socketPath = `${o.rootDir}/kubelet.sock`;
   const localApi = new LocalApi({
     socketPath,
