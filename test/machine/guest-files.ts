@@ -2,7 +2,16 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { repoDir } from "../e2e/agent-process.ts";
 
-/** /etc/containerd/config.toml for containerd 1.6. */
+export const guestPaths = {
+  project: "/project",
+  config: "/etc/kubernetes/kubelet.json",
+  kubeconfig: "/etc/kubernetes/kubelet.conf",
+  manifests: "/etc/kubernetes/manifests",
+  root: "/var/lib/kubelet",
+  socket: "/var/lib/kubelet/kubelet.sock",
+} as const;
+
+/** /etc/containerd/config.toml for containerd 1.6; containerd 2 reads it, too. */
 export function containerdToml(options: { systemdCgroup: boolean; pauseImage: string }): string {
   return `version = 2
 [plugins."io.containerd.grpc.v1.cri"]

@@ -5,15 +5,19 @@ import type { OciImage } from "../../src/single-node/oci-image.ts";
 import { repoDir } from "../e2e/agent-process.ts";
 import { timeoutFactor } from "../timeout-factor.ts";
 import { GuestApi } from "./guest-api.ts";
-import { kubeletUnit } from "./guest-files.ts";
-import { type GuestCgroupDriver, importImage, startRuntime } from "./guest-runtime.ts";
+import { guestPaths, kubeletUnit } from "./guest-files.ts";
+import {
+  type GuestCgroupDriver,
+  type GuestRuntimeOptions,
+  importImage,
+  startRuntime,
+} from "./guest-runtime.ts";
 import { Machine, type MachineOptions } from "./machine.ts";
 
+export { guestPaths } from "./guest-files.ts";
 export type { GuestCgroupDriver } from "./guest-runtime.ts";
 
-export interface GuestNodeOptions extends MachineOptions {
-  /** The cgroup driver of containerd and the agent. */
-  readonly driver: GuestCgroupDriver;
+export interface GuestNodeOptions extends MachineOptions, GuestRuntimeOptions {
   /** Fields of the KubeletConfiguration that differ from `kubeletConfig`. */
   readonly config?: Record<string, unknown>;
   readonly flags?: readonly string[];
@@ -21,8 +25,6 @@ export interface GuestNodeOptions extends MachineOptions {
   readonly withApi?: boolean;
   /** Another kubelet than the built one: an executable of the host. */
   readonly kubelet?: string;
-  /** Besides pause and busybox. */
-  readonly images?: readonly OciImage[];
   /** Runs before containerd starts, for example to mount a small filesystem. */
   readonly prepare?: (machine: Machine) => Promise<void>;
   /** Whether to start the kubelet; the default is true. */
@@ -31,15 +33,6 @@ export interface GuestNodeOptions extends MachineOptions {
 
 /** The host name of the guest. */
 const guestNodeName = "machine";
-
-export const guestPaths = {
-  project: "/project",
-  config: "/etc/kubernetes/kubelet.json",
-  kubeconfig: "/etc/kubernetes/kubelet.conf",
-  manifests: "/etc/kubernetes/manifests",
-  root: "/var/lib/kubelet",
-  socket: "/var/lib/kubelet/kubelet.sock",
-} as const;
 
 const checkEveryMs = 300;
 
@@ -66,7 +59,7 @@ export class GuestNode {
       await machine.sh(`mkdir -p ${guestPaths.manifests}`);
       await machine.mountHost(repoDir, guestPaths.project);
       if (options.kubelet) await machine.mountHost(dirname(options.kubelet), "/kubelet");
-      await startRuntime(machine, options.driver, options.images);
+      await startRuntime(machine, options);
       if (options.withApi) await node.#startApi();
       await node.configure(options.config, options.flags);
       if (options.startKubelet ?? true) await node.startAgent();

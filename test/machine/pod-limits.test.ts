@@ -23,11 +23,14 @@ const rows = rules.map((rule) => {
   return { ...referencePods[index]!, name: `pod-${index}`, uid };
 });
 
-for (const driver of ["cgroupfs", "systemd"] as const)
-  describeOnMachine(`pods with containers on cgroup v2, ${driver} driver`, () => {
+for (const [driver, containerd] of [
+  ["cgroupfs", "1.6"],
+  ["systemd", "2.x"],
+] as const)
+  describeOnMachine(`pods with containers on cgroup v2, ${driver} driver, containerd ${containerd}`, () => {
     let node: GuestNode;
     before(async () => {
-      node = await GuestNode.start({ driver });
+      node = await GuestNode.start({ driver, containerd });
     });
     after(() => node?.stop());
 

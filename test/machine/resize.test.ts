@@ -14,7 +14,7 @@ const resources = (cpu: number, memory: number): ResourceRequirements => ({
 describeOnMachine("a resize on cgroup v2, with slices of systemd", () => {
   let node: GuestNode;
   before(async () => {
-    node = await GuestNode.start({ driver: "systemd", withApi: true });
+    node = await GuestNode.start({ driver: "systemd", containerd: "2.x", withApi: true });
     await node.api.addPod("resized", { containers: [{ name: "c", resources: resources(200, 64) }] });
   });
   after(() => node?.stop());
