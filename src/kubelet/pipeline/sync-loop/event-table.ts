@@ -91,8 +91,13 @@ type KindsOf<N extends HandlerName> = {
   [K in EventKind]: N extends (typeof eventTable)[K][number] ? K : never;
 }[EventKind];
 
-/** One handler for each row that names it, and no other; anything else does not compile. */
-export type EventHandler<N extends HandlerName> = { readonly [K in KindsOf<N>]: (event: EventOf<K>) => void };
+/**
+ * One handler for each row that names it, and no other; anything else does not compile. The keys are those of the table, so an editor
+ * finds the row of a handler by its definition, and the handlers of a row by its references.
+ */
+export type EventHandler<N extends HandlerName> = {
+  readonly [K in keyof Pick<typeof eventTable, KindsOf<N>>]: (event: EventOf<K>) => void;
+};
 
 export type EventHandlers = { readonly [N in HandlerName]: EventHandler<N> };
 
