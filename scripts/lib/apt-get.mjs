@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { print, reportProgress, seconds } from "./print.mjs";
 
-/** On a fresh machine the system often updates itself for some minutes. */
+/** The limit for other package managers: a fresh machine often updates itself for some minutes. */
 const lockLimitMs = 10 * 60_000;
 
 /**
@@ -71,7 +71,7 @@ async function runAptGet(args, what, printLine) {
   }
 }
 
-/** From "dlstatus:1:20.5:Retrieving file 1 of 5" or "pmstatus:containerd:40.0:Unpacking containerd". */
+/** Parses "dlstatus:1:20.5:Retrieving file 1 of 5" or "pmstatus:containerd:40.0:Unpacking containerd". */
 export function aptProgress(line) {
   const match = /^(dl|pm)status:.*?:([\d.]+):(.*)$/.exec(line);
   if (!match) return undefined;

@@ -119,7 +119,7 @@ function methodAt(text, start) {
   return enclosed(rest, body[0].length - 1);
 }
 
-/** From an opening bracket to its closing bracket. */
+/** The text from an opening bracket to its closing bracket. */
 function enclosed(text, start) {
   let depth = 0;
   for (let at = start; at < text.length; at++) {

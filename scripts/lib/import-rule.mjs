@@ -13,7 +13,7 @@ const contracts = [
   "src/kubelet/server/manifests/applied-manifest.ts",
 ];
 
-/** From the top down. Each folder below a path that ends with "/*" is a component. */
+/** The layers from the top down. Each folder below a path that ends with "/*" is a component. */
 export const layers = [
   ["cli"],
   ["kubelet/agent"],

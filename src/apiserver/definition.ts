@@ -112,17 +112,17 @@ export interface ResourceDefinition {
 
   /** Sets defaults of absent fields. Called on every write; must be idempotent. */
   defaults?(draft: Unstructured): void;
-  /** Before the first write: clears fields that users may not set, and sets those that only the server sets. */
+  /** Called before the first write: clears fields that users may not set, and sets those that only the server sets. */
   prepareCreate?(draft: Unstructured, context: RequestContext): void | Promise<void>;
   validate?(draft: Unstructured, context: RequestContext): readonly Problem[];
-  /** Before an update of the main resource: restores fields that it cannot change (status) from `oldObject`. */
+  /** Called before an update of the main resource: restores fields that it cannot change (status) from `oldObject`. */
   prepareUpdate?(draft: Unstructured, oldObject: ApiObject, context: RequestContext): void | Promise<void>;
   validateUpdate?(draft: Unstructured, oldObject: ApiObject, context: RequestContext): readonly Problem[];
   /** True if metadata.generation is incremented by changes of anything but metadata and status. Default: true if the kind has a spec. */
   readonly countsGenerations?: boolean;
   /** The grace period of a deletion; 0 or absent: the object is removed immediately (except for finalizers). */
   deletionGrace?(current: ApiObject, requested: number | undefined, context: RequestContext): number;
-  /** Before a deletion: rejects it (StatusError), or changes the object if it is kept for its grace period. */
+  /** Called before a deletion: rejects it (StatusError), or changes the object if it is kept for its grace period. */
   prepareDelete?(draft: Unstructured, context: RequestContext): void | Promise<void>;
   /** True while a deleted object must be kept although its metadata has no finalizers: namespaces have them in their spec. */
   hasSpecFinalizers?(current: ApiObject): boolean;
@@ -132,7 +132,7 @@ export interface ResourceDefinition {
   readonly createsOnUpdate?: boolean;
   /** Handles a create instead of the store: for reviews, which are evaluated and not stored. */
   handleCreate?(draft: Unstructured, context: RequestContext): Promise<ApiObject>;
-  /** Instead of the store: objects that are generated on request. They support get and list only. */
+  /** Objects that are generated on request instead of stored. They support get and list only. */
   readonly virtual?: VirtualObjects;
 
   readonly subresources?: Readonly<Record<string, Subresource>>;

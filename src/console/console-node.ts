@@ -64,7 +64,7 @@ export interface ConsolePermission {
 
 /** Authentication and authorization of the kubelet API. */
 export interface ConsoleAccess {
-  /** By client certificate or bearer token; undefined if the request has no valid one. Never anonymous. */
+  /** Authenticates by client certificate or bearer token. Undefined if the request has no valid one. Never anonymous. */
   authenticate(request: IncomingMessage): Promise<ConsoleUser | undefined>;
   allows(user: ConsoleUser, permission: ConsolePermission): Promise<boolean>;
 }

@@ -166,7 +166,7 @@ interface ConsoleSession {
   readonly key: string;
 }
 
-/** By a link of the local API, as `kubelet console` prints it. */
+/** Logs in with a link of the local API, as `kubelet console` prints it. */
 async function logIn(agent: ClusterAgent): Promise<ConsoleSession> {
   const call = httpRequest({ socketPath: agent.socketPath, method: "POST", path: "/console-link" });
   const [response] = (await once(call.end(), "response")) as [IncomingMessage];

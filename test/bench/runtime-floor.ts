@@ -84,7 +84,7 @@ async function remove({ cri }: BenchCluster, { sandbox, container }: RunningPod)
   await cri.removePodSandbox(sandbox);
 }
 
-/** From the kill of each container until its successor runs, which is created as soon as the runtime reports the exit. */
+/** The time from the kill of each container until its successor runs, which is created as soon as the runtime reports the exit. */
 async function killAndRun(cluster: BenchCluster, pods: readonly RunningPod[]): Promise<number[]> {
   const { cri } = cluster;
   const pids = await cluster.processes();

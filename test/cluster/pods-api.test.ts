@@ -24,7 +24,7 @@ async function startWithPodsApi(t: TestContext) {
 const isSynced = (watch: PodWatchClient) =>
   waitFor(() => assert.ok(watch.events.some(({ type }) => type === "INITIAL_SYNC_COMPLETE")));
 
-/** As kubectl label does. */
+/** Sets a label, as kubectl label does. */
 function label(cluster: TestCluster, name: string, state: string): void {
   const pod = cluster.api.pod(name)!;
   const metadata = { ...pod.metadata, labels: { state } };

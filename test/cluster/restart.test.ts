@@ -82,7 +82,7 @@ function isReady(api: ApiUser): Promise<void> {
   });
 }
 
-/** As the node lifecycle controller does with a node without heartbeats; its drivers are removed, too. */
+/** Marks the node as the node lifecycle controller marks a node without heartbeats, and removes its drivers. */
 async function forget(api: ApiUser): Promise<void> {
   const condition = { type: "Ready", status: "Unknown", reason: "NodeStatusUnknown", message: "" };
   await api.patch(`${nodePath}/status`, { status: { conditions: [condition] } });

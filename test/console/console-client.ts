@@ -13,7 +13,7 @@ import type {
 import { runKey } from "../../src/console/sessions/persisted-sessions.ts";
 import { waitFor } from "../e2e/wait-for.ts";
 
-/** As the page exchanges the token in the fragment of a link. */
+/** Exchanges the token in the fragment of a link, as the page does. */
 export async function useLink(link: string): Promise<Response> {
   const { origin, hash } = new URL(link);
   assert.match(hash, /^#login=[\w-]{43}$/);

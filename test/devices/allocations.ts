@@ -12,7 +12,7 @@ import { PodResourcesLister } from "../../src/lib/gen/podresources/v1/api_pb.js"
 /** "<pod>/<container>/<resource>" to the IDs of its devices, sorted and joined. */
 export type Allocations = Record<string, string>;
 
-/** As the PodResources API lists them. */
+/** The allocations that the PodResources API lists. */
 export async function podResources(rootDir: string): Promise<Allocations> {
   const { podResources: pods } = await query(rootDir, (channel, limits) =>
     channel.call(PodResourcesLister.method.list, {}, limits),
@@ -46,7 +46,7 @@ async function query<T>(
   }
 }
 
-/** As they are on disk. `nameOf` returns undefined for a pod that is not listed. */
+/** The allocations on disk. `nameOf` returns undefined for a pod that is not listed. */
 export async function checkpointed(
   rootDir: string,
   nameOf: (uid: string) => string | undefined,

@@ -148,7 +148,7 @@ function killRounds(version: ContainerdVersion, count: number): void {
     return new Map(containers.map(({ id, labels }) => [labels["io.kubernetes.pod.name"] ?? "", id]));
   }
 
-  /** As the containers have them. */
+  /** The devices that the containers have. */
   async function inContainers(): Promise<Record<string, string>> {
     const containers = await runtime.listContainers({ state: { state: ContainerState.CONTAINER_RUNNING } });
     const pairs = await Promise.all(

@@ -64,7 +64,7 @@ function blockCommands(body: string): string[] {
 const withoutHereDocuments = (body: string) =>
   body.replaceAll(/^(.*<<-?\s*(["']?)(\w+)\2.*\n)[\s\S]*?^\3$\n?/gm, "$1");
 
-/** Without comments, redirections and quotes. */
+/** The command without comments, redirections and quotes. */
 function argsOf(command: string): string[] {
   const args = command.replace(/\s+#.*$/, "").match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? [];
   const end = args.findIndex((arg) => /^(?:<<|>|2>)/.test(arg));

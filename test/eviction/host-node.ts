@@ -24,7 +24,7 @@ interface ApiEvent {
   readonly involvedObject: { readonly kind: string; readonly name: string };
 }
 
-/** On this machine: a small disk for all files of the node, and little memory for its pods. */
+/** A node on this machine, with a small disk for all of its files, and little memory for its pods. */
 export class HostEvictionNode implements EvictionNode {
   readonly #node: NodeWithApi;
   readonly #disk: SmallDisk;
@@ -102,7 +102,7 @@ export class HostEvictionNode implements EvictionNode {
     return (await this.#node.runtime.listImages()).flatMap(({ repoTags }) => repoTags);
   }
 
-  /** With the end of the agent's log if it fails. */
+  /** Waits for a condition. The error contains the end of the agent's log. */
   async waitFor<T>(check: () => Promise<T> | T): Promise<T> {
     return waitFor(check, withinMs).catch((error: unknown) => {
       const log = this.#node.agent

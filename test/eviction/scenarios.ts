@@ -3,7 +3,7 @@ import type { Container, Pod, PodSpec } from "../../src/lib/model/pod.ts";
 
 /** A node on which pressure is created, with an API server. On this machine or in a guest. */
 export interface EvictionNode {
-  /** On this node, without a scheduler, which would hold the pod back while the node is tainted. */
+  /** Adds a pod to this node without a scheduler, which would hold the pod back while the node is tainted. */
   addPod(name: string, container: Partial<Container>, spec?: Partial<PodSpec>): Promise<unknown>;
   pod(name: string): Promise<Pod | undefined>;
   deletePod(name: string): Promise<unknown>;

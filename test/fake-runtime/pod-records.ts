@@ -116,7 +116,7 @@ export function logPathOf(sandbox: FakeSandbox, config: ContainerConfig): string
   return logDirectory && config.logPath ? join(logDirectory, config.logPath) : "";
 }
 
-/** By ID or, as containerd allows, by a prefix. */
+/** Finds a record by ID or, as containerd allows, by a prefix. */
 export function byId<T extends { id: string }>(all: Map<string, T>, id: string): T | undefined {
   if (id === "") return undefined;
   const matches = [...all.values()].filter((one) => one.id.startsWith(id));

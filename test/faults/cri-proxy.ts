@@ -153,7 +153,7 @@ export class CriProxy {
     return found.fault.effect;
   }
 
-  /** Until that time has passed, `release`, or the end of the call. */
+  /** Waits until that time has passed, `release` is called, or the call ends. */
   #pause(call: ServerHttp2Stream, ms?: number): Promise<void> {
     return new Promise((resolve) => {
       const resume = () => {

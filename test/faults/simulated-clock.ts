@@ -14,7 +14,7 @@ interface Timer {
 export class SimulatedClock implements Clock {
   #wallOrigin = wallTime(Date.UTC(2026, 0, 1));
   #elapsedMs = 0;
-  /** In the order in which they fire; timers of the same time in the order in which they were set. */
+  /** The timers in the order in which they fire. Timers of the same time are in the order in which they were set. */
   #timers: Timer[] = [];
 
   wall(): WallTime {

@@ -137,7 +137,7 @@ function suite(version: ContainerdVersion): void {
         assert.match(elsewhere!, /Forbidden.*system:serviceaccount:default:default/);
         assert.match(wrongAuthority!, /certificate signed by unknown authority/);
         assert.match(noToken!, /Unauthorized/);
-        // Pods on the host network can connect to the API of the other node, as to 127.0.0.1; other pods cannot.
+        // Only pods on the host network can connect to the API of the other node, just as they can to 127.0.0.1.
         assert.match(otherNode!, hostNetwork ? /Unauthorized/ : /reset by peer|EOF/);
       });
     }

@@ -60,7 +60,7 @@ export function startIsolated(command: readonly string[], env: NodeJS.ProcessEnv
   return { child, exited };
 }
 
-/** In cgroup v1, a cpuset accepts no process before it has CPUs and memory nodes. */
+/** Creates a cgroup. In v1, a cpuset accepts no process before it has CPUs and memory nodes. */
 function makeCgroup(dir: string): void {
   mkdirSync(dir);
   for (const file of ["cpuset.cpus", "cpuset.mems"]) {

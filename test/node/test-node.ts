@@ -33,7 +33,7 @@ export const busyboxName = "docker.io/library/busybox:1.35";
 /** Where `npm test` unpacks containerd 2.x. */
 export const containerd2Dir = fileURLToPath(new URL("../../.cache/containerd-2/usr/bin", import.meta.url));
 
-/** Both versions that the project is tested with; `available` states why one cannot be used here. */
+/** The two versions of containerd that the project is tested with; `available` states why one cannot be used here. */
 export function containerdVersions(): { name: ContainerdVersion; available: true | string }[] {
   return (["1.6", "2.x"] as const).map((name) => {
     const found = binariesOf(name);

@@ -5,7 +5,7 @@ import type { CriClient } from "../../src/lib/clients/cri/cri.ts";
 import { ContainerState, PodSandboxState } from "../../src/lib/gen/runtime/v1/api_pb.js";
 import type { Pod } from "../../src/lib/model/pod.ts";
 
-/** By row of the table: the parts of the node's state with a value that changes when the part is replaced or written. */
+/** The parts of the node's state, by row of the table, with a value that changes when the part is replaced or written. */
 export type NodeState = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export interface StateSource {

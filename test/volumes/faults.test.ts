@@ -17,7 +17,7 @@ import { VolumeNode, type VolumePod } from "./volume-node.ts";
 const execFile = promisify(execFileBack);
 const objects = "/api/v1/namespaces/default";
 const kilobyte = 1024;
-/** More than the free space, and no larger than a ConfigMap may be. */
+/** Content that is larger than the free space, and no larger than a ConfigMap may be. */
 const bulk = "x".repeat(800 * kilobyte);
 
 const withVolume = (volume: object): VolumePod => ({

@@ -42,7 +42,7 @@ function parents(path) {
   return steps.map((_, at) => steps.slice(0, at + 1).join("/"));
 }
 
-/** By code units: the order does not depend on the locale. */
+/** Compares by code units, so that the order does not depend on the locale. */
 export function byText(a, b) {
   if (a === b) return 0;
   return a < b ? -1 : 1;

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { gzip } from "./compress.mjs";
 import { archive, below, file, merge } from "./file-tree.mjs";
 
-/** For `npm install -g`: npm installs Node.js for the machine as an optional dependency. */
+/** The package for `npm install -g`. npm installs Node.js for the machine as an optional dependency. */
 export function npmPackage({ root, program, documents, release }) {
   const project = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
   const manifest = {

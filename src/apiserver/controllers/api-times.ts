@@ -3,7 +3,7 @@ export function timestamp(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** With microseconds, for fields of type MicroTime. */
+/** Formats a time with microseconds, for fields of type MicroTime. */
 export function microTime(ms: number): string {
   return new Date(ms).toISOString().replace(/Z$/, "000Z");
 }

@@ -66,7 +66,7 @@ const schemas: Record<string, Schema> = Object.assign(
 );
 const { definitions: v2 } = openApiV2(definitions) as { definitions: Record<string, JsonObject> };
 
-/** Without descriptions: only machine-readable parts are compared. */
+/** A digest without descriptions: only machine-readable parts are compared. */
 function digest(value: unknown): string {
   const text = JSON.stringify(value, (key, item) =>
     key === "description" && typeof item === "string" ? undefined : item,

@@ -12,7 +12,7 @@ export type ScalarError =
   | { readonly kind: "type"; readonly isFatal: boolean; readonly expected: Scalar }
   | { readonly kind: "text"; readonly isFatal: boolean; readonly message: string };
 
-/** Not for null, which is valid for all types. */
+/** Checks a value other than null, which is valid for all types. */
 export function checkScalar(expected: Scalar, value: unknown): ScalarError | undefined {
   switch (expected) {
     case "any":

@@ -144,7 +144,7 @@ export class Schemas {
     }
   }
 
-  /** In v3 a reference cannot have siblings. */
+  /** Adds a description. In v3 a reference cannot have siblings. */
   #withDescription(schema: JsonSchema, text: string | undefined): JsonSchema {
     const wrapped = this.#dialect === "v3" && "$ref" in schema ? { allOf: [schema] } : schema;
     return { ...description(text), ...wrapped };

@@ -54,7 +54,7 @@ export function requestHost({ headers }: IncomingMessage): string | undefined {
   return headers.host ?? (headers[":authority"] as string | undefined);
 }
 
-/** Like `headersDistinct`, which HTTP/2 requests lack. Pseudo-headers are dropped. */
+/** Returns the values of each header, like `headersDistinct`, which HTTP/2 requests lack. Pseudo-headers are dropped. */
 function distinct({ rawHeaders }: IncomingMessage): Map<string, string[]> {
   const headers = new Map<string, string[]>();
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
@@ -94,7 +94,7 @@ export function responseHeaders(backendResponse: IncomingMessage): Record<string
   return headers;
 }
 
-/** Without the length, which is needed to find the end of the body: the rest would be another request. */
+/** The names in the Connection header, except the length: without the length, the end of the body is unknown, and the rest would be another request. */
 function namesInConnectionHeader(headers: IncomingHttpHeaders): ReadonlySet<string> {
   const names = new Set((headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase()));
   names.delete("content-length");

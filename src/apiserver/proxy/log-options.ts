@@ -39,7 +39,7 @@ export function parseLogOptions(pod: string, query: URLSearchParams): LogOptions
   };
 }
 
-/** In whole seconds, with its zone: fractions are truncated on the way to the kubelet. */
+/** Formats a time in whole seconds, with its zone: fractions are truncated on the way to the kubelet. */
 function rfc3339(value: string): string {
   if (!time.test(value) || Number.isNaN(Date.parse(value)))
     throw badRequest(`parsing time ${JSON.stringify(value)} as "2006-01-02T15:04:05Z07:00": cannot parse it`);

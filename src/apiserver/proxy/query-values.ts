@@ -22,7 +22,7 @@ export function parseInteger(value: string): bigint {
   return number;
 }
 
-/** As Go writes them: keys in order, values of one key in their original order. */
+/** Encodes a query as Go does: keys in order, values of one key in their original order. */
 export function encodeQuery(values: URLSearchParams): string {
   values.sort();
   const text = values.toString();

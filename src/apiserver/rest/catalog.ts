@@ -48,7 +48,7 @@ export class Catalog {
     return this.#byPath.get(`${apiVersion}/${plural}`);
   }
 
-  /** By plural and group, as in ObjectRef. */
+  /** Finds a resource by plural and group, as in ObjectRef. */
   named(resource: string): Served {
     const served = this.#byName.get(resource);
     if (!served) throw new Error(`the API has no ${resource}`);

@@ -62,7 +62,7 @@ export function checkType(body: JsonObject, { group, version, kind }: GroupVersi
     );
 }
 
-/** With apiVersion and kind first, which readers of the store rely on. */
+/** Puts apiVersion and kind first, which readers of the store rely on. */
 export function asDraft(body: JsonObject, { group, version, kind }: GroupVersionKind): Unstructured {
   const { apiVersion: _, kind: __, metadata = {}, ...rest } = withoutNulls(body);
   if (!isObject(metadata)) throw unreadable({ group, version, kind }, "metadata is not an object");

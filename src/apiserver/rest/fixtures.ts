@@ -34,7 +34,7 @@ export const namespaces: ResourceDefinition = {
   },
 };
 
-/** With spec, status, grace period, action and connect subresources. */
+/** A resource with spec, status, grace period, action and connect subresources. */
 export const widgets: ResourceDefinition = {
   group: "things.example",
   version: "v1",

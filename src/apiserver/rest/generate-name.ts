@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 
-/** Without vowels and ambiguous characters, as upstream. */
+/** The characters of generated names. As upstream, there are no vowels and no ambiguous characters. */
 const alphabet = "bcdfghjklmnpqrstvwxz2456789";
 const suffixLength = 5;
 const maxNameLength = 63;

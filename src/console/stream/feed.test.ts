@@ -126,7 +126,7 @@ test("usage is sampled every 5 s while there is a viewer, and 30 s longer", asyn
   assert.equal(usage.pods.a?.memory.at(-1), 1000);
   assert.deepEqual(state.resources.find(({ name }) => name === "cpu")?.used, 0.5);
   assert.equal(state.agent.memory, 50_000_000);
-  // Rates of traffic are between two whole samples: three samples of 5 s, 1000 bytes each.
+  // A rate of traffic is computed from two whole samples. Here there are three samples of 5 s with 1000 bytes each.
   assert.equal(usage.node.rx.at(-1), 200);
   leave();
   for (let i = 0; i < 12; i++) await clock.advance(5000);

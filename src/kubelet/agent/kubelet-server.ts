@@ -41,7 +41,7 @@ export interface ServerParts {
 
 export interface KubeletServer {
   readonly readOnly: Component | undefined;
-  /** The server for authorized clients; must be started in this order. */
+  /** The components of the server for authorized clients, in the order in which they must be started. */
   readonly components: readonly Component[];
   readonly port: () => number;
 }

@@ -42,7 +42,7 @@ export function nodeStats(core: AgentCore, parts: Required<Pick<StatsOptions, "v
   });
 }
 
-/** As in the reference kubelet, the path of the socket decides. */
+/** True if the runtime is CRI-O. As in the reference kubelet, the path of the socket decides. */
 export function isCrio(config: Pick<KubeletConfiguration, "containerRuntimeEndpoint">): boolean {
   return config.containerRuntimeEndpoint.endsWith("run/crio/crio.sock");
 }

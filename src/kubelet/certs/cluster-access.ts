@@ -125,7 +125,7 @@ export function waitingTransport(transport: KubeTransport, readiness: Certificat
       return transport.stream(call);
     },
     streamsLists: transport.streamsLists,
-    /** Also called when a certificate becomes available, so that requests that timed out are retried. */
+    /** Calls back after a reconnect, and when a certificate becomes available, so that requests that timed out are retried. */
     onReconnect: (listener) => {
       const unsubscribes = [readiness.onReady(listener), transport.onReconnect?.(listener) ?? (() => {})];
       return () => {

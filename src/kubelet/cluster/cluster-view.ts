@@ -51,7 +51,7 @@ export class ClusterView {
   readonly #services: Reflector<ServiceAddress>;
   readonly #runtimeClasses: Reflector<RuntimeClass>;
   #previousNode: { spec?: string; addresses?: string } = {};
-  /** From a request of its own, which may be newer than the watch. */
+  /** The node as a separate request returned it, which may be newer than the watch. */
   #readNode: WatchedNode | undefined;
   #hostIps: { node: WatchedNode | undefined; ips: readonly string[] } | undefined;
 

@@ -288,7 +288,7 @@ export class NodeStatusManager implements Component {
     return true;
   }
 
-  /** With each attempt, as the reference kubelet does: events report the state of a node whose object cannot be written. */
+  /** Records events with each attempt, as the reference kubelet does: they report the state of a node whose object cannot be written. */
   #record({ node, events }: StatusPlan): void {
     const schedulable = schedulableEvent(node, this.#wasUnschedulable);
     this.#wasUnschedulable = node.spec.unschedulable ?? false;

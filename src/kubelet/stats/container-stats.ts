@@ -72,7 +72,7 @@ function noSwap(time: string | undefined): SwapStats | undefined {
 
 type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-/** Without undefined values. */
+/** Returns the object without undefined values. */
 export function present<T extends object>(values: T): Present<T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Present<T>;
 }

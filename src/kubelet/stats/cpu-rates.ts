@@ -20,7 +20,7 @@ const forgetMs = 10 * 60_000;
 export class CpuRates {
   readonly #samples = new Map<string, Samples>();
 
-  /** In nanocores. Before there are two samples, the average since `startedAt`. */
+  /** The usage in nanocores. Until there are two samples, it is the average since `startedAt`. */
   rate(key: string, at: WallTime, usageNs: number, startedAt: WallTime): number {
     const sample = { at, usageNs };
     const known = this.#samples.get(key);

@@ -20,7 +20,7 @@ export interface LayerContext {
   device(dir: string): Promise<string>;
 }
 
-/** By container ID; each filesystem is queried once. */
+/** The usage of the writable layers, by container ID. It queries each filesystem once. */
 export async function layersOf(
   containers: ReadonlyMap<string, ContainerStats>,
   context: LayerContext,

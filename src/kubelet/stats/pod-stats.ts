@@ -102,7 +102,7 @@ export class PodStatsProvider {
     };
   }
 
-  /** Only disk usage, with termination message files. Undefined if no container is running. */
+  /** Measures only the disk usage, with termination message files. Undefined if no container is running. */
   async storage(pod: ObservedPod, runtime: RuntimeStats, nodeSpace: FsSpace): Promise<PodStats | undefined> {
     const running = pod.containers.filter((c) => c.state === "running");
     const sandbox = sandboxOf(pod, running);

@@ -87,7 +87,7 @@ export class Stats {
     return this.#summary.get();
   }
 
-  /** Only CPU, memory and swap: no disk is read. */
+  /** Measures only CPU, memory and swap, and reads no disk. */
   cpuAndMemory(): Promise<Summary> {
     return this.#cpuAndMemory.get();
   }

@@ -20,7 +20,7 @@ export class KubeletError extends Error {
   }
 }
 
-/** Also true for errors of another bundle, whose class is a different object. */
+/** True for a KubeletError, including one of another bundle, whose class is a different object. */
 export function isKubeletError(error: unknown): error is KubeletError {
   return error instanceof Error && mark in error;
 }

@@ -12,7 +12,7 @@ export function monotonicTime(ms: number): MonotonicTime {
   return timeOf(ms);
 }
 
-/** Neither zero nor near the wall time of any test. */
+/** The start of the monotonic time, which is neither zero nor near the wall time of any test. */
 const origin = monotonicTime(5_000_000);
 
 /** A clock that moves only when a test advances it. */

@@ -54,7 +54,7 @@ export function latest<T extends WallTime | MonotonicTime>(...times: T[]): T {
   return timeOf(Math.max(...times.map(numberOf)));
 }
 
-/** From milliseconds since the epoch, a date, or its text in RFC 3339. An invalid date is NaN: neither before nor after anything. */
+/** Converts milliseconds since the epoch, a date, or its text in RFC 3339. An invalid date is NaN: neither before nor after anything. */
 export function wallTime(of: number | Date | string): WallTime {
   const ms = typeof of === "number" ? of : typeof of === "string" ? Date.parse(of) : of.getTime();
   return timeOf(ms);

@@ -46,7 +46,7 @@ export function withFileDefaults(partial: PartialConfiguration): PartialConfigur
   return { ...partial, evictionHard: { ...defaultEvictionHard, ...evictionHard } };
 }
 
-/** Without a configuration file the old command-line defaults apply, which are more permissive. */
+/** Sets the old command-line defaults, which apply without a configuration file and are more permissive. */
 export function withCommandLineDefaults(config: KubeletConfiguration): KubeletConfiguration {
   const result = structuredClone(config);
   result.authentication.anonymous.enabled = true;

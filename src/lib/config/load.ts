@@ -254,7 +254,7 @@ function leaves(raw: unknown, fields: Fields = kubeletFields, prefix = ""): stri
   });
 }
 
-/** By its dotted name. */
+/** The value of a field, by its dotted name. */
 function valueAt(config: KubeletConfiguration, name: string): unknown {
   return name
     .split(".")

@@ -17,7 +17,7 @@ export interface BlockDevice {
   readonly weightedIoMs: number;
 }
 
-/** By "major:minor". */
+/** The counters of all block devices, by "major:minor". */
 export async function readBlockDevices(file = "/proc/diskstats"): Promise<ReadonlyMap<string, BlockDevice>> {
   return parseDiskstats(await readFile(file, "utf8").catch(() => ""));
 }

@@ -64,7 +64,7 @@ const programOptions = new Set([
   "helper",
 ]);
 
-/** Without SELinux the kernel rejects them; mount(8) omits them. */
+/** The options that the kernel rejects without SELinux. mount(8) omits them. */
 const selinuxOptions = new Set(["context", "fscontext", "defcontext", "rootcontext", "seclabel"]);
 
 /** Translates options of mount(8) for mount(2), which accepts flags and the options of the filesystem only. */

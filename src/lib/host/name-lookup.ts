@@ -88,7 +88,7 @@ export class NameLookup {
     throw failure;
   }
 
-  /** As RFC 6724 orders the two families. */
+  /** Orders the two families as RFC 6724 does. */
   async #sorted(found: Found[]): Promise<Found[]> {
     const { sourceOf = routeSourceOf } = this.#o;
     const [ipv4, ipv6] = [4, 6].map((family) => found.filter((one) => one.family === family));
@@ -223,7 +223,7 @@ function failed(name: string, error: unknown): NodeJS.ErrnoException {
   return lookupError(code, why || `failed: ${name}`);
 }
 
-/** As an error of getaddrinfo(3): callers recognize a failed lookup by its system call. */
+/** An error like those of getaddrinfo(3): callers recognize a failed lookup by its system call. */
 function lookupError(code: string, message: string): NodeJS.ErrnoException {
   return Object.assign(new Error(message), { code, syscall: "getaddrinfo" });
 }

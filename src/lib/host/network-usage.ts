@@ -30,7 +30,7 @@ export async function readReceivedBytes(): Promise<number | undefined> {
   return interfaces?.reduce((sum, { rxBytes }) => sum + rxBytes, 0);
 }
 
-/** With the host ends of veth pairs and the bridges, the traffic of pods would be counted twice. */
+/** False for host ends of veth pairs and for bridges, which would count the traffic of pods twice. */
 function isCounted(name: string): boolean {
   return name !== "lo" && !/^(veth|docker|nerdctl)/.test(name);
 }

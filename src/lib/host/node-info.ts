@@ -41,7 +41,7 @@ export function countRanges(text: string): number {
 
 const auxPageSize = 6n;
 
-/** From the auxiliary vector of the process: pairs of 64-bit integers, a key and a value. */
+/** Reads the page size from the auxiliary vector of the process: pairs of 64-bit integers, a key and a value. */
 export function pageSizeOf(auxv: Buffer): bigint {
   for (let at = 0; at + 16 <= auxv.length; at += 16)
     if (auxv.readBigUInt64LE(at) === auxPageSize) return auxv.readBigUInt64LE(at + 8);

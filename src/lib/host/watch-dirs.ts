@@ -11,7 +11,7 @@ export interface WatchDirsOptions {
   readonly logger: Logger;
   /** The time until the next scan if nothing changes; undefined: there is none, unless a directory cannot be watched. */
   readonly rescanMs: () => number | undefined;
-  /** Reads the directories, and returns those that it has read, to be watched. */
+  /** Reads the directories, and returns the ones to watch: those that it has read. */
   readonly scan: () => Promise<readonly string[]>;
   readonly onError: (error: unknown) => void;
 }

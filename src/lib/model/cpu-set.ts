@@ -4,7 +4,7 @@ export type CpuSet = ReadonlySet<number>;
 
 export const noCpus: CpuSet = new Set();
 
-/** More than any kernel supports; a larger number would be a mistake that fills the memory. */
+/** The maximum CPU number. No kernel supports that many, and a larger number would be a mistake that fills the memory. */
 const maxCpus = 1 << 16;
 
 /** The set of a list such as "0-3,8"; throws if it is not one. */

@@ -84,7 +84,7 @@ function read(document: Document.Parsed): { value: unknown } | { message: string
   }
 }
 
-/** Also for JSON that is not valid YAML, such as with tabs for indentation. */
+/** Parses JSON, including JSON that is not valid YAML, such as with tabs for indentation. */
 function jsonOf(text: string): unknown {
   try {
     return /^\s*\{/.test(text) ? JSON.parse(text) : undefined;

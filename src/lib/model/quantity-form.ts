@@ -49,7 +49,7 @@ export function canonicalQuantity(text: string | number): string | undefined {
   return nano === undefined ? undefined : formatQuantity(nano, formOf(String(text)));
 }
 
-/** As `canonicalQuantity`, rounded up to thousandths: the API keeps no finer resources. */
+/** Returns `canonicalQuantity`, rounded up to thousandths: the API keeps no finer resources. */
 export function roundedToMilli(text: string | number): string {
   const nano = parseQuantity(text) ?? 0n;
   const rest = nano % 1_000_000n;

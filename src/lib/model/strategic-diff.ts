@@ -56,7 +56,7 @@ function listDiff(
   };
 }
 
-/** In the API, null, an empty list and an empty object mostly equal a missing field. */
+/** True for a value that means the same as a missing field: in the API null, an empty list and an empty object mostly do. */
 function isAbsent(value: unknown, rules: DiffRules, field: string | undefined): boolean {
   if (value === null || value === undefined || (value === "" && !rules.keepEmptyText)) return true;
   if (typeof value !== "object") return false;

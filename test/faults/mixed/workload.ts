@@ -161,7 +161,7 @@ export class Workload {
     return `edit the ConfigMap: ${n}`;
   }
 
-  /** Until there is a response: the API server may be down. A previous attempt may have been executed. */
+  /** Repeats a request until there is a response: the API server may be down. A previous attempt may have been executed. */
   async #request(
     method: "POST" | "PATCH" | "DELETE",
     path: string,

@@ -90,7 +90,7 @@ export interface Difference {
   readonly actual: string | undefined;
 }
 
-/** Numbers that differ by at most this part of the expected one are equal. */
+/** Two numbers count as equal if they differ by at most this fraction of the expected one. */
 export interface Tolerance {
   readonly relative: number;
 }

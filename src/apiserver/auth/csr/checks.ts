@@ -152,7 +152,7 @@ function checkSignerName(name: string, problems: FieldProblems): void {
   if (rest.length > 317) problems.tooLong(path, 317);
 }
 
-/** Only the first invalid part: more would be redundant. */
+/** The errors of the first invalid part. Those of the other parts would be redundant. */
 function firstErrors(parts: readonly string[], rule: (part: string) => Messages): string[] {
   const invalid = parts.find((part) => rule(part).length > 0);
   return invalid === undefined

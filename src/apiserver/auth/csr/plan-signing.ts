@@ -72,7 +72,7 @@ export function impersonatedBy(request: ParsedRequest, own: OwnNames): string[] 
 
 const failed = (reason: string, message: string): Signing => ({ kind: "fail", reason, message });
 
-/** From a little before now, since clocks differ, to the end of the requested lifetime, and not beyond the CA. */
+/** The validity period starts a little before now, since clocks differ. It ends with the requested lifetime, and not after the CA. */
 export function validityPeriod(
   requested: number | undefined,
   rules: Lifetimes,

@@ -7,7 +7,7 @@ export type TokenResult =
   | { readonly kind: "rejected"; readonly problem: string };
 
 export interface TokenAuthenticator {
-  /** Only tokens for one of the audiences are valid; the result has the audiences that both name. */
+  /** Accepts tokens for at least one of the audiences. The result has the audiences that both name. */
   authenticate(token: string, audiences: readonly string[]): Promise<TokenResult>;
 }
 

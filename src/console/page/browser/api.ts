@@ -105,7 +105,7 @@ async function logError(response: Response): Promise<ConsoleError["error"] | und
   return message ? { code: "internal", message } : undefined;
 }
 
-/** With a token of the kubelet API. */
+/** Logs in with a token of the kubelet API. */
 export const logInWithToken = (token: string) => logIn({}, { authorization: `Bearer ${token}` });
 export const logInWithLink = (token: string) => logIn({ token });
 

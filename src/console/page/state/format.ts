@@ -33,7 +33,7 @@ export function formatPercent(share: number | undefined): string {
   return percent > 0 && percent < 0.95 ? `${percent.toFixed(1)}%` : `${Math.round(percent)}%`;
 }
 
-/** As kubectl's AGE: "45s", "3m12s", "5h3m", "2d4h", "400d", "2y35d". */
+/** Formats an age as kubectl does: "45s", "3m12s", "5h3m", "2d4h", "400d", "2y35d". */
 export function formatAge(ms: number): string {
   return humanDuration(Math.max(0, ms));
 }

@@ -45,7 +45,7 @@ export function UsageCharts(props: {
   );
 }
 
-/** In the color of its line: it is the legend of the chart. */
+/** A value in the color of its line, as the legend of the chart. */
 function Direction({ name, arrow, line }: { name: string; arrow: string; line: string }) {
   return (
     <>

@@ -166,7 +166,7 @@ export class Pleg implements Component {
     return awaiting.promise;
   }
 
-  /** As refresh(), also without relists on demand: the runtime has reported a change of the pod. */
+  /** Refreshes one pod immediately, even without relists on demand: the runtime has reported a change of the pod. */
   refreshNow(uid: PodUid): Promise<void> {
     const entry = this.#refreshes.get(uid);
     if (!entry) {

@@ -17,7 +17,7 @@ export class ActivePods {
     this.#o = options;
   }
 
-  /** With their allocated resources. */
+  /** The active pods with their allocated resources. */
   all(): Pod[] {
     const { desired, workers, allocation } = this.#o;
     return desired
@@ -26,7 +26,7 @@ export class ActivePods {
       .filter(({ metadata }) => workers.isActive(metadata.uid));
   }
 
-  /** With the resources that admission counts. */
+  /** The active pods with the resources that admission counts. */
   accounted(): Pod[] {
     return this.all().map((pod) => this.#o.allocation.accountedPod(pod));
   }

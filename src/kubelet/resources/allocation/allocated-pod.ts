@@ -82,7 +82,7 @@ export function sameResources(
   );
 }
 
-/** As amounts: "1" is "1000m". */
+/** True if the resources have the same amounts: "1" equals "1000m". */
 function sameAmounts(a: ResourceRequirements["limits"], b: ResourceRequirements["limits"]): boolean {
   const [left, right] = [amountsOf(a), amountsOf(b)];
   return left.size === right.size && [...left].every(([name, amount]) => right.get(name) === amount);

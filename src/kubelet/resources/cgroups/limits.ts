@@ -36,7 +36,7 @@ export interface LimitSettings {
   readonly qosReserved?: { readonly memoryPercent: bigint; readonly allocatableMemory: bigint } | undefined;
 }
 
-/** More than any host has, and within the kernel's range. */
+/** A number that no host reaches, within the range of the kernel. */
 const unbounded = 1n << 62n;
 
 /**

@@ -193,7 +193,7 @@ class QosPodCgroups implements PodCgroups {
   }
 }
 
-/** With cgroupsPerQOS off: containers are below cgroupRoot, or where the runtime decides, and nothing is created here. */
+/** The cgroups with cgroupsPerQOS off: containers are below cgroupRoot, or where the runtime decides, and nothing is created here. */
 class NoPodCgroups implements PodCgroups {
   readonly #parent: string;
   constructor(cgroupRoot: string) {

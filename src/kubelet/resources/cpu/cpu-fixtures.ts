@@ -78,7 +78,7 @@ export function podLevelPod(
   return pod;
 }
 
-/** As the topology manager does it, with the first hint of each container. Throws if the pod is rejected. */
+/** Admits a pod as the topology manager does, with the first hint of each container. Throws if the pod is rejected. */
 export async function admit(manager: CpuManager, pod: Pod): Promise<void> {
   try {
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {

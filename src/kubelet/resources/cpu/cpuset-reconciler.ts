@@ -26,7 +26,7 @@ export interface CpusetReconcilerOptions {
 export class CpusetReconciler implements Component {
   readonly name = "cpuset-reconciler";
   readonly #o: CpusetReconcilerOptions;
-  /** By container. What a previous agent set is not known, so each is set once. */
+  /** The CPUs that were last set, by container. Those that a previous agent set are not known, so each container is set once. */
   #applied = new Map<ContainerId, string>();
   #loop: Promise<void> = Promise.resolve();
 

@@ -79,7 +79,7 @@ function choiceOf(
   return best;
 }
 
-/** The free CPUs after the rest is taken from the nodes in turn; undefined if they do not have that many. */
+/** The free CPUs that are left after the nodes have given the rest in turn; undefined if they have too few. */
 function withoutRest(
   after: FreeByNode,
   nodes: readonly number[],

@@ -3,7 +3,7 @@ import { type CpuSet, noCpus } from "../../../lib/model/cpu-set.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 import { isSidecar } from "../../../lib/model/resources.ts";
 
-/** By container, how many exclusive CPUs it requests; 0 if it shares the CPUs of the pod. */
+/** The number of exclusive CPUs that a container requests; 0 if it shares the CPUs of the pod. */
 type Requested = (container: Pod["spec"]["containers"][number]) => number;
 
 /** Throws if exclusive CPUs of containers leave none of the pod's for a container without. */

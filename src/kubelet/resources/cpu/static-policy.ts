@@ -53,7 +53,7 @@ export function availableCpus({ reserved }: StaticPolicy, { shared }: CpuAssignm
   return shared.difference(reserved);
 }
 
-/** Without the siblings of reserved CPUs: their cores are not whole. */
+/** The CPUs of whole cores. The siblings of reserved CPUs are excluded: their cores are not whole. */
 function availablePhysicalCpus({ topology, reserved }: StaticPolicy, { shared }: CpuAssignments): CpuSet {
   const cores = [...topology.groupsOf("core", reserved)];
   return shared.difference(new Set(cores.flatMap((core) => [...topology.cpusIn("core", core)])));

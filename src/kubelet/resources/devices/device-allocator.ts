@@ -81,7 +81,7 @@ export class DeviceAllocator implements HintProvider {
     }
   }
 
-  /** In one line, what the pod needs before it is admitted. */
+  /** Describes in one line what the pod needs before it is admitted. */
   waitsFor(pod: Pod): string | undefined {
     const resources = resourcesOf(pod, this.#o.extendedResourcesByDra).filter((resource) =>
       this.isKnown(resource),

@@ -71,7 +71,7 @@ export class DeviceInventory {
     return previous === undefined || !isSameList(previous, devices);
   }
 
-  /** Without a plugin all devices of the resource are unhealthy. False if another registration has replaced it already. */
+  /** Removes a plugin, which makes all devices of its resource unhealthy. False if another registration has replaced it already. */
   remove(plugin: DevicePlugin): boolean {
     const resource = this.#resources.get(plugin.resource);
     if (!resource?.plugins.includes(plugin)) return false;
@@ -129,7 +129,7 @@ export class DeviceInventory {
     return this.#resources.get(name)?.devices ?? new Map<string, Device>();
   }
 
-  /** In the order of the plugin's list. */
+  /** The healthy devices in the order of the plugin's list. */
   healthy(name: string): string[] {
     const resource = this.#resources.get(name);
     if (!resource || resource.plugins.length === 0) return [];

@@ -14,7 +14,7 @@ const supportedVersion = "v1beta1";
 /** Each resource is part of the node status, which the API server limits, and each plugin has a connection. */
 const maxResources = 500;
 const maxPlugins = 1000;
-/** At the kubelet's socket. All plugins register at once when the agent is restarted. */
+/** The limits of registrations at the kubelet's socket. All plugins register at once when the agent is restarted. */
 const registrations = { perSecond: 10, burst: 500 };
 /** Longer than any valid name. */
 const maxName = 512;

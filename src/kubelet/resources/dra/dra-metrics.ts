@@ -63,7 +63,7 @@ export function draMetrics(metrics: Metrics, clock: Clock, claims: ClaimStates):
   };
 }
 
-/** By driver, and in total as "<any>". */
+/** The numbers of claims in use by driver, and their total as "<any>". */
 function claimsInUse(claims: Iterable<ClaimState>): Map<string, number> {
   const counts = new Map([["<any>", 0]]);
   for (const claim of claims)

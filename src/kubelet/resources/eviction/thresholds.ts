@@ -82,7 +82,7 @@ export function unitsOf(amount: Amount, capacity: number): number {
   return "units" in amount ? amount.units : Math.trunc(capacity * amount.fraction);
 }
 
-/** As a quantity: as configured, or the share of the capacity. */
+/** Formats an amount as a quantity: the configured one, or the share of the capacity. */
 export function quantityText(amount: Amount, capacity: number): string {
   return "units" in amount
     ? (canonicalQuantity(amount.text) ?? amount.text)

@@ -86,7 +86,7 @@ export function isFree(machine: MachineMemory, nodes: readonly number[], request
   return [...requests].every(([resource, bytes]) => sumOf(machine, nodes, resource, "free") >= bytes);
 }
 
-/** By resource. Empty if no nodes can serve the request: as in the reference kubelet, that is not a preference, and the allocation fails. */
+/** The hints by resource. Empty if no nodes can serve the request: as in the reference kubelet, that is not a preference, and the allocation fails. */
 export function hintsFor(requests: MemoryRequests, nodes: readonly NodesHint[]): TopologyHints {
   return new Map(nodes.length > 0 ? [...requests.keys()].map((resource) => [resource, nodes]) : []);
 }

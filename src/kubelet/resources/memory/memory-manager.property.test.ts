@@ -91,7 +91,7 @@ function freeText(manager: MemoryManager): string {
   return manager.explain(pod, pod.spec.containers[0]!);
 }
 
-/** As the topology manager does: each container with one of its preferred hints, or with none. */
+/** Admits a pod as the topology manager does: each container with one of its preferred hints, or with none. */
 async function admit(manager: MemoryManager, pod: Pod, aligned: boolean): Promise<boolean> {
   for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
     const hint = aligned

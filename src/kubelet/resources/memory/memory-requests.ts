@@ -6,7 +6,7 @@ import { amountsOf, hasPodLevelResources, isSidecar, wholeOf } from "../../../li
 /** Bytes by resource: "memory", "hugepages-2Mi". */
 export type MemoryRequests = ReadonlyMap<string, bigint>;
 
-/** Only Guaranteed pods have memory of their own, and those with pod-level resources only if these are managed. */
+/** True for a Guaranteed pod. If it has pod-level resources, these have to be managed, too. */
 export function hasOwnMemory(pod: Pod, podLevelManagers: PodLevelManagers): boolean {
   return (podLevelManagers !== "off" || !hasPodLevelResources(pod)) && podQos(pod) === "Guaranteed";
 }

@@ -9,7 +9,7 @@ export function setClientCa(socket: TLSSocket, bundle: string | undefined): void
   Object.assign(socket, { [clientCa]: bundle });
 }
 
-/** Also works for the socket of an HTTP/2 request, which proxies the connection's socket. */
+/** The bundle that the handshake verified against. The socket may be the one of an HTTP/2 request, which proxies the connection's socket. */
 export function clientCaOf(socket: Partial<TLSSocket>): string | undefined {
   return (socket as { readonly [clientCa]?: string })[clientCa];
 }

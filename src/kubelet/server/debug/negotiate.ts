@@ -5,7 +5,7 @@ export interface RequestedKind {
   readonly kind: string;
 }
 
-/** In the order in which a wildcard matches them. */
+/** The media types, in the order in which a wildcard matches them. */
 export const mediaTypes = ["application/json", "application/yaml", "text/plain"] as const;
 export type MediaType = (typeof mediaTypes)[number];
 

@@ -88,7 +88,7 @@ function page(path: string, kind: string, make: () => { text: string; fields: ob
   return { method: "*", path, exact: true, attributes: () => attributesOf("GET", path), handle };
 }
 
-/** As a Status, in a format that the client accepts, if any. */
+/** Responds with a Status, in a format that the client accepts if there is one. */
 function notAcceptable(exchange: Exchange, accept: string): void {
   const status = {
     kind: "Status",

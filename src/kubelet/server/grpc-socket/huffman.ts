@@ -12,7 +12,7 @@ const symbols: readonly (readonly [bits: number, symbols: string])[] = [
   [15, "<`{"],
 ];
 
-/** By length, then in the order of the symbols: the codes follow from that. */
+/** The codes of all symbols. They follow from the order of the symbols: by length of the code, then by number. */
 const codes = new Map<string, string>();
 let next = 0;
 let lastBits = 0;

@@ -7,7 +7,7 @@ import type { Socket } from "node:net";
  */
 export class RequestQueue {
   readonly #maxQueued: number;
-  /** By connection with a request in progress: the requests queued behind it. */
+  /** The queued requests of each connection that has a request in progress. */
   readonly #waiting = new WeakMap<Socket, (() => void)[]>();
 
   constructor(maxQueued: number) {

@@ -27,7 +27,7 @@ const curves: Readonly<Record<number, string>> = {
   4588: "X25519MLKEM768",
 };
 
-/** Not configurable: TLS 1.3 may use any of them. */
+/** The suites of TLS 1.3. They cannot be configured. */
 const tls13Suites = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
 
 const cipherNames: Readonly<Record<string, string>> = {
@@ -42,7 +42,7 @@ const cipherNames: Readonly<Record<string, string>> = {
   RC4_128_SHA: "RC4-SHA",
 };
 
-/** In the order in which Go prefers them; the suites before `TLS_RSA_` are its defaults. */
+/** The suites in the order in which Go prefers them. Those before `TLS_RSA_` are its defaults. */
 const preferred = [
   "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
   "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",

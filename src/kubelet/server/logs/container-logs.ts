@@ -20,7 +20,7 @@ export interface LoggedContainer {
 export interface LoggedPods {
   pod(namespace: string, name: string): Pod | undefined;
   status(pod: Pod): PodStatus | undefined;
-  /** By the runtime's ID without its scheme. Undefined if the runtime no longer has it. */
+  /** The container with this ID of the runtime, without a scheme. Undefined if the runtime no longer has it. */
   container(pod: Pod, id: string): LoggedContainer | undefined;
   /** Calls back when the observed pod changed or was removed; the returned function unsubscribes. */
   onChange(pod: Pod, listener: () => void): () => void;

@@ -18,7 +18,7 @@ export interface LogQueryError {
   readonly message: string;
 }
 
-/** Before all log times: an empty `sinceTime`. */
+/** The time of an empty `sinceTime`, which is before all log times. */
 const beginning: LogTime = { ms: Number.NEGATIVE_INFINITY, nanos: 0 };
 const undecodable: LogQueryError = { status: 400, message: '{"message": "Unable to decode query."}' };
 const invalid: LogQueryError = { status: 422, message: '{"message": "Invalid request."}' };

@@ -189,7 +189,7 @@ export class ManifestStore {
     return undefined;
   }
 
-  /** Only for new manifests: for existing ones, the order of the sources decides. */
+  /** Finds a pod that another source has. Called only for new manifests: for existing ones, the order of the sources decides. */
   #inOtherSource(pods: readonly Pod[]): { pod: string; holder: string } | undefined {
     for (const pod of pods) {
       const source = this.#o.otherSourceOf?.(pod);

@@ -40,7 +40,7 @@ function textOf({ name, help, type, samples }: Family): string {
   return head + lines.join("");
 }
 
-/** In OpenMetrics a counter's samples end with _total, and its name does not. */
+/** Formats a family for OpenMetrics, where the samples of a counter end with _total and its name does not. */
 function openMetricsOf({ name, help, type, samples }: Family): string {
   const counter = type === "counter";
   const base = counter && name.endsWith("_total") ? name.slice(0, -"_total".length) : name;

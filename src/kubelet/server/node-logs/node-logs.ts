@@ -102,7 +102,7 @@ async function serveServices(
   }
 }
 
-/** As in Go's file server: directories are listed, and have a trailing slash. */
+/** Serves a file, or lists a directory, as Go's file server does. Directories have a trailing slash. */
 async function servePath(exchange: Exchange, dir: string): Promise<void> {
   const { params, request, response } = exchange;
   const requestedPath = params.path ?? "";

@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 
-/** By paused source: the destinations that must drain before it is resumed. */
+/** The destinations that must drain before a paused source is resumed, by source. */
 const waits = new WeakMap<Duplex, Set<Duplex>>();
 
 /** Pauses the source until the destination, and all others that it waits for, drain or close. */

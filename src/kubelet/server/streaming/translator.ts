@@ -233,7 +233,7 @@ function endStatus(output: Buffer, failure: Error | undefined): Buffer {
   return encoded(failure ? failureStatus(failure) : successStatus);
 }
 
-/** Before v4 errors were sent as plain text. */
+/** True if the output is a JSON object. Before v4 of the protocol, errors were sent as plain text. */
 function isObject(output: Buffer): boolean {
   try {
     const value: unknown = JSON.parse(output.toString("utf8"));

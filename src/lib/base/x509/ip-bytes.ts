@@ -6,7 +6,7 @@ export function ipBytes(address: string): Buffer | undefined {
   return bytes && withoutMapping(bytes);
 }
 
-/** As `ipBytes`, but an IPv4-mapped address has 16 bytes. */
+/** Returns `ipBytes`, except that an IPv4-mapped address has 16 bytes. */
 export function writtenBytes(address: string): Buffer | undefined {
   const version = address.includes("%") ? 0 : isIP(address);
   if (version === 0) return undefined;

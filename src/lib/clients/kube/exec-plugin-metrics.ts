@@ -22,7 +22,7 @@ const expirations = new WeakMap<Metrics, Map<object, WallTime>>();
 const day = 86_400;
 const ages = [600, 1800, 3600, 4 * 3600, day, 7 * day, 30 * day, 90 * day, 180 * day, 360 * day, 1440 * day];
 
-/** With the metric names of client-go. */
+/** Metrics of exec plugins, with the names that client-go uses. */
 export function pluginMetrics(metrics: Metrics, clock: Clock): PluginMetrics {
   const known = expirations.get(metrics) ?? new Map<object, WallTime>();
   expirations.set(metrics, known);

@@ -171,7 +171,7 @@ export class Reflector<T> implements Component {
     }
   }
 
-  /** With jitter, so that the nodes of a cluster do not all come back at the same time. */
+  /** Waits with jitter, so that the nodes of a cluster do not all come back at the same time. */
   async #backOff(outcome: Outcome, signal: AbortSignal): Promise<void> {
     const { clock, transport, maxBackoffMs = backoffLimits.maxMs } = this.#o;
     const error = "error" in outcome ? outcome.error : undefined;

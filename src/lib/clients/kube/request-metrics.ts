@@ -35,7 +35,7 @@ export type CaReload = "updated" | "unchanged" | "read_error" | "ca_parse_error"
 const times = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 const sizes = [64, 256, 512, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216];
 
-/** With the metric names of client-go. */
+/** Metrics of requests, with the names that client-go uses. */
 export function requestMetrics(
   metrics: Metrics,
   clock: Clock,

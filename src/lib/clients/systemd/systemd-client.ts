@@ -89,7 +89,7 @@ export class SystemdClient {
     throw new KubeletError("SystemdJob", `systemd did not start ${name}: ${result}`);
   }
 
-  /** Until the machine reboots. */
+  /** Sets properties of a unit, until the machine reboots. */
   async setUnitProperties(
     name: string,
     properties: readonly UnitProperty[],

@@ -60,7 +60,7 @@ export function parseLayout(mountinfo: string): CgroupLayout {
   return { version: 2, root };
 }
 
-/** Without these no pod can be limited. On v2 a cgroup is checked for the controllers that it gets. */
+/** The controllers without which no pod can be limited. On v2 a cgroup is checked for the controllers that it gets. */
 const required = ["cpu", "cpuacct", "cpuset", "memory"];
 
 /** Fails on a v1 host without a controller that every pod needs, and names all that are missing. */

@@ -32,7 +32,7 @@ export function applyPodDefaults<P extends { spec: PodSpec }>(pod: P): P {
   return copy;
 }
 
-/** With the host network, a container port is a host port. */
+/** Sets the host ports of a pod on the host network, where each container port is a host port. */
 function copyHostPorts(container: Container): void {
   for (const port of container.ports ?? []) port.hostPort ||= port.containerPort;
 }

@@ -11,7 +11,7 @@ export function descendingPath(path: string): Messages {
   return [...(path.startsWith("/") ? ["must be a relative path"] : []), ...noBacksteps(path)];
 }
 
-/** As `descendingPath`; names that start with ".." are reserved for the atomic writer of volumes. */
+/** Checks what `descendingPath` checks, and that no name starts with "..": those are reserved for the atomic writer of volumes. */
 export function volumeFilePath(path: string): Messages {
   const reserved = path.startsWith("..") && !path.startsWith("../");
   return [...descendingPath(path), ...(reserved ? ["must not start with '..'"] : [])];

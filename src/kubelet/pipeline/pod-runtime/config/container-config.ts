@@ -47,7 +47,7 @@ function containerConfig(pod: Pod, container: Container, ctx: ContainerContext):
   };
 }
 
-/** With a user namespace the mounts are ID-mapped. */
+/** Adds ID mappings to the mounts of a pod with a user namespace. */
 function mapped(mounts: MountInit[], userNamespace: UserNamespaceInit | undefined): MountInit[] {
   return mounts.map(
     (mount) =>

@@ -55,7 +55,7 @@ export function fieldValue(ref: FieldRef, pod: Pod, info: PodInfo): string {
   }
 }
 
-/** With a cloud provider the node has no address until it is initialized: containers that need it wait. */
+/** The addresses of the node. With a cloud provider it has none until it is initialized, and containers that need one wait. */
 function hostIpsOf({ hostIps }: NodeInfo): readonly string[] {
   if (hostIps.length === 0) throw containerConfigError("host IP unknown; known addresses: []");
   return hostIps;

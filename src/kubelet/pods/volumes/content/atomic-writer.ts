@@ -124,7 +124,7 @@ function dirsOf(payload: Payload): string[] {
   return [...dirs];
 }
 
-/** With chmod, because the mode of mkdir is subject to the umask. */
+/** Creates a directory and sets its mode with chmod, because the mode of mkdir is subject to the umask. */
 async function makeDir(files: FileCalls, path: string, fsGroup: number | undefined): Promise<void> {
   await files.mkdir(path);
   if (fsGroup !== undefined) await files.chown(path, -1, fsGroup);

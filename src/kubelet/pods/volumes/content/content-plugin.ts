@@ -87,7 +87,7 @@ async function writeVolume(
   }
 }
 
-/** As large as the pod's memory limit, and not swappable: secrets must not reach a disk. */
+/** The options of a tmpfs that is as large as the memory limit of the pod, and is not swapped: secrets must not reach a disk. */
 function tmpfsOf(pod: Pod, { allocatable, podLevelResources }: ContentHost): TmpfsOptions {
   const memory = wholeOf(amountsOf(allocatable()), "memory");
   return { size: memoryVolumeSize(pod, undefined, memory, podLevelResources), noSwap: true };

@@ -45,7 +45,7 @@ export class AllocatableUpdates {
     if (periodMs > 0) this.#schedule(driver, periodMs);
   }
 
-  /** Also called when an attach failed because the limit is reached: the reported count was wrong. */
+  /** Updates the count of the driver. Also called when an attach failed because the limit is reached: the reported count was wrong. */
   async refresh(driver: string, signal: AbortSignal): Promise<void> {
     const { drivers, node, logger } = this.#o;
     try {

@@ -11,7 +11,7 @@ import type { CSIDriverSpec } from "../../../../lib/gen/kubernetes/storage.d.ts"
 export interface CsiDrivers {
   /** Waits until the objects are listed. */
   get(driver: string, signal: AbortSignal): Promise<CSIDriverSpec | undefined>;
-  /** From the cache, without waiting. */
+  /** Returns the driver from the cache, without waiting. */
   known(driver: string): CSIDriverSpec | undefined;
   onChange(listener: (driver: string) => void): () => void;
 }

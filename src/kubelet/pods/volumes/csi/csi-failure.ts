@@ -18,7 +18,7 @@ export class CsiFailure extends KubeletError {
   }
 }
 
-/** With the prefix of upstream's CSI messages. */
+/** Adds the prefix of upstream's CSI messages. */
 export function csiText(message: string): string {
   return `${csiPluginName}: ${message}`;
 }

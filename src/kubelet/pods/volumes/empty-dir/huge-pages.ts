@@ -38,7 +38,7 @@ export function pageSizeFor(medium: string, pod: Pod): bigint {
   return size;
 }
 
-/** From the mount options of a hugetlbfs: "pagesize=2M". */
+/** Reads the page size from the mount options of a hugetlbfs: "pagesize=2M". */
 export function pageSizeOfOptions(options: readonly string[]): bigint | undefined {
   const text = options.find((option) => option.startsWith("pagesize="))?.slice("pagesize=".length);
   if (text === undefined) return undefined;

@@ -32,7 +32,7 @@ export async function freeProject(
   throw new KubeletError("DiskQuota", "cannot find available quota ID");
 }
 
-/** With the project reserved for the directory. */
+/** Adds a reservation of the project for the directory. */
 export function withReservation(files: ProjectFiles, dir: string, project: number): ProjectFiles {
   return {
     projects: `${ended(files.projects)}${project}:${dir}\n`,
@@ -40,7 +40,7 @@ export function withReservation(files: ProjectFiles, dir: string, project: numbe
   };
 }
 
-/** Without the reservations of the directory; all other lines are unchanged. */
+/** Removes the reservations of the directory. All other lines are unchanged. */
 export function withoutReservation(files: ProjectFiles, dir: string): ProjectFiles {
   const project = reservedProject(files, dir);
   if (project === undefined) return files;

@@ -16,7 +16,7 @@ export function imagePlugin(): VolumePlugin {
   };
 }
 
-/** Not in the published types yet. */
+/** The type of the field, which the published types do not have yet. */
 export interface ImageVolumeSource {
   readonly reference?: string;
   readonly pullPolicy?: string;

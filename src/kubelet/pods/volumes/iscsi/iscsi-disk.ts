@@ -91,7 +91,7 @@ export function attachNameOf(spec: VolumeSpec): string {
   return `${iscsiPluginName}/${targetPortal}:${iqn}:${lun}`;
 }
 
-/** With the port, so that it is the same for the spec and for the reconstructed volume. */
+/** A unique name, with the port, so that the spec and the reconstructed volume have the same one. */
 export function uniqueDiskName(spec: VolumeSpec): string {
   const { Portals, Iqn, Lun } = diskOf(spec);
   return `${iscsiPluginName}/${Portals[0]}:${Iqn}:${Lun}`;

@@ -139,7 +139,7 @@ export function iscsiPlugin(options: IscsiOptions): VolumePlugin {
   };
 }
 
-/** Only the mount table shows the disk of a pod's directory. */
+/** The disk that is mounted at a pod's directory. Only the mount table shows it. */
 function mountedDisk(table: readonly MountPoint[], dir: string, base: string): string | undefined {
   const own = table.findLast(({ path }) => path === dir);
   return own && table.find(({ device, path }) => device === own.device && path.startsWith(base))?.path;

@@ -8,7 +8,7 @@ const resizeConditions = new Set([
   "NodeResizeError",
 ]);
 
-/** With the resourceVersion: a concurrent write makes the patch fail. */
+/** The patch contains the resourceVersion, so that it fails after a concurrent write. */
 export function markInProgress(claim: Claim): object {
   return versioned(claim, { allocatedResourceStatuses: { storage: "NodeResizeInProgress" } });
 }

@@ -11,7 +11,7 @@ export interface CertificateKey {
   readonly request: Buffer;
 }
 
-/** In the thread pool: large RSA keys take seconds. */
+/** Generates a key in the thread pool: large RSA keys take seconds. */
 const generate = promisify(generateKeyPair) as (
   type: string,
   options: object,

@@ -162,7 +162,7 @@ export function credentialOf(state: CredentialState): { privateKey: string; cert
   throw new KubeletError("PodCertificate", `PodCertificateRequest was permanently ${state.kind}: ${details}`);
 }
 
-/** Without comments and headers between and in the blocks. */
+/** The certificates of a chain, without comments and headers between and in the blocks. */
 function certificatesOf(chain: string): string {
   return pemBlocks(chain)
     .map(({ der }) => pem("CERTIFICATE", der))
