@@ -1,19 +1,15 @@
-import { mkdir, statfs } from "node:fs/promises";
+import { statfs } from "node:fs/promises";
 import { join } from "node:path";
-import { whenAborted } from "../../lib/base/abort.ts";
 import type { Component } from "../../lib/base/component.ts";
-import { KubeletError } from "../../lib/base/errors.ts";
-import type { KubeTransport } from "../../lib/clients/kube/transport-interface.ts";
-import type { NodeSelectorTerm } from "../../lib/gen/kubernetes/core.d.ts";
-import { hostMounts, makeMountsShared } from "../../lib/host/mounts.ts";
+import { hostMounts } from "../../lib/host/mounts.ts";
 import { projectQuotas } from "../../lib/host/project-quotas.ts";
-import { matchesTerms } from "../../lib/model/node-selector.ts";
+import { nodeAffinityConflict } from "../../lib/model/node-selector.ts";
 import type { Pod } from "../../lib/model/pod.ts";
 import { amountsOf, wholeOf } from "../../lib/model/resources.ts";
 import type { EventHandlers } from "../pipeline/sync-loop/event-table.ts";
 import type { PluginHandlers } from "../plugins/plugin-handler.ts";
 import { PluginManager } from "../plugins/plugin-manager.ts";
-import { AttachedVolumes, type AttachedVolumesOptions } from "../pods/volumes/attached-volumes.ts";
+import { AttachedVolumes, attachmentsOf } from "../pods/volumes/attached-volumes.ts";
 import { contentPlugins } from "../pods/volumes/content/content-plugins.ts";
 import { podsReferencing } from "../pods/volumes/content/content-references.ts";
 import { PodCertificates } from "../pods/volumes/content/pod-certificates/pod-certificates.ts";
@@ -30,11 +26,13 @@ import { iscsiPlugin } from "../pods/volumes/iscsi/iscsi-plugin.ts";
 import { scsiDevices } from "../pods/volumes/iscsi/scsi-devices.ts";
 import { mountLabelsOptions } from "../pods/volumes/manager/mount-labels.ts";
 import { nfsPlugin } from "../pods/volumes/nfs/nfs-plugin.ts";
+import { noObjects, noSecrets } from "../pods/volumes/no-api.ts";
 import { resolveClaim } from "../pods/volumes/persistent/resolve-volume.ts";
 import { kubeVolumeApi } from "../pods/volumes/persistent/volume-api.ts";
 import { VolumeExpander } from "../pods/volumes/persistent/volume-expander.ts";
 import { needsDriver, waitsForAttachment } from "../pods/volumes/retried-volumes.ts";
 import { hostDeviceDirs } from "../pods/volumes/tools/block-devices.ts";
+import { SharedMounts } from "../pods/volumes/tools/shared-mounts.ts";
 import type { VolumeSpec } from "../pods/volumes/volume-plugin.ts";
 import {
   createVolumes,
@@ -43,8 +41,6 @@ import {
   type VolumesOptions,
 } from "../pods/volumes/volumes.ts";
 import type { AgentCore } from "./agent-core.ts";
-
-const nodeTimeoutMs = 10_000;
 
 export interface PodVolumes extends Volumes {
   /** `attachedVolumes` only where a controller attaches volumes to this node. */
@@ -163,7 +159,7 @@ export function podVolumes(
     api && view && config.enableControllerAttachDetach !== false
       ? new AttachedVolumes({
           observed: () => view.node(),
-          get: nodeGetter(api, node.name),
+          get: attachmentsOf(api, node.name),
           clock,
           onAttached: () => post({ kind: "volumes-attached" }),
         })
@@ -201,7 +197,7 @@ export function podVolumes(
     }),
     ...(view && {
       affinityConflict: (affinity) =>
-        affinityConflictOf(affinity, { name: node.name, labels: view.labelsAndTaints().labels }),
+        nodeAffinityConflict(affinity, { name: node.name, labels: view.labelsAndTaints().labels }),
     }),
     plugins,
     dynamicPlugins: () => flex?.plugins() ?? [],
@@ -239,7 +235,7 @@ export function podVolumes(
       }),
     },
     components: [
-      sharedMounts(rootDir),
+      new SharedMounts(rootDir),
       ...(bundles ? [bundles] : []),
       ...(certificates ? [certificates] : []),
       ...(csi?.components ?? []),
@@ -256,13 +252,6 @@ export function podVolumes(
   };
 }
 
-/** Why a PersistentVolume with this nodeAffinity cannot be used on this node. */
-function affinityConflictOf(affinity: unknown, node: Parameters<typeof matchesTerms>[1]): string | undefined {
-  const { required } = (affinity ?? {}) as { required?: { nodeSelectorTerms?: readonly NodeSelectorTerm[] } };
-  if (!required || matchesTerms(required.nodeSelectorTerms ?? [], node)) return undefined;
-  return "no matching NodeSelectorTerms";
-}
-
 interface Ownership {
   readonly pod: Pod;
   readonly spec: VolumeSpec;
@@ -270,33 +259,3 @@ interface Ownership {
   readonly fsGroupChangePolicy: "Always" | "OnRootMismatch" | undefined;
   readonly signal: AbortSignal;
 }
-
-function nodeGetter(api: KubeTransport, name: string): AttachedVolumesOptions["get"] {
-  const path = `/api/v1/nodes/${encodeURIComponent(name)}`;
-  return (signal) => api.request({ method: "GET", path, signal, timeoutMs: nodeTimeoutMs });
-}
-
-/** Mounts of containers must propagate to the node and to other containers (mountPropagation). */
-function sharedMounts(rootDir: string): Component {
-  const ended = Promise.withResolvers<void>();
-  return {
-    name: "shared-mounts",
-    start: async (signal) => {
-      await mkdir(rootDir, { recursive: true });
-      const undo = await makeMountsShared(rootDir);
-      whenAborted(signal, () => void undo().finally(ended.resolve));
-    },
-    done: ended.promise,
-  };
-}
-
-/** A node without a cluster has no objects. */
-const noApi = (what: string) =>
-  Promise.reject(new KubeletError("NoApi", `${what}: not available without an API server`));
-const noObjects = {
-  get: (kind: string, namespace: string, name: string) => noApi(`${kind} ${namespace}/${name}`),
-};
-const noSecrets = {
-  get: ({ namespace, name }: { readonly namespace: string; readonly name: string }) =>
-    noApi(`Secret ${namespace}/${name}`),
-};

@@ -1,4 +1,8 @@
-import type { NodeSelectorRequirement, NodeSelectorTerm } from "../gen/kubernetes/core.d.ts";
+import type {
+  NodeSelectorRequirement,
+  NodeSelectorTerm,
+  VolumeNodeAffinity,
+} from "../gen/kubernetes/core.d.ts";
 
 export interface NodeIdentity {
   readonly name: string;
@@ -83,4 +87,11 @@ function integer(text: string | undefined): bigint | undefined {
 
 function labelOf(labels: Labels, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
+}
+
+/** Why a PersistentVolume with this nodeAffinity cannot be used on a node; undefined if it can. */
+export function nodeAffinityConflict(affinity: unknown, node: NodeIdentity): string | undefined {
+  const { required } = (affinity ?? {}) as VolumeNodeAffinity;
+  if (!required || matchesTerms(required.nodeSelectorTerms ?? [], node)) return undefined;
+  return "no matching NodeSelectorTerms";
 }

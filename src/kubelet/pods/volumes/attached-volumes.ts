@@ -2,6 +2,7 @@ import { abortable } from "../../../lib/base/abort.ts";
 import { type Clock, msFromNow, msUntil } from "../../../lib/base/clock.ts";
 import { KubeletError } from "../../../lib/base/errors.ts";
 import { Listeners } from "../../../lib/base/listeners.ts";
+import type { KubeTransport } from "../../../lib/clients/kube/transport-interface.ts";
 
 /** The part of the Node object with the attached volumes. */
 export interface NodeAttachments {
@@ -13,7 +14,7 @@ export interface NodeAttachments {
 export interface AttachedVolumesOptions {
   /** The last observed Node object. */
   readonly observed: () => NodeAttachments | undefined;
-  /** Requests the Node object. */
+  /** The current attachments, from the API server. */
   readonly get: (signal: AbortSignal) => Promise<NodeAttachments>;
   readonly clock: Clock;
   /** A volume was attached: mounts that failed because of it can be retried immediately. */
@@ -24,6 +25,17 @@ export interface AttachedVolumesOptions {
 const waitMs = 10_000;
 const notReported = "Volume has not been added to the list of VolumesInUse in the node's volume status";
 const notAttached = "Volume not attached according to node status";
+
+const requestTimeoutMs = 10_000;
+
+/** Requests the Node object. */
+export function attachmentsOf(
+  api: Pick<KubeTransport, "request">,
+  nodeName: string,
+): AttachedVolumesOptions["get"] {
+  const path = `/api/v1/nodes/${encodeURIComponent(nodeName)}`;
+  return (signal) => api.request({ method: "GET", path, signal, timeoutMs: requestTimeoutMs });
+}
 
 /**
  * Verifies the volumes that the attach/detach controller attaches. The controller does not detach volumes that the node reports in use,
