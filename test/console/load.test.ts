@@ -17,7 +17,7 @@ async function threadTime(session: CDPSession): Promise<number> {
   return metrics.find(({ name }) => name === "TaskDuration")!.value;
 }
 
-/** The longest time for which the page's main thread did not run a timer that was due: its own tasks, and other processes. */
+/** The longest delay of a timer in the page's main thread, caused by tasks of the page and by other processes. */
 const watchStalls = `(() => {
   let before = performance.now();
   window.longestStall = 0;

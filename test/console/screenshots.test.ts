@@ -9,7 +9,7 @@ import { long } from "../long.ts";
 import { browserUnavailable, launchBrowser, openPage } from "./browser.ts";
 import { MockConsole } from "./mock-console.ts";
 
-/** Fixed, so that a picture changes only with the page. */
+/** The time is fixed, so that a screenshot changes only with the page. */
 const now = Date.parse("2026-11-17T14:23:40Z");
 const desktop = { width: 1200, height: 760 };
 const phone = { width: 390, height: 780 };

@@ -23,7 +23,7 @@ export class LogFile {
 
   write(stream: "stdout" | "stderr", line: string): void {
     if (this.#fd === undefined) return;
-    // As Go writes it: without the zeros at the end.
+    // Go writes the fraction without the zeros at its end.
     const time = new Date(epochMs(this.#clock.wall())).toISOString().replace(/\.?0*Z$/, "Z");
     writeSync(this.#fd, `${time} ${stream} F ${line}\n`);
   }

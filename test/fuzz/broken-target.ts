@@ -1,7 +1,7 @@
 import { calibrate, cpuMs } from "./measure.ts";
 import type { FuzzTarget } from "./target.ts";
 
-/** Breaks each rule of the fuzzer, so that its tests can find out. */
+/** A target that breaks each rule of the fuzzer, so that tests can check that the fuzzer notices. */
 export default {
   seeds: [],
   dictionary: [],

@@ -14,7 +14,7 @@ export function accepted<T>(
   }
 }
 
-/** Lengths that differ from input to input, and that are the same each time for one input. */
+/** Lengths that differ between inputs, but are the same whenever one input is repeated. */
 export function inChunks(input: Buffer): Buffer[] {
   const chunks: Buffer[] = [];
   for (let at = 0; at < input.length; ) {

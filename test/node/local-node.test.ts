@@ -167,7 +167,7 @@ describeOnContainerd("stopping a local node", (version) => {
     const files = nodeFiles(node.name);
     const ports = [...running.links].filter(([, bridge]) => bridge === files.bridge);
     assert.equal(ports.length, 1, "the pod has a link");
-    // As container engines do: unmounting on the machine does not propagate to it.
+    // The process has private mounts, as with container engines: an unmount on the machine does not propagate to it.
     const holder = spawn("unshare", ["--mount", "--propagation=private", "sleep", "1000"], {
       stdio: "ignore",
     });

@@ -46,7 +46,7 @@ const collectMs = 20;
 export interface FeedMessage {
   readonly id: string;
   readonly message: Exclude<StreamMessage, { kind: "bye" }>;
-  /** As a server-sent event; the same for all viewers at the same position. */
+  /** The message as a server-sent event. All viewers at the same position share it. */
   readonly bytes: Buffer;
 }
 

@@ -11,7 +11,7 @@ export function waitText(worker: Waiting, pulls: readonly PullProgress[]): strin
   return pull ? pullText(pull) : worker.blockedOn.text;
 }
 
-/** The pull that the pod waits for; others may run early. */
+/** The pull that the pod waits for now. Pulls of images that the pod needs later may also be running. */
 export function awaitedPull(
   { pod, blockedOn, history: { current } }: Waiting,
   pulls: readonly PullProgress[],

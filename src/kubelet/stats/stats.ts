@@ -97,7 +97,7 @@ export class Stats {
     return this.#totals.get();
   }
 
-  /** A complete summary immediately: for readers of disk usage, not of current CPU usage. */
+  /** Returns a complete summary immediately, for callers that need the disk usage and no current CPU usage. */
   storage(): Promise<Summary> {
     return this.#storage.get();
   }

@@ -3,13 +3,13 @@ import { lastUtf8 } from "../base/utf8.ts";
 import { openRegularFile, readAt } from "./regular-file.ts";
 
 const chunkBytes = 64 * 1024;
-/** Runtimes write entries of at most 16 KiB: a file without any in this many bytes is not a log, and is not read to its start. */
+/** The maximum number of bytes to search for entries. Runtimes write entries of at most 16 KiB, so a file that has none in this many bytes is not a log. */
 const maxReadBytes = 16 * 1024 * 1024;
 
 export interface TailOptions {
   /** The maximum number of lines; all by default. A line that the runtime wrote in several entries counts once. */
   lines?: number;
-  /** The maximum number of bytes. Memory grows with this and not with the file. */
+  /** The maximum number of bytes. The memory that is used depends on this maximum, not on the size of the file. */
   bytes: number;
 }
 

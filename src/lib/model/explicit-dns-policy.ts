@@ -11,8 +11,8 @@ export function markExplicitDnsPolicy(spec: PodSpec): void {
 }
 
 /**
- * True if the dnsPolicy of this pod was chosen explicitly. In the API a default looks like an explicit value, and some
- * tools write it into all pods (`kubectl run`): only the applied manifest shows it.
+ * True if the dnsPolicy of this pod was chosen explicitly. In the API a default looks like an explicit value, and
+ * tools such as `kubectl run` write the default into all pods. Only the applied manifest shows an explicit choice.
  */
 export function hasExplicitDnsPolicy(pod: Pod): boolean {
   if (pod.spec.dnsPolicy === "ClusterFirstWithHostNet") return true;

@@ -9,8 +9,8 @@ const namespaces: readonly [prefix: string, namespace: SysctlNamespace][] = [
 ];
 
 /**
- * The name with dots between its parts. "/" is the alternative separator of sysctl.d; which one a
- * name uses is decided by its first separator, and the other character is then part of a name: "net/ipv4/conf/eth0.1/x".
+ * The name with dots between its parts. In sysctl.d, "/" is the alternative separator. The first separator in a name decides
+ * which one the name uses. The other character may then be part of a name: "net/ipv4/conf/eth0.1/x".
  */
 export function normalizeSysctl(name: string): string {
   if (/[./]/.exec(name)?.[0] !== "/") return name;

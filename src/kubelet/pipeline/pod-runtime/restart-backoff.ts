@@ -130,7 +130,7 @@ export class RestartBackoff {
     return replaced?.id === id ? replaced : undefined;
   }
 
-  /** Undefined if that has passed. `last`: the newest container of that name. It may be the same as `exited`. */
+  /** The end of the back-off; undefined if it has passed. `last`: the newest container of that name. It may be the same as `exited`. */
   #until(
     key: string,
     exited: ObservedContainer,

@@ -209,7 +209,7 @@ export class ApiStatusWriter implements Component {
     const { apiPod, couldHaveRunningContainers, resourcesReclaimed, clock } = this.#o;
     const { uid: ownUid } = entry.pod.metadata;
     let sent: { version: number; couldHaveRunningContainers: boolean } | undefined;
-    // How long this status waits is decided again.
+    // The sync decides again how long this status waits.
     this.#endDelay(ownUid);
     for (let conflicts = 0; this.#isCurrent(entry); ) {
       const watched = apiPod(entry.pod);

@@ -51,7 +51,7 @@ interface PodImages {
 
 /**
  * Pulls the images of pods before their containers need them, while volumes are mounted and init containers run. Nothing is reported here:
- * a container requests its image as if it had not been pulled, and reports the pull. A failed pull is forgotten: the container tries itself.
+ * a container requests its image as if it had not been pulled, and reports the pull. A failed pull is forgotten: the start of the container pulls the image again.
  */
 export class Prefetch {
   readonly #o: PrefetchOptions;

@@ -190,7 +190,7 @@ function bracketed(args: readonly string[]): string {
   return `[${args.join(" ")}]`;
 }
 
-/** As Go prints it. */
+/** Formats a handler as Go prints it. */
 function describeHandler({ tcpSocket }: LifecycleHandler): string {
   const port = typeof tcpSocket?.port === "string" ? `{1 0 ${tcpSocket.port}}` : `{0 ${tcpSocket?.port} }`;
   const tcp = tcpSocket ? `&TCPSocketAction{Port:${port},Host:${tcpSocket.host ?? ""},}` : "nil";

@@ -5,7 +5,7 @@ import type { PodUid } from "../../../lib/model/pod.ts";
 export interface CpuAssignments {
   readonly shared: CpuSet;
   readonly pods: ReadonlyMap<PodUid, ReadonlyMap<string, CpuSet>>;
-  /** The CPUs of pods with pod-level resources. Their containers have parts of these. Undefined without PodLevelResourceManagers. */
+  /** The CPUs of pods with pod-level resources. The containers of these pods have parts of the CPUs of their pod. Undefined without PodLevelResourceManagers. */
   readonly podSets?: ReadonlyMap<PodUid, CpuSet>;
 }
 

@@ -83,7 +83,7 @@ export interface EnvObjects {
   secret(namespace: string, name: string): Readonly<Record<string, string>> | undefined;
 }
 
-/** Newer than the published types. */
+/** The type of a field that the published types do not have yet. */
 export interface FileKeyRef {
   readonly volumeName: string;
   readonly path: string;

@@ -53,7 +53,7 @@ async function isOtherDevice(dir: string): Promise<boolean> {
 
 /** Removes the directory, its mount and its `ready` file, if they exist. */
 export async function removeContentDir(mounts: ContentMounts, dir: string): Promise<void> {
-  // The `ready` file first: a partially removed volume must not count as complete.
+  // The `ready` file is removed first: a partially removed volume must not count as complete.
   await removeTree(metaDirOf(dir));
   if (await mounts.isMountPoint(dir)) await mounts.unmount(dir);
   await removeTree(dir);

@@ -131,7 +131,7 @@ function accessModeOf({ persistent }: VolumeSpec): string {
 
 export type LabelMetrics = ReturnType<typeof labelMetrics>;
 
-/** Gauges, in spite of their names: as in the reference. Without SELinux they have no samples. */
+/** As in the reference, these metrics are gauges in spite of their names. On a node without SELinux they have no samples. */
 export function labelMetrics(metrics: Metrics) {
   const ignored = "They become errors if volumes of all access modes are mounted with a label.";
   const gauge = <L extends string>(name: string, help: string, labels: readonly L[]) =>

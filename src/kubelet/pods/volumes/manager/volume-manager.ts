@@ -124,8 +124,8 @@ export class VolumeManager implements Component {
   }
 
   /**
-   * Resolves when all volumes of the pod are mounted. Rejects with the missing ones when a PVC cannot be used, on abort, or after
-   * about two minutes, so that the caller can sync the pod again. Mounting continues in the meantime.
+   * Resolves when all volumes of the pod are mounted. Rejects with the names of the missing volumes if a PVC cannot be used,
+   * on abort, or after about two minutes, so that the caller can sync the pod again. Mounting continues in the meantime.
    */
   async waitFor(pod: Pod, signal: AbortSignal): Promise<void> {
     const { uid } = pod.metadata;
