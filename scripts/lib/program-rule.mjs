@@ -87,7 +87,7 @@ function callViolation(text, { kind, text: token, start }, { file, usesKoffi }) 
   const isCalled = /^\s*\(/.test(after);
   const hasConstant = /^\s*\(\s*(?:"[^"]*"|'[^']*'|`[^`$]*`)\s*[,)]/.test(after);
   if (token === "import" && isCalled && !hasConstant) return "imports a module whose name is not a constant";
-  // Its own definition would name the types of the parameters.
+  // A method named `require` is defined with the types of its parameters and is not a call.
   if (token === "require" && isCalled && !isMember && !hasConstant && !/^\s*\(\s*\w+\s*:/.test(after))
     return "loads a module whose name is not a constant";
   if (token === "binding" && /\bprocess\.\s*$/.test(before))

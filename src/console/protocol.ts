@@ -180,7 +180,7 @@ export interface PodSummary {
   readonly cause: string | null;
   /** The step in progress, in one line, and when it started. */
   readonly waitsFor: { readonly text: string; readonly since: number; readonly until: number | null } | null;
-  /** Increases with each change of the pod, its timeline included: fetch the detail again if it is shown. */
+  /** Increases with each change of the pod or its timeline. A page that shows the detail of the pod then fetches it again. */
   readonly revision: number;
 }
 

@@ -144,7 +144,7 @@ class TestDevicePlugin {
     this.#server = server;
   }
 
-  /** Like old Go clients, which send the path of the socket as :authority. */
+  /** Registers as old Go clients do, which send the path of the socket as :authority. */
   async #register(): Promise<void> {
     const { dir, resource, version = "v1beta1" } = this.#o;
     const path = join(dir, "kubelet.sock");

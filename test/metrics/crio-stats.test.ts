@@ -62,7 +62,7 @@ describe("statistics of pods on CRI-O", () => {
       [pods[0]?.network?.name, pods[0]?.network?.interfaces?.map(({ name }) => name)],
       ["eth0", ["eth0"]],
     );
-    // As cAdvisor counts: crun runs them in a child cgroup. The monitor is no container.
+    // cAdvisor counts 0, too: crun runs the processes in a child cgroup. The monitor is not a process of the container.
     assert.equal(pods[0]?.process_stats?.process_count, 0);
     assert.equal(node.runtime?.imageFs?.inodesUsed, 40, "those of the whole filesystem");
   });

@@ -20,7 +20,7 @@ export function schemaFor(apiVersion: string, kind: string): Schema {
 
 const rules = new Map<Field, Rule>();
 
-/** The rule of a field of something that has this rule. */
+/** The rule of a field, given the rule of its parent. */
 export function fieldRule(rule: Rule, name: string): Rule {
   if (rule.kind === "atomic") return atomic;
   const field = rule.kind === "struct" ? rule.type.fields.get(name) : undefined;

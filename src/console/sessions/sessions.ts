@@ -77,7 +77,7 @@ export class Sessions {
   #endOldest(name: string, isLocal: boolean): void {
     const all = [...this.#sessions];
     const [hash] =
-      // The name of another user may equal that of root here.
+      // `isLocal` is compared, too: another user may have the same name as the local root.
       all.find(([, { session }]) => session.user.name === name && session.isLocal === isLocal) ??
       all.find(([, { session }]) => !session.isLocal) ??
       all[0] ??

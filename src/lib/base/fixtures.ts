@@ -23,8 +23,8 @@ export function memoryOf(work: () => unknown): number {
 }
 
 /**
- * The values of a metric by its labels, as { "type=a,code=1": 2 }, without those that are 0. For a histogram,
- * how many there were and their sum, as { count: 1, sum: 2.5 }.
+ * The values of a metric by its labels, as { "type=a,code=1": 2 }, without those that are 0. The value of a
+ * histogram is the count and the sum of its observations: { count: 1, sum: 2.5 }.
  */
 export async function metricValues(metrics: Metrics, name: string): Promise<Record<string, number>> {
   const metric = await metrics.registry.getSingleMetric(name)?.get();

@@ -25,7 +25,7 @@ export function fnv128a(text: string | Uint8Array): string {
     const third = c * prime + ((a << 24) >>> 0) + nextCarry;
     const thirdCarry = Math.floor(third * perPart);
     const last = d * prime + ((b << 24) >>> 0) + (a >>> 8) + thirdCarry;
-    // The remainder of each part: a remainder by division would take most of the time.
+    // Each part keeps its remainder. The operator % would take most of the time.
     a = low - carry * word;
     b = next - nextCarry * word;
     c = third - thirdCarry * word;

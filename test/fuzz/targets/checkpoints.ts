@@ -15,7 +15,7 @@ import type { FuzzTarget } from "../target.ts";
 
 const uid = "u-1" as PodUid;
 
-/** Checkpoints, which another kubelet may have written. All errors are documented: the caller reports a corrupt file. */
+/** Checkpoints, which another kubelet may have written. A parser may throw any error, because its caller reports a corrupt file. */
 export default {
   seeds: [
     allocation.encodeCheckpoint(new Map([[uid, { containers: new Map([["a", { limits: { cpu: "1" } }]]) }]])),

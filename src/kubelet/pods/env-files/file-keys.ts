@@ -43,7 +43,7 @@ export async function readFileKeys(
       const value = get(ref.key);
       found.set(keyOf(ref), () => ({ path, value }));
     } catch (error) {
-      // Thrown when that variable is resolved: the error of an earlier variable comes first.
+      // The error is thrown when the variable is resolved, so that the error of an earlier variable comes first.
       found.set(keyOf(ref), () => {
         throw new KubeletError("CreateContainerConfigError", `couldn't parse env file: ${messageOf(error)}`, {
           cause: error,

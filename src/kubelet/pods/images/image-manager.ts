@@ -262,7 +262,7 @@ export class ImageManager implements Component {
   }
 }
 
-/** With Never, only an image that is present counts, as if no other container of the pod pulled it. */
+/** True if the container may use a pull. With the policy Never, it uses only an image that is present, even if another container of the pod pulls it. */
 function usesPulls({ imagePullPolicy }: ImageConsumer): boolean {
   return imagePullPolicy !== "Never";
 }

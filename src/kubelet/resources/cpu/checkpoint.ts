@@ -108,7 +108,7 @@ function checksumOf({ policyName, defaultCpuSet, entries, podEntries }: Content,
   return fnv32a(`(*state.CPUManagerCheckpoint){${fields.join(" ")}}`);
 }
 
-/** The sets as the reference kubelet has them in memory, not as lists. */
+/** Converts the lists of the file to the sets that the reference kubelet has in memory. */
 function goSets(podEntries: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     byKey(podEntries).map(([uid, list]) => {

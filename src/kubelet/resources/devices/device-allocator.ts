@@ -153,7 +153,7 @@ export class DeviceAllocator implements HintProvider {
     });
   }
 
-  /** For a container whose plugin registered only after its pod was admitted. */
+  /** Allocates the devices of a container whose plugin registered only after the pod was admitted. */
   async allocateLate(pod: Pod, container: Container, signal: AbortSignal): Promise<void> {
     using _ = await this.#locks.acquire(resourcesOf(pod, this.#o.extendedResourcesByDra), signal);
     await this.allocate(pod, container, { numaNodes: undefined, preferred: false }, signal);

@@ -152,7 +152,7 @@ export function sameUse(a: MachineMemory, b: MachineMemory): boolean {
   });
 }
 
-/** Over these nodes; 0 for a resource that a node does not have. */
+/** The sum over these nodes. A node that does not have the resource counts as 0. */
 export function sumOf(
   machine: MachineMemory,
   nodes: readonly number[],

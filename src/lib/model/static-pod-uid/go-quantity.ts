@@ -39,7 +39,7 @@ export function goQuantity(text: string, isRounded: boolean): string {
   return printed(isRounded ? rounded(internalForm) : internalForm);
 }
 
-/** The sum of quantities, in a list of resources: the original text is dropped, unless there is only one. */
+/** The sum of quantities in a list of resources. The sum of several quantities does not keep their original text. */
 export function goSum(texts: readonly string[]): string {
   const [first, ...others] = texts.map(parse);
   return printed(rounded(others.reduce(added, first ?? parse("0"))));

@@ -145,7 +145,7 @@ function swapFor(
   { node, settings }: ResourceContext,
 ): Swap {
   if (!node.swapAccounting) return {};
-  // On v1 the limit is of memory and swap together: the same as memory means no swap.
+  // On v1 this is the limit of memory and swap together. If it equals the memory limit, the container cannot swap.
   if (node.cgroupVersion === 1) return { memorySwapLimit: memoryLimit };
   const allowed = usesSwap(pod, container, { node, settings }) ? limitedSwap(container, node) : 0n;
   return { unified: { "memory.swap.max": String(allowed) } };

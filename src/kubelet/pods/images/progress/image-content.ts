@@ -114,7 +114,7 @@ function takeBytes(part: Part, ingests: Ingests): void {
   part.skipped = 0;
 }
 
-/** The parts that may have been completed since the last time: parts are downloaded in their order, a few at a time. */
+/** The parts that may have been completed since the last call. The runtime downloads parts in order, a few at a time. */
 function partsToFind(parts: readonly Part[], ingests: Ingests): Part[] {
   const isLoading = parts.some(({ digest }) => ingests.has(digest));
   const last = isLoading ? parts.findLastIndex(({ state }) => state !== "missing") : parts.length;

@@ -56,7 +56,7 @@ function* outermostBelow(dir: string, sorted: readonly SortedPath[]): Generator<
   for (let at = firstFrom(keyPrefix, sorted); sorted[at]?.key.startsWith(keyPrefix); ) {
     const { path, key } = sorted[at]!;
     if (path.startsWith(prefix)) yield path.slice(prefix.length);
-    // After all that are below it.
+    // Continue after all paths below this one.
     at = firstFrom(`${key}\u0001`, sorted);
   }
 }
