@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type FileLock, lockFile } from "./file-lock.ts";
 
@@ -38,6 +38,20 @@ test("a holder that has not written its PID yet is known from the kernel", async
   await writeFile(path, "");
   assert.deepEqual(await attempt(), { kind: "held", holder: process.pid });
 });
+
+for (const before of [undefined, 0o644])
+  test(`another user cannot open, and so not lock, a lock file ${before ? "of an earlier version" : "with umask 0"}`, async (t) => {
+    const { path, take } = await setUp(t);
+    if (before !== undefined) {
+      await mkdir(dirname(path));
+      await writeFile(path, "", { mode: before });
+    }
+    const umask = process.umask(0);
+    t.after(() => process.umask(umask));
+    const lock = await take();
+    t.after(() => lock.release());
+    assert.equal((await stat(path)).mode & 0o777, 0o600);
+  });
 
 test("a lock that is held keeps no file open for writing: its filesystem can be remounted read-only", async (t) => {
   const { path, take } = await setUp(t);

@@ -1,6 +1,7 @@
 import {
   closeSync,
   constants,
+  fchmodSync,
   fstatSync,
   mkdirSync,
   openSync,
@@ -25,6 +26,9 @@ export interface HeldLock {
   readonly holder: number | undefined;
 }
 
+/** Users that can read the file can also lock it, and prevent the next start. */
+const fileMode = 0o600;
+
 /** A process that has just acquired the lock is about to write its PID. */
 const readAttempts = 20;
 const rereadMs = 10;
@@ -44,6 +48,8 @@ export async function lockFile(path: string, o: { dirMode: number }): Promise<Fi
       // If the previous holder removed the file after it was opened here, a lock on it excludes no other process.
       isOurs = isFileAt(fd, path);
       if (!isOurs) continue;
+      // An earlier version created it for everyone, and it remains after a crash.
+      fchmodSync(fd, fileMode);
       writeFileSync(path, identity(process.pid));
       return { kind: "acquired", release: () => release(fd, path) };
     } catch (error) {
@@ -61,7 +67,7 @@ function open(path: string, dirMode: number): number | undefined {
   mkdirSync(dirname(path), { recursive: true, mode: dirMode });
   try {
     // Read-only: an open writable file would prevent its filesystem from being remounted read-only.
-    return openSync(path, constants.O_RDONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o644);
+    return openSync(path, constants.O_RDONLY | constants.O_CREAT | constants.O_NOFOLLOW, fileMode);
   } catch (error) {
     if (errnoOf(error) === "ENOENT") return undefined;
     throw error;
