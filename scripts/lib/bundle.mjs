@@ -17,7 +17,13 @@ const stampFile = `${root}dist/.built-from`;
 export function launcher(cacheDir) {
   const dir = cacheDir ? JSON.stringify(cacheDir) : 'require("node:path").join(__dirname, ".compile-cache")';
   return `"use strict";
-require("node:module").enableCompileCache(${dir});
+const { mkdirSync, statSync } = require("node:fs");
+const dir = ${dir};
+try {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  // Who can write there can replace the code that runs here.
+  if ((statSync(dir).mode & 0o022) === 0) require("node:module").enableCompileCache(dir);
+} catch {} // starts more slowly
 require("./main.cjs");
 `;
 }

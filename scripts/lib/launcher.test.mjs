@@ -1,10 +1,21 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { launcher as bundleLauncher } from "./bundle.mjs";
 
 let root;
 const launcher = fileURLToPath(new URL("../../bin/kubelet", import.meta.url));
@@ -67,4 +78,28 @@ test("a KUBELET_NODE that does not exist is reported", () => {
   const run = launch("project/bin/kubelet", [], { KUBELET_NODE: "/no/such/node" });
   assert.equal(run.status, 1);
   assert.match(run.stderr, /Node 24 is not installed \(\/no\/such\/node\)/);
+});
+
+test("the directory of compiled code is not writable by other users with umask 0, and not used if it is", () => {
+  const dist = join(root, "dist");
+  const cache = join(dist, ".compile-cache");
+  mkdirSync(dist);
+  writeFileSync(join(dist, "main.cjs"), "");
+  writeFileSync(join(dist, "kubelet.cjs"), bundleLauncher());
+  const start = () => {
+    const { status, stderr } = spawnSync(
+      "/bin/sh",
+      ["-c", 'umask 0; exec "$0" "$1"', process.execPath, join(dist, "kubelet.cjs")],
+      { encoding: "utf8", env: { PATH: process.env.PATH } },
+    );
+    assert.deepEqual([status, stderr], [0, ""]);
+  };
+  start();
+  assert.equal(statSync(cache).mode & 0o777, 0o700);
+  assert.notDeepEqual(readdirSync(cache), []);
+  rmSync(cache, { recursive: true });
+  mkdirSync(cache);
+  chmodSync(cache, 0o777);
+  start();
+  assert.deepEqual(readdirSync(cache), []);
 });
