@@ -2,6 +2,7 @@ import type { ConsoleEvent } from "../../console/console-node.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { type Pod, podRef } from "../../lib/model/pod.ts";
 import type { NodeEvents, PodEvents } from "../../lib/model/pod-events.ts";
+import { eventMessage } from "../pods/events/event-object.ts";
 import type { Post } from "../pipeline/sync-loop/events.ts";
 
 /** Logs the events of pods, whether or not they are also sent to an API server. */
@@ -28,11 +29,17 @@ export function postedEvents(post: Post): { events: PodEvents; nodeEvents: NodeE
   const ofPod =
     (type: ConsoleEvent["type"]) => (pod: Pod, reason: string, message: string, container?: string) => {
       const { uid, namespace, name } = pod.metadata;
-      const event = { pod: { uid, namespace, name }, type, reason, message, ...(container && { container }) };
+      const event = {
+        pod: { uid, namespace, name },
+        type,
+        reason,
+        message: eventMessage(message),
+        ...(container && { container }),
+      };
       post({ kind: "event-recorded", event });
     };
   const ofNode = (type: ConsoleEvent["type"]) => (reason: string, message: string) =>
-    post({ kind: "event-recorded", event: { type, reason, message } });
+    post({ kind: "event-recorded", event: { type, reason, message: eventMessage(message) } });
   return {
     events: { normal: ofPod("Normal"), warning: ofPod("Warning") },
     nodeEvents: { normal: ofNode("Normal"), warning: ofNode("Warning") },

@@ -137,3 +137,13 @@ for (const [patterns, want] of modules)
       want,
     );
   });
+
+for (const format of ["text", "json"] as const)
+  test(`a long message and long fields are shortened as ${format}`, () => {
+    const { log, lines } = setUp(format);
+    const long = "x".repeat(2_000_000);
+    log.info(long, { text: long, err: new Error(long), list: [long], kept: "short" });
+    assert.ok(lines[0]!.length < 70_000, `${lines[0]!.length} characters`);
+    assert.match(lines[0]!, /x… \(2000000 characters\)/);
+    assert.match(lines[0]!, /short/);
+  });

@@ -4,6 +4,9 @@ import type { Fields, Logger } from "./logger.ts";
 import { escapeInterpreted } from "./terminal-text.ts";
 
 export type LogFormat = "text" | "json";
+/** The longest message or field of a line. */
+const maxText = 16 * 1024;
+
 type Severity = "I" | "W" | "E";
 
 export interface LogWriterOptions {
@@ -81,24 +84,31 @@ function textLine(
   const rest = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => ` ${key}=${quoted(value)}`);
-  return `${head} ${JSON.stringify(message)}${rest.join("")}`;
+  return `${head} ${JSON.stringify(bounded(message))}${rest.join("")}`;
 }
 
 function quoted(value: unknown): string {
-  if (value instanceof Error) return JSON.stringify(value.message);
+  if (value instanceof Error) return JSON.stringify(bounded(value.message));
   return typeof value === "string"
-    ? JSON.stringify(value)
+    ? JSON.stringify(bounded(value))
     : typeof value === "object"
       ? json(value)
       : String(value);
 }
 
+/** Messages contain fields of objects, which pod authors make as long as they like: each retry would write megabytes. */
+function bounded(text: string): string {
+  return text.length <= maxText ? text : `${text.slice(0, maxText)}… (${text.length} characters)`;
+}
+
 /** A line that cannot be written must not fail its caller. */
 function json(value: unknown): string {
   try {
-    return JSON.stringify(value, (_, inner) =>
-      typeof inner === "bigint" ? String(inner) : inner instanceof Error ? inner.message : inner,
-    );
+    return JSON.stringify(value, (_, inner) => {
+      if (typeof inner === "bigint") return String(inner);
+      if (inner instanceof Error) return bounded(inner.message);
+      return typeof inner === "string" ? bounded(inner) : inner;
+    });
   } catch {
     return JSON.stringify(String(value));
   }
@@ -116,7 +126,7 @@ function jsonLine(
   const head = {
     ts: o.now().getTime(),
     caller,
-    msg: message,
+    msg: bounded(message),
     ...(severity === "I" ? { v: level } : severity === "W" ? { level: "warning" } : {}),
   };
   const tail = Object.entries({ ...rest, err })

@@ -81,3 +81,11 @@ test("a burst of 25 events of a type about one object passes, then one every 5 m
   wait(3000);
   assert.equal(add("BackOff", "m", "c0")?.count, 44, "dropped events are counted");
 });
+
+test("long messages that differ only at their end are different events", () => {
+  const { add } = setUp();
+  const [first, second, again] = ["a", "b", "a"].map((end) => add("Failed", "x".repeat(20_000) + end));
+  assert.notEqual(first?.metadata.name, second?.metadata.name);
+  assert.equal(first?.metadata.name, again?.metadata.name);
+  assert.deepEqual([first?.count, second?.count, again?.count], [1, 1, 2]);
+});

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type MonotonicTime, msBetween } from "../../../lib/base/time.ts";
 import { type ApiEvent, eventName } from "./event-object.ts";
 import { LruCache } from "./lru-cache.ts";
@@ -10,6 +11,7 @@ const aggregateMs = 600_000;
 const spamBurst = 25;
 const spamEveryMs = 300_000;
 const cacheSize = 4096;
+const maxKeyLength = 256;
 
 export interface Correlated {
   /** Equal for all occurrences of one event in the API. */
@@ -41,12 +43,13 @@ export class EventCorrelator {
     const key = keyOf(object, event.type, event.reason, event.reportingComponent, event.reportingInstance);
     let group = this.#similar.get(key);
     if (!group || msBetween(group.at, now) > aggregateMs) group = { messages: new Set(), at: now };
-    group.messages.add(event.message);
+    const message = identityOf(event.message);
+    group.messages.add(message);
     group.at = now;
     this.#similar.set(key, group);
     const { fieldPath = "" } = event.involvedObject;
     if (group.messages.size < aggregateFrom)
-      return { event, key: keyOf(object, fieldPath, event.type, event.reason, event.message) };
+      return { event, key: keyOf(object, fieldPath, event.type, event.reason, message) };
     // One message is dropped, so that the set stays below the limit and the next different message is combined, too.
     const [oldest] = group.messages;
     if (oldest !== undefined) group.messages.delete(oldest);
@@ -84,6 +87,11 @@ export class EventCorrelator {
 
 function objectKeyOf({ source, involvedObject: o }: ApiEvent): string {
   return keyOf(source.component, source.host, o.kind, o.namespace ?? "", o.name, o.uid ?? "", o.apiVersion);
+}
+
+/** Thousands of messages are remembered, also of pods that are gone: a long one by its hash. */
+function identityOf(message: string): string {
+  return message.length <= maxKeyLength ? message : createHash("sha256").update(message).digest("base64");
 }
 
 function keyOf(...parts: string[]): string {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { dnsSubdomain } from "../../../lib/base/name-rules.ts";
+import { shortened } from "../../../lib/clients/plugin-rpc/shortened.ts";
 import type { Pod } from "../../../lib/model/pod.ts";
 
 export type EventType = "Normal" | "Warning";
@@ -32,6 +33,12 @@ export interface ApiEvent {
 }
 
 const component = "kubelet";
+/** Messages contain what pod authors, registries and runtimes wrote: without a limit they fill memory, and an API server fails to store them. */
+const maxMessage = 32 * 1024;
+
+export function eventMessage(text: string): string {
+  return shortened(text, maxMessage);
+}
 
 /** The pod, or one of its containers. */
 export function podReference(pod: Pod, container?: string): ObjectReference {
@@ -81,7 +88,7 @@ export function makeEvent(parts: EventParts): ApiEvent {
     },
     involvedObject,
     reason,
-    message,
+    message: eventMessage(message),
     source: { component, host: nodeName },
     firstTimestamp: time,
     lastTimestamp: time,

@@ -328,3 +328,15 @@ test("a warning, and that an image is pulled, are sent after the status of the p
   assert.deepEqual(reasons(), ["Created", "FailedMount", "Pulling", "Rebooted"]);
   assert.equal(written.length, 2, "an event about the node waits for no pod");
 });
+
+test("a message is shortened, however long the fields of the pod are that it contains", async (t) => {
+  const { clock, bodies, recorder } = await setUp(t);
+  recorder.warning(pod, "InspectFailed", `Failed to apply default image tag "${"x".repeat(700_000)}"`, "c");
+  recorder.node.warning("Rebooted", "y".repeat(700_000));
+  await clock.advance(0);
+  assert.deepEqual(
+    bodies().map(({ message }) => message.length),
+    [32 * 1024, 32 * 1024],
+  );
+  assert.match(bodies()[0]!.message, /^Failed to apply default image tag "x+\.\.\.$/);
+});
