@@ -1,4 +1,5 @@
 import { mkdir, rename, rm } from "node:fs/promises";
+import type { ServerHttp2Stream } from "node:http2";
 import { createServer, type Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { Duplex } from "node:stream";
@@ -13,6 +14,7 @@ import { AuthorityFilter } from "./authority-filter.ts";
  */
 export async function serveGrpc(server: Server, socketPath: string, signal: AbortSignal): Promise<void> {
   await mkdir(dirname(socketPath), { recursive: true, mode: 0o750 });
+  endFailedStreams(server);
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   const sockets = new Set<Socket>();
   const listener = createServer((socket) => {
@@ -46,6 +48,25 @@ export async function serveGrpc(server: Server, socketPath: string, signal: Abor
     for (const socket of sockets) socket.destroy();
   };
   whenAborted(signal, stop);
+}
+
+/**
+ * grpc-js rejects a call of an unknown method even after its client has reset the stream. That throws in an event of Node.js, and would end the
+ * process: here it ends the stream. Calls of known methods are not affected, grpc-js catches their exceptions.
+ */
+function endFailedStreams(server: Server): void {
+  type Handler = (interceptors: unknown, stream: ServerHttp2Stream, headers: unknown) => void;
+  const handlers = server as unknown as Record<"_streamHandler" | "_channelzHandler", Handler>;
+  for (const name of ["_streamHandler", "_channelzHandler"] as const) {
+    const handle = handlers[name];
+    handlers[name] = (interceptors, stream, headers) => {
+      try {
+        handle.call(server, interceptors, stream, headers);
+      } catch {
+        stream.destroy();
+      }
+    };
+  }
 }
 
 function filtered(socket: Socket): Duplex {
