@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -46,3 +46,20 @@ const isRejection = (line: string) =>
   /^E\d{4} .* "Unhandled promise rejection" err="an unhandled promise" stack="Error: an unhandled promise\\n {4}at /.test(
     line,
   );
+
+test("a log on a full disk does not end the process", async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), "faults-"));
+  const full = await open("/dev/full", "w");
+  t.after(async () => {
+    await full.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+  const args = ["--import", faults, main, "api", "--dir", dir, "--port", String(await freePort())];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", full.fd] });
+  t.after(() => child.kill("SIGKILL"));
+  const exited = once(child, "exit");
+  await once(child.stdout!, "data");
+  child.kill("SIGUSR2");
+  child.kill("SIGTERM");
+  assert.deepEqual(await exited, [0, null]);
+});

@@ -1,4 +1,4 @@
-import { messageOf } from "../lib/base/errors.ts";
+import { errnoOf, messageOf } from "../lib/base/errors.ts";
 import type { Logger } from "../lib/base/logger.ts";
 import { readableStack } from "../lib/base/readable-stack.ts";
 
@@ -8,6 +8,7 @@ import { readableStack } from "../lib/base/readable-stack.ts";
  */
 export function logFaults(logger: Logger): void {
   logRejections(logger);
+  surviveFullDisk();
   process.on("uncaughtException", (error) => {
     logger.error("Uncaught exception, exiting", fieldsOf(error));
     process.exit(1);
@@ -22,6 +23,17 @@ export function logRejections(logger: Logger): void {
   process.on("unhandledRejection", (reason) => {
     logger.error("Unhandled promise rejection", fieldsOf(reason));
   });
+}
+
+/**
+ * A log on a full disk loses lines and does not end the process, which is what frees the disk. If the reader of the log is gone, the process
+ * still ends: a restart connects it to a new one.
+ */
+function surviveFullDisk(): void {
+  for (const stream of [process.stdout, process.stderr])
+    stream.on("error", (error) => {
+      if (errnoOf(error) === "EPIPE") throw error;
+    });
 }
 
 function fieldsOf(reason: unknown): { err: string; stack?: string | undefined } {

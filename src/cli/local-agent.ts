@@ -1,4 +1,4 @@
-import { createWriteStream } from "node:fs";
+import { openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { type Agent, type AgentOptions, startAgent } from "../kubelet/agent/agent.ts";
 import { systemClock } from "../lib/base/clock.ts";
@@ -81,8 +81,14 @@ export function fileLogger(dir: string): {
   setVerbosity: (level: number) => void;
 } {
   const path = join(dir, "kubelet.log");
-  const stream = createWriteStream(path, { flags: "a", mode: 0o600 });
-  const write = (line: string) => void stream.write(line);
+  const file = openSync(path, "a", 0o600);
+  const write = (line: string) => {
+    try {
+      writeSync(file, line);
+    } catch {
+      // The disk is full: the line is lost, and the agent goes on.
+    }
+  };
   const options: LogWriterOptions = {
     format: "text",
     verbosity: 2,

@@ -86,8 +86,9 @@ function requireLinux(args: readonly string[]): void {
 
 // A reader may close the pipe early: `kubelet pods -w | head -1`.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-  process.exit(0);
+  if (error.code === "EPIPE") process.exit(0);
+  // A command that has its own log handles the other errors.
+  if (process.stdout.listenerCount("error") === 1) throw error;
 });
 
 // Node.js would open a debugger on a loopback port, where any local user can run code in this process. bin/kubelet disables that
