@@ -51,6 +51,12 @@ export class Http1Connection implements ServerConnection {
           isWhole: () => response.complete,
         });
       });
+      // Without a listener Node.js would report neither a response nor an error.
+      call.on("upgrade", (_, socket) => {
+        socket.destroy();
+        const why = "the response switches protocols";
+        reject(new ConnectionLost(why, { unprocessed: false, reused: false }));
+      });
       call.on("error", (error) => {
         if (signal.aborted) return reject(abortError(signal.reason));
         const dialFailure = this.#agent.failures.has(error);

@@ -395,3 +395,13 @@ it("requests are counted: each attempt by its code, each request once with its t
     assert.ok(closed.includes(`${line}\n`), `${line}\n${closed}`);
   assert.match(exposed, /rest_client_requests_total\{code="<error>",method="POST",host="[^"]*"\} [1-9]/);
 });
+
+it("a server that switches protocols fails the request", async (t) => {
+  const server = await serve(t, "http", (_request, response) =>
+    response.writeHead(101, { connection: "upgrade", upgrade: "other" }).end(),
+  );
+  const error = await failure(
+    client(t, server).request({ method: "POST", path: "/one", timeoutMs: 600_000 }),
+  );
+  assert.match(error.message, /^POST http:.*: the response switches protocols$/);
+});
