@@ -113,7 +113,7 @@ export function checkComments(file, text, project) {
   return problems;
 }
 
-/** Names of source files, and whatever starts with one of the folders of the project. */
+/** Names of source files, and paths that start with a folder of the project. */
 const pathInComment =
   /(?<![\w/.<>-])(?:(?:docs|src|test|scripts|packaging|proto|examples)\/[\w./*-]*\w|[\w-]+(?:\/[\w.-]+)*\.(?:ts|mjs|tsx|md|proto))(?![\w*])/g;
 

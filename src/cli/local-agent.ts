@@ -33,7 +33,7 @@ export async function userConfiguration(
   return { config: withDefaults(withFileDefaults({}), gates), gates, warnings: [] };
 }
 
-/** The same with the settings of a local node: its directories, its runtime, and what this machine requires. */
+/** Adds the settings of a local node to a configuration: its directories, its runtime, and what this machine requires. */
 export async function localNodeConfiguration(
   node: LocalNode,
   base: KubeletConfiguration,

@@ -112,7 +112,7 @@ test("in a script, arguments with spaces and quotes are quoted", () => {
   );
 });
 
-/** The result of a real iptables, in its own network namespace, for a table and then a script; else why there is none. */
+/** Runs a real iptables in its own network namespace. Returns the table after the script, or why iptables cannot be run. */
 function natAfter(nat: string, script: string): { table: string } | { unavailable: string } {
   if (process.getuid?.() !== 0) return { unavailable: "needs root" };
   const commands =

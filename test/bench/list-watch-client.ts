@@ -97,7 +97,7 @@ async function measure(server: string, kind: string): Promise<boolean> {
   const peakMiB = peak - idle;
   // The other kinds are for comparison: they also work with a server that cannot stream lists.
   const isLimited = kind === "streamed" || kind === "agent";
-  // The agent keeps more than its client does: the last reported state, to detect changes.
+  // The agent keeps more objects than its client: the last reported state, to detect changes.
   const isInMemory = kind !== "streamed" || peakMiB <= memoryLimitMiB;
   const ok = !isLimited || (isInMemory && listing.ownMs <= lagLimitMs && watching.ownMs <= lagLimitMs);
   console.log(

@@ -23,7 +23,7 @@ async function crioCluster(t: TestContext) {
   });
   const socketPath = join(dir, "run/crio/crio.sock");
   const cluster = await TestCluster.start(t, { logger }, {}, { crio: true, events: false, socketPath });
-  // After the cluster and its kubelet have ended.
+  // This runs after the cluster and its kubelet have ended.
   t.after(() => removeDir(dir));
   const logged = (text: string) => lines.filter((line) => line.includes(text));
   return { cluster, runtime: cluster.runtime, logged };

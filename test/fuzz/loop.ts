@@ -83,7 +83,7 @@ export async function fuzz({ target, corpus, seed, run, isOver }: LoopOptions): 
       size = isNew ? Math.max(smallestBatch, size >>> 1) : Math.min(size * 2, largestBatch);
     }
     const covered = coverage.size;
-    // Once more, short inputs first: later ones often reach what several earlier ones do.
+    // The inputs run again, the short ones first, and only those that reach something new are kept: a later input often reaches what several earlier ones do.
     const all = inputs.toSorted((a, b) => a.length - b.length);
     inputs = [];
     coverage.reset();
@@ -94,7 +94,7 @@ export async function fuzz({ target, corpus, seed, run, isOver }: LoopOptions): 
   }
 }
 
-/** Half of the time one of the latest inputs. Short inputs run faster, so they are used more often. */
+/** Chooses one of the latest inputs half of the time. Short inputs run faster, so they are chosen more often. */
 function chosen(inputs: readonly Buffer[], random: Random): Buffer {
   const one = () =>
     random.below(2) === 0

@@ -11,7 +11,7 @@ import { describeOnMachine } from "./on-machine.ts";
 
 const mib = 1 << 20;
 
-/** A guest with little memory and small disks, so that pressure needs little. */
+/** The guest has little memory and small disks, so that a small load causes pressure. */
 const memoryMb = 1024;
 const config = {
   evictionHard: {

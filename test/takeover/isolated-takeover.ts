@@ -1,6 +1,6 @@
 // Runs on an isolated host: restores the node that the reference kubelet left (files, sandboxes, containers, API objects), starts the
-// agent on it, and prints the state of the node before and after. With "odd", the manifests of the same static pods are such as only the
-// reference accepts without a warning.
+// agent on it, and prints the state of the node before and after. With "odd", the same static pods have manifests
+// that only the reference accepts without a warning.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { SandboxId } from "../../src/lib/clients/cri/cri.ts";

@@ -21,7 +21,7 @@ export class RecentEvents {
       this.#chars += size(event);
     }
     if (this.#fits(this.#events.length, this.#chars)) return;
-    // Down to three quarters, so that not every write copies the array.
+    // A quarter of the space is freed at once, so that not every write copies the array.
     let drop = 0;
     while (drop < this.#events.length && !this.#fits((this.#events.length - drop) / 0.75, this.#chars / 0.75))
       this.#chars -= size(this.#events[drop++]!);

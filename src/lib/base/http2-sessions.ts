@@ -12,7 +12,7 @@ interface Session {
 export interface Served {
   readonly socket: Socket;
   readonly inSession: boolean;
-  /** The response is sent, or the client is gone, or only the client is waited for and its connection may be closed for others. */
+  /** Called when the response is sent, the client is gone, or the server waits only for the client and may close its connection for other clients. */
   end(): void;
 }
 

@@ -4,18 +4,18 @@ export interface PullProgress {
   /** The host in the name of the image; a runtime may be configured to pull from a mirror instead. */
   readonly registry: string;
   readonly state: PullState;
-  /** Since the runtime was called, or since the pod waits for that. */
+  /** The time since the runtime was called or, before that, since the pod began to wait for the call. */
   readonly elapsedMs: number;
   /** Bytes of the compressed image. Those of layers that were present count as done. Null: not known. */
   readonly bytes: { readonly done: number; readonly total: number } | null;
   readonly layers: { readonly done: number; readonly total: number } | null;
-  /** In the last seconds. */
+  /** The average of the last seconds. */
   readonly bytesPerSecond: number | null;
-  /** Until all bytes are there, at that rate. */
+  /** The time until all bytes are downloaded, at that rate. */
   readonly leftMs: number | null;
-  /** Since the last byte, or since the runtime was called. Null: not known. */
+  /** The time since the last byte arrived, or since the runtime was called. Null: not known. */
   readonly idleMs: number | null;
-  /** Received by the node, of anything, where no more is known. */
+  /** All traffic that the node receives, if the traffic of the pull is not known. */
   readonly networkBytesPerSecond: number | null;
 }
 

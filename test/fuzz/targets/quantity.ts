@@ -31,7 +31,7 @@ export default {
       const canonical = canonicalQuantity(text) ?? assert.fail("no canonical form");
       // Bytes that are no multiple of 1,024 have no suffix, and are decimal when they are read again.
       if (!text.endsWith("i")) assert.equal(canonicalQuantity(canonical), canonical, text);
-      // The canonical form of bytes is rounded up to whole ones.
+      // The canonical form of bytes is rounded up to whole bytes.
       if (!text.endsWith("i")) assert.equal(parseQuantity(canonical), nano, canonical);
       assert.ok(compareQuantities(canonical, text) * (nano < 0n ? -1 : 1) >= 0);
       const approximate = Number(text.replace(/[a-zA-Z]+$/, ""));

@@ -72,7 +72,7 @@ export class PodResizer {
     });
     const desired = resizing.cgroups.limitsFor(pod);
     const current = resizing.cgroups.currentLimits(pod);
-    // Before the check of memory, too: containers may start with their new resources before the pod's cgroup has them.
+    // This comes even before the check of memory: containers may start with their new resources before the cgroup of the pod has them.
     await resizing.allocation.resizeStarts(pod);
     const inUse = memoryInUse(await this.#shrinking(pod, desired, current, running));
     if (inUse !== undefined) throw new KubeletError(memoryStillInUse, inUse);

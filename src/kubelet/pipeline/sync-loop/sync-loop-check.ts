@@ -14,7 +14,7 @@ const minThresholdMs = 5 * 60_000;
 
 /**
  * The check `syncloop`. The reference kubelet pauses its loop while the runtime or PLEG is not healthy, so its check fails when that lasts.
- * Our loop goes on, and the check is the same. Until pods could be synced for the first time, it passes.
+ * This loop does not pause, but the check fails in the same cases. It passes until pods can be synced for the first time.
  */
 export class SyncLoopCheck {
   readonly name = "syncloop";

@@ -85,7 +85,7 @@ export function bearerToken(request: IncomingMessage): string | undefined {
   const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
   const carrier = offered.find((name) => name.startsWith(protocolPrefix));
   if (carrier === undefined || request.headers.upgrade?.toLowerCase() !== "websocket") return undefined;
-  // It is not passed on: it is not a protocol.
+  // The token is removed from the offered protocols, because it is not a protocol.
   request.headers["sec-websocket-protocol"] = offered.filter((name) => name !== carrier).join(", ");
   const decoded = Buffer.from(carrier.slice(protocolPrefix.length), "base64url").toString("utf8");
   return decoded === "" ? undefined : decoded;

@@ -356,7 +356,7 @@ describe("clients without credentials", () => {
   const access: AccessFilter = { authorize: () => Promise.reject(new HttpError(401, "Unauthorized")) };
   const routes = [
     route("/a", async () => {}),
-    // As the login of the console.
+    // A route without authorization, like the login of the console.
     {
       ...route("/login", async ({ request }) => void (await readBody(request, 10)), "POST"),
       checksAccess: true as const,

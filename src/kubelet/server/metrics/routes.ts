@@ -70,7 +70,7 @@ export function metricsRoutes(o: MetricsRoutesOptions): Route[] {
       return undefined;
     }
   };
-  /** Clients recognize a restart by it, and that counters start at 0. */
+  /** When this process started. Clients use it to recognize a restart, after which counters start at 0. */
   const startTime = async () => (await part("process", () => o.process()))?.startedAt;
   const listed = async (what: string, collect: () => Promise<Family[]>) => (await part(what, collect)) ?? [];
   const registered = () =>

@@ -136,7 +136,7 @@ export class CgroupV1 implements CgroupFilesystem {
     try {
       await setPeriod();
     } catch (error) {
-      // The old quota may be out of bounds with the new period: then the quota has to change first.
+      // If the old quota is out of bounds with the new period, the quota has to change first.
       if (errnoOf(error) !== "EINVAL" || !cpuQuota) throw error;
       await setQuota();
       await setPeriod();

@@ -12,7 +12,7 @@ interface Part {
   readonly digest: string;
   readonly size: number;
   readonly isLayer: boolean;
-  /** "present": before the pull. "unneeded": the runtime has its unpacked content, and does not download it. */
+  /** "present": it was there before the pull. "unneeded": the runtime has its unpacked content, and does not download it. */
   state: "missing" | "loading" | "loaded" | "present" | "unneeded";
   bytes: number;
   /** How often in sequence it was missing although a later part was there. */
