@@ -44,6 +44,14 @@ test("one sample has no rate", () => {
   assert.deepEqual([state, bytesPerSecond, leftMs], ["pulling", null, null]);
 });
 
+test("a few bytes, such as the configuration of the image, have no rate", () => {
+  const { state, bytesPerSecond, leftMs } = after([
+    [1, { received: 100 }],
+    [2, { received: 2400 }],
+  ]);
+  assert.deepEqual([state, bytesPerSecond, leftMs], ["pulling", null, null]);
+});
+
 test("layers that were present count as done, and not for the rate", () => {
   const { bytes, bytesPerSecond } = after([
     [1, { present: 100 * MB, received: 10 * MB }],

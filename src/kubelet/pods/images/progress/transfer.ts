@@ -15,6 +15,8 @@ export interface ContentSample {
 /** The rate is that of this time: long enough for a steady number, short enough to follow the network. */
 const windowMs = 10_000;
 const stalledMs = 30_000;
+/** Fewer bytes are the configuration of the image, or the first ones of a connection: they have no rate. */
+const minWindowBytes = 64 * 1024;
 
 type Measured = Pick<PullProgress, "state" | "bytes" | "layers" | "bytesPerSecond" | "leftMs" | "idleMs">;
 
@@ -78,6 +80,7 @@ export class Transfer {
   #rate(): number | null {
     const [first, last] = [this.#window[0], this.#window.at(-1)];
     if (!first || !last || first === last) return null;
+    if (last.received - first.received < minWindowBytes) return null;
     return ((last.received - first.received) / msBetween(first.at, last.at)) * 1000;
   }
 }
