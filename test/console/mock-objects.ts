@@ -414,6 +414,12 @@ function mockContainer(pod: PodSummary, now: number): ContainerDetail {
   };
 }
 
+/** From the text of the pod: "pulling registry.example/app:2.1, 43 % of 187 MB". */
+function mockPull({ waitsFor }: PodSummary): PodDetail["explanation"]["pull"] {
+  const [, image, percent] = /^pulling (\S+), (\d+) % of /.exec(waitsFor?.text ?? "") ?? [];
+  return image === undefined ? null : { image, done: Number(percent), total: 100 };
+}
+
 export function mockDetail(pod: PodSummary, now: number): PodDetail {
   const start = pod.startedAt ?? now;
   const step = (
@@ -442,7 +448,7 @@ export function mockDetail(pod: PodSummary, now: number): PodDetail {
       details: [],
       lastError: null,
       waitsFor: pod.waitsFor && { ...pod.waitsFor, step: "backoff", container: "app" },
-      pull: null,
+      pull: mockPull(pod),
       next: pod.cause
         ? "Read the previous logs of container app, and correct its command or its configuration."
         : null,

@@ -67,6 +67,23 @@ describe("the console page", { skip: browserUnavailable }, () => {
     assert.equal(await page.locator("img").count(), 0);
   });
 
+  test("shows the bytes of an image pull as a bar that follows it", async () => {
+    const pulling = (percent: number, revision: number) => {
+      const text = `pulling registry.example/app:2.1, ${percent} % of 187 MB`;
+      return { ...mock.pods.get("uid-3")!, cause: text, waitsFor: { text, since: 0, until: null }, revision };
+    };
+    mock.pods.set("uid-3", pulling(43, 1));
+    await open("#/pods/default/cache-3");
+    const bar = page.getByRole("progressbar", { name: "Pull of registry.example/app:2.1" });
+    await page.locator(".why .cause").getByText("43 % of 187 MB").waitFor();
+    assert.equal(await bar.getAttribute("value"), "43");
+    mock.update([pulling(60, 2)]);
+    await page.locator(".why .cause").getByText("60 % of 187 MB").waitFor();
+    assert.equal(await bar.getAttribute("value"), "60");
+    mock.update([{ ...pulling(60, 3), cause: null, waitsFor: null }]);
+    await bar.waitFor({ state: "detached" });
+  });
+
   test(long("shows and searches logs"), async () => {
     await open("#/pods/default/api-1/logs");
     const log = page.getByRole("log");

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { PodExplanation } from "../../kubelet/explain/pod-explanation.ts";
 import { fakePod } from "../../lib/model/fake-pod.ts";
 import type { PodStatus } from "../../lib/model/pod.ts";
+import type { PullProgress, PullState } from "../../lib/model/pull-progress.ts";
 import { FakeConsoleNode, fakeConsolePod, fakeExplanation } from "../fake-console-node.ts";
 import { nextStep } from "./next-step.ts";
 import { nodeState } from "./node-state.ts";
@@ -38,6 +39,38 @@ test("each step that a user can help with has a next thing to try", () => {
   assert.match(nextStep(shown(waits("backoff", "web"), status)) ?? "", /memory limit of container web/);
   assert.equal(nextStep(shown(waits("start-slot"))), null);
   assert.equal(nextStep(shown({ ready: true })), null);
+});
+
+test("a pull that goes on has a bar and no next step, a stalled one has the network to check", () => {
+  const pull: PullProgress = {
+    image: "app:1",
+    registry: "registry.example",
+    state: "pulling",
+    elapsedMs: 1000,
+    bytes: { done: 1, total: 4 },
+    layers: { done: 0, total: 1 },
+    bytesPerSecond: 1,
+    leftMs: 3000,
+    idleMs: 0,
+    networkBytesPerSecond: null,
+  };
+  const detail = (state: PullState) => {
+    const pod = shown({ ...waits("image", "web"), pulls: [{ ...pull, state }] });
+    return podDetail({
+      shown: pod,
+      revision: 1,
+      now: 0,
+      nodeName: "node-1",
+      events: [],
+      probes: [],
+      usage: new Map(),
+      changes: undefined,
+      whyReadOnly: "",
+    }).explanation;
+  };
+  assert.deepEqual(detail("pulling").pull, { image: "app:1", done: 1, total: 4 });
+  assert.equal(detail("pulling").next, null);
+  assert.equal(detail("stalled").next, "Check the network between the node and registry.example.");
 });
 
 test("a detail names Secrets and never has their values", () => {
