@@ -15,6 +15,7 @@ const explainUsage = `kubelet explain [POD | node]: show what a pod is waiting f
   POD                NAME, NAMESPACE/NAME or UID; the node name suffix of a static pod may be omitted
                      (default: all pods that are not ready, or failed in the last hour)
   --all              all pods, including ready ones
+  --all-steps        each step on its own line, instead of equal ones as one
   -o json            print JSON (docs/EXPLAIN.md)
 ${socketUsage}
 
@@ -24,10 +25,14 @@ Examples:
   kubelet explain node      the node
 `;
 
-export async function explainCommand(args: readonly string[], out: NodeJS.WritableStream): Promise<number> {
+export async function explainCommand(
+  args: readonly string[],
+  out: NodeJS.WritableStream & { readonly columns?: number },
+): Promise<number> {
   const options = parseOptions(args, {
     o: "value",
     all: "switch",
+    "all-steps": "switch",
     ...socketOptions,
     help: "switch",
   });
@@ -69,7 +74,11 @@ export async function explainCommand(args: readonly string[], out: NodeJS.Writab
       : { node: "", at: new Date().toISOString(), pods: [] };
   const all = { ...known, pods: [...known.pods, ...unscheduled] };
   if (format === "json") out.write(`${terminalJson(all, 2)}\n`);
-  else out.write(`${explanationLines(all).join("\n")}\n`);
+  else {
+    const { columns } = out;
+    const shown = { allSteps: options["all-steps"] === true, ...(columns !== undefined && { columns }) };
+    out.write(`${explanationLines(all, shown).join("\n")}\n`);
+  }
   return 0;
 }
 

@@ -13,6 +13,8 @@ const pod: PodExplanation = {
   ready: false,
   seenAt: "2026-01-01T00:00:00.000Z",
   cause: null,
+  raw: null,
+  try: null,
   failedAt: null,
   waitsFor: null,
   details: [],
@@ -49,22 +51,107 @@ test("a blocked pod: the wait, its next retry, the error and the timeline", () =
         text: "pulling image x",
         ms: 29_370,
         error: "no such image",
+        problem: "no such image",
         startedAt: "2026-01-01T00:00:00.630Z",
         endedAt: "2026-01-01T00:00:30.000Z",
       },
-      { step: "image", text: "Back-off pulling x", startedAt: "2026-01-01T00:00:48.000Z", ms: 12_000 },
+      {
+        step: "image",
+        text: "Back-off pulling x: no such image",
+        startedAt: "2026-01-01T00:00:48.000Z",
+        ms: 12_000,
+        until: "2026-01-01T00:01:08.000Z",
+      },
     ],
     dropped: 3,
   });
   assert.deepEqual(shown, [
-    "default/web  Pending: container c: no such image",
-    "  waiting for 12 s, next attempt at 00:01:08 (in 8.0 s): Back-off pulling x",
+    "default/web  Pending: container c: no such image; next attempt in 8.0 s",
+    "  in back-off for 12 s, next attempt at 00:01:08 (in 8.0 s)",
     "  - b: ErrImageNeverPull",
     "  api, uid u1, added at 00:00:00; 3 earlier steps were dropped",
-    "  +0.03 s  0.60 s  sandbox  creating the sandbox",
-    "  +0.63 s    29 s  image    pulling image x: failed: no such image",
-    "    +48 s  12 s …  image    Back-off pulling x",
+    "  +0.03 s  0.60 s  sandbox   creating the sandbox",
+    "  +0.63 s    29 s  image     pulling image x: failed",
+    "    +48 s  12 s …  back-off  back-off before the next attempt",
   ]);
+});
+
+/** A pod whose image was pulled this often, each time followed by a back-off. */
+function retried(count: number, more: Partial<PodExplanation> = {}): PodExplanation {
+  const raw = `failed to pull and unpack image "registry.test/team/app:1": ${"dial tcp: ".repeat(20)}no such host`;
+  const problem = "image registry.test/team/app:1 cannot be pulled: it has no address";
+  const time = (s: number) => new Date(Date.parse(at) - 30_000 + s * 1000).toISOString();
+  const history = Array.from({ length: count }, (_, i) => [
+    {
+      step: "image" as const,
+      container: "c",
+      text: "pulling image registry.test/team/app:1",
+      startedAt: time(i),
+      endedAt: time(i + 0.4),
+      ms: 400,
+      error: raw,
+      problem,
+    },
+    {
+      step: "image" as const,
+      container: "c",
+      text: `Back-off pulling image "registry.test/team/app:1": ErrImagePull: ${raw}`,
+      startedAt: time(i + 0.4),
+      ...(i < count - 1 && { endedAt: time(i + 1) }),
+      ms: 600,
+      until: time(i + 1),
+      error: `Back-off pulling image "registry.test/team/app:1": ErrImagePull: ${raw}`,
+      problem,
+    },
+  ]).flat();
+  const last = history.at(-1)!;
+  return {
+    ...pod,
+    cause: problem,
+    raw,
+    try: "look up its address: getent hosts registry.test",
+    waitsFor: { step: "image", text: last.text, since: last.startedAt, until: "2026-01-01T00:01:08.000Z" },
+    lastError: { text: last.text, at: last.startedAt },
+    history,
+    ...more,
+  };
+}
+
+test("an error stands once, equal steps are one line, and what to try is below the cause", () => {
+  const shown = lines(retried(5));
+  assert.deepEqual(shown.slice(0, 2), [
+    "default/web  Pending: image registry.test/team/app:1 cannot be pulled: it has no address; next attempt in 8.0 s",
+    "  try: look up its address: getent hosts registry.test",
+  ]);
+  assert.match(shown[2] ?? "", /^ {2}reported 26 s ago: failed to pull and unpack image .*no such host$/);
+  assert.deepEqual(
+    shown.slice(-2),
+    [
+      "  +30 s   2.0 s  image     pulling image registry.test/team/app:1: 5 attempts, last 26 s ago",
+      "  +30 s  3.0 s …  back-off  back-off before the next attempt: 5 times",
+    ].map((line) => line.replace("  2.0 s  ", "   2.0 s  ")),
+  );
+  assert.equal(shown.join("\n").split("no such host").length, 2);
+});
+
+test("all steps are shown on request", () => {
+  const shown = explanationLines({ node: "node-a", at, pods: [retried(5)] }, { allSteps: true });
+  assert.equal(shown.filter((line) => /pulling/.test(line)).length, 5);
+});
+
+test("a pod with many different steps fits on a screen of 24 lines, the newest steps are kept", () => {
+  const history = Array.from({ length: 40 }, (_, i) => ({
+    step: "other" as const,
+    text: `step ${i}`,
+    startedAt: pod.seenAt,
+    endedAt: pod.seenAt,
+    ms: 1,
+  }));
+  const shown = lines(retried(1, { history }));
+  const rows = shown.reduce((sum, line) => sum + Math.ceil(line.length / 80), 0);
+  assert.ok(rows > 20 && rows < 24, `${rows} lines`);
+  assert.match(shown.join("\n"), /\n {2}… \d+ earlier steps, shown by --all-steps\n/);
+  assert.match(shown.at(-1) ?? "", /step 39$/);
 });
 
 test("a ready pod: the duration of its start by steps", () => {

@@ -48,7 +48,7 @@ export class LiveView {
   #printChanges(rows: readonly PodRow[], notes: readonly string[]): void {
     const current = new Map<string, string>();
     for (const row of rows) {
-      const blocked = row.blockedOn ? ` (${row.blockedOn})` : "";
+      const blocked = row.why ? ` (${row.why})` : "";
       const ip = row.ip ? ` ${row.ip}` : "";
       current.set(
         row.uid,

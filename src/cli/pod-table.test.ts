@@ -19,6 +19,7 @@ function row(name: string, more: Partial<PodRow> = {}): PodRow {
     ip: "10.0.0.1",
     startTime,
     blockedOn: "",
+    why: "",
     blockedSince: "",
     status: undefined,
     ...more,
@@ -53,7 +54,7 @@ test("age: unknown", () => assert.equal(age("", start), "-"));
 test("a table has a line for each pod, with aligned columns", () => {
   const rows = [
     row("web", { restarts: 12 }),
-    row("a-longer-name", { ip: "", phase: "Pending", ready: "0/2", blockedOn: "pulling image x" }),
+    row("a-longer-name", { ip: "", phase: "Pending", ready: "0/2", why: "pulling image x" }),
   ];
   assert.deepEqual(podTable(rows, start + 45_000), [
     "NAMESPACE  NAME           PHASE    READY  RESTARTS  IP        AGE  BLOCKED ON",
@@ -65,12 +66,12 @@ test("a table has a line for each pod, with aligned columns", () => {
 test("without pods the table has only the header", () => assert.equal(podTable([], start).length, 1));
 
 test("lines are truncated to the width of the terminal", () => {
-  const lines = podTable([row("web", { blockedOn: "x".repeat(500) })], start, 60);
+  const lines = podTable([row("web", { why: "x".repeat(500) })], start, 60);
   assert.ok(lines.every((line) => line.length <= 60));
 });
 
 test("control characters and line breaks in messages are removed", () => {
-  const [, line] = podTable([row("web", { blockedOn: "\x1b[2Jgone\r\nnext\u202e\u009b" })], start);
+  const [, line] = podTable([row("web", { why: "\x1b[2Jgone\r\nnext\u202e\u009b" })], start);
   assert.match(line!, / {3}\[2Jgone next $| {2}\[2Jgone next$/);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
   assert.doesNotMatch(line!, /[\x00-\x1f\x7f-\x9f\u202e]/);
@@ -84,7 +85,7 @@ function screen(more: { isTTY?: boolean; columns?: number; rows?: number } = {})
 
 test("without a terminal: a line for each pod that changed or was removed", () => {
   const { view, written } = screen();
-  view.show([row("a"), row("b", { ready: "0/1", ip: "", blockedOn: "pulling image x" })]);
+  view.show([row("a"), row("b", { ready: "0/1", ip: "", why: "pulling image x" })]);
   assert.deepEqual(written.splice(0), [
     "default/a: Running, 1/1 ready, 0 restarts 10.0.0.1\n",
     "default/b: Running, 0/1 ready, 0 restarts (pulling image x)\n",
@@ -124,7 +125,7 @@ test("a table higher than the terminal is truncated, with a note", () => {
 for (const isTTY of [true, false])
   test(`control characters in notes and reasons do not reach ${isTTY ? "a terminal" : "a pipe"}`, () => {
     const { view, written } = screen({ isTTY, columns: 200, rows: 24 });
-    view.show([row("a", { blockedOn: "one\ntwo\x1b]0;x\x07" })], ["runtime:\nlost\x1b[31m"]);
+    view.show([row("a", { why: "one\ntwo\x1b]0;x\x07" })], ["runtime:\nlost\x1b[31m"]);
     const text = written.join("").replaceAll("\x1b[2K", "").replaceAll("\x1b[0J", "");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
     assert.doesNotMatch(text, /[\x00-\x09\x0b-\x1f]/);

@@ -9,7 +9,7 @@ const columns: [title: string, value: (row: PodRow, now: number) => string][] = 
   ["RESTARTS", (row) => String(row.restarts)],
   ["IP", (row) => row.ip || "-"],
   ["AGE", (row, now) => age(row.startTime, now)],
-  ["BLOCKED ON", (row) => row.blockedOn || "-"],
+  ["BLOCKED ON", (row) => row.why || "-"],
 ];
 
 /** The pods as a table with one line per pod, truncated to `width`. */

@@ -62,6 +62,8 @@ export function explainUnscheduled(pod: Pod, node: SchedulerNode | undefined): P
     ready: false,
     seenAt: new Date(String(creationTimestamp)).toISOString(),
     cause: causeOf(pod, node),
+    raw: null,
+    try: `lower its requests, or change what does not fit: kubectl describe pod ${name} -n ${namespace}`,
     failedAt: null,
     waitsFor: null,
     details: [],

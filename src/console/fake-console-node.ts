@@ -17,6 +17,8 @@ export function fakeExplanation(pod: Pod, more: Partial<PodExplanation> = {}): P
     ready: true,
     seenAt: at,
     cause: null,
+    raw: null,
+    try: null,
     failedAt: null,
     waitsFor: null,
     details: [],

@@ -219,6 +219,8 @@ export interface PodDetail {
 
 export interface Explanation {
   readonly cause: string | null;
+  /** The text that the cause was read from; null if the cause contains it. */
+  readonly raw: string | null;
   /** More lines: failed probes, last exits, unmounted volumes. */
   readonly details: readonly string[];
   readonly lastError: { readonly text: string; readonly at: number } | null;
@@ -238,6 +240,7 @@ export interface Explanation {
 export interface TimelineStep {
   /** "admission", "network", "volumes", "sandbox", "image", "container", "hook", "init", "backoff", "startup", "readiness", "stop", … (docs/EXPLAIN.md) */
   readonly step: string;
+  /** The same for each attempt of a step. */
   readonly text: string;
   readonly container: string | null;
   readonly startedAt: number;
@@ -245,6 +248,10 @@ export interface TimelineStep {
   readonly endedAt: number | null;
   /** When it ends on its own or is retried, if known. */
   readonly until: number | null;
+  /** The kubelet only waits for the next attempt. */
+  readonly isBackOff: boolean;
+  readonly failed: boolean;
+  /** Why it failed, in one sentence; null if it did not, or if that is the cause of the pod's state. */
   readonly error: string | null;
 }
 

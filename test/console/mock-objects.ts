@@ -343,7 +343,7 @@ function moreContainers(app: ContainerDetail): ContainerDetail[] {
 
 /** The history of a pod that crashes: starts of its container, and the growing times between them. */
 function crashes(start: number, now: number): TimelineStep[] {
-  const of = { container: "app", until: null, error: null };
+  const of = { container: "app", until: null, isBackOff: false, failed: false, error: null };
   const run = (at: number): TimelineStep => ({
     ...of,
     step: "container",
@@ -354,7 +354,8 @@ function crashes(start: number, now: number): TimelineStep[] {
   const backoff = (seconds: number, at: number, endedAt: number | null): TimelineStep => ({
     ...of,
     step: "backoff",
-    text: `back-off ${seconds}s before restarting app`,
+    text: "back-off before app is restarted",
+    isBackOff: true,
     startedAt: at,
     endedAt,
     until: at + seconds * 1000,
@@ -435,6 +436,8 @@ export function mockDetail(pod: PodSummary, now: number): PodDetail {
     startedAt: start + from,
     endedAt: ms === null ? null : start + from + ms,
     until: null,
+    isBackOff: false,
+    failed: error !== null,
     error,
   });
   const failed = !pod.ready && pod.phase !== "Succeeded";
@@ -445,6 +448,7 @@ export function mockDetail(pod: PodSummary, now: number): PodDetail {
     summary: pod,
     explanation: {
       cause: pod.cause,
+      raw: null,
       details: [],
       lastError: null,
       waitsFor: pod.waitsFor && { ...pod.waitsFor, step: "backoff", container: "app" },

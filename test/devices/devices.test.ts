@@ -137,7 +137,7 @@ describeOnContainerd("device plugins", (version) => {
     const explanation = await explained("many");
     assert.match(
       explanation?.cause ?? "",
-      /vendor\.example\/gpu: 3 of 3 devices healthy, 1 in use by default\/one/,
+      /requests \d+ of vendor\.example\/gpu: 3 of 3 devices healthy, 1 in use by default\/one/,
     );
   });
 

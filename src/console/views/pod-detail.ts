@@ -1,3 +1,5 @@
+import { hasFailed, isBackOff, stepTitle } from "../../lib/model/step-attempts.ts";
+import type { ExplainedStep } from "../../kubelet/explain/pod-explanation.ts";
 import type { Pod, PodCondition, Volume } from "../../lib/model/pod.ts";
 import type { ConsoleChanges, ConsolePod } from "../console-node.ts";
 import type { Condition, Explanation, PodDetail, TimelineStep, VolumeDetail } from "../protocol.ts";
@@ -27,17 +29,7 @@ export function podDetail(facts: PodFacts): PodDetail {
     now,
     summary: podSummary(shown, revision),
     explanation: explanationOf(shown),
-    timeline: history.map(
-      (step): TimelineStep => ({
-        step: step.step,
-        text: step.text,
-        container: step.container ?? null,
-        startedAt: Date.parse(step.startedAt),
-        endedAt: timeOf(step.endedAt),
-        until: timeOf(step.until),
-        error: step.error ?? null,
-      }),
-    ),
+    timeline: history.map((step) => timelineStep(step, explanation.cause)),
     droppedSteps: dropped,
     start: start && { readyAt: Date.parse(start.readyAt), tookMs: start.tookMs, steps: start.steps },
     containers: pod ? containerDetails({ pod, status, probes, usage }) : [],
@@ -56,22 +48,47 @@ export function podDetail(facts: PodFacts): PodDetail {
   };
 }
 
+function timelineStep(step: ExplainedStep, cause: string | null): TimelineStep {
+  const failed = hasFailed(step);
+  const problem = failed ? (step.problem ?? null) : null;
+  return {
+    step: step.step,
+    text: stepTitle(step),
+    container: step.container ?? null,
+    startedAt: Date.parse(step.startedAt),
+    endedAt: timeOf(step.endedAt),
+    until: timeOf(step.until),
+    isBackOff: isBackOff(step),
+    failed,
+    error: problem !== null && cause?.includes(problem) ? null : problem,
+  };
+}
+
+/** Each text stands once: the reading of an error replaces the error. */
 function explanationOf(shown: ConsolePod): Explanation {
-  const { cause, details, lastError, pulls = [], waitsFor } = shown.explanation;
+  const { cause, raw, details, lastError, pulls = [], waitsFor, history } = shown.explanation;
+  const read = history.find(({ error }) => error !== undefined && error === lastError?.text)?.problem;
+  const isKnown = (text: string) =>
+    [cause, raw].some((known) => known !== null && (known.includes(text) || text.includes(known)));
+  const isUnknown = lastError !== null && waitsFor?.step !== "backoff" && !isKnown(lastError.text.trim());
   const pull = pulls.find(({ bytes }) => bytes !== null);
   return {
     cause,
+    raw,
     details: details.filter((line) => line !== cause),
-    lastError: lastError && { text: lastError.text, at: Date.parse(lastError.at) },
+    lastError:
+      isUnknown && !(read && cause?.includes(read))
+        ? { text: read ?? lastError.text, at: Date.parse(lastError.at) }
+        : null,
     waitsFor: waitsFor && {
       step: waitsFor.step,
-      text: waitsFor.text,
+      text: isBackOff(waitsFor) ? "back-off" : isKnown(waitsFor.text) ? "" : waitsFor.text,
       container: waitsFor.container ?? null,
       since: Date.parse(waitsFor.since),
       until: timeOf(waitsFor.until),
     },
     pull: pull?.bytes ? { image: pull.image, ...pull.bytes } : null,
-    next: nextStep(shown),
+    next: shown.explanation.try ?? nextStep(shown),
   };
 }
 

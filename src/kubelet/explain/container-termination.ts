@@ -1,6 +1,8 @@
 import { containerIdIn, isSystemOom, type OomKill } from "../../lib/model/oom-kill.ts";
 import type { ContainerStatus, Pod, PodStatus } from "../../lib/model/pod.ts";
-import { isSidecar } from "../../lib/model/restart-policy.ts";
+import { probeValues, titleOf } from "./cause-values.ts";
+import type { Cause } from "./reading/read-cause.ts";
+import type { Values } from "./reading/shape.ts";
 
 const units = ["Ki", "Mi", "Gi", "Ti"];
 
@@ -10,6 +12,8 @@ export interface ProbeKill {
   readonly container: string;
   readonly id: string;
   readonly text: string;
+  /** The exit code of the command of an exec probe. */
+  readonly exitCode?: number;
   readonly at: number;
   readonly times: number;
 }
@@ -25,6 +29,8 @@ export interface ContainerTermination {
 
 /** Enough of a message for one line; the status has all of it. */
 const longestMessage = 300;
+/** The cause is at the end of what a runtime reports. */
+const longestStartError = 1000;
 /** The exit code of a process that was ended with SIGKILL. */
 const killedCode = 137;
 
@@ -50,13 +56,6 @@ export function terminationOf({
   return end && { container: name, restarts: restartCount, end };
 }
 
-/** "init container migrate", "sidecar proxy", "container web". */
-export function titleOf(pod: Pod | undefined, name: string): string {
-  const init = pod?.spec.initContainers?.find((c) => c.name === name);
-  if (!init) return `container ${name}`;
-  return isSidecar(init) ? `sidecar ${name}` : `init container ${name}`;
-}
-
 /** "exited with code 3 (Error): database is locked" */
 export function terminationText({ exitCode, reason, message }: Terminated): string {
   const text = message ? `: ${message.trim().slice(0, longestMessage)}` : "";
@@ -70,22 +69,39 @@ export function terminationCause(
     pod,
     kills,
     oomKills,
+    values,
   }: {
     readonly pod: Pod | undefined;
     readonly kills: readonly ProbeKill[];
     /** By container ID. */
     readonly oomKills: ReadonlyMap<string, OomKill>;
+    readonly values: Values;
   },
-): string {
+): Cause {
   const title = titleOf(pod, container);
   const again = restarts === 0 ? "" : `; restarted ${times(restarts)}`;
   const kill = kills.findLast(({ id }) => end.containerID?.endsWith(`://${id}`));
   if (kill) {
     const often = kill.times === 1 ? "" : ` ${kill.times} times in a row`;
-    return `${title} was killed because its ${kill.kind} probe failed${often}: ${kill.text.trim()}${again}`;
+    const check = `${title} was killed because its ${kill.kind} probe failed${often}`;
+    const text = kill.text.trim();
+    return {
+      kind: "probe",
+      text,
+      line: `${check}: ${text}${again}`,
+      again,
+      values: { ...values, ...probeValues(pod, kill), check },
+    };
   }
   const memory = oomCause(container, end, pod, oomKills);
-  return `${title} ${terminationText(end)}${memory === undefined ? "" : `, ${memory}`}${again}`;
+  const text = `${terminationText(end)}${memory === undefined ? "" : `, ${memory}`}`;
+  const line = `${title} ${text}${again}`;
+  if (end.reason === "StartError" && end.message)
+    return { kind: "start", text: end.message.slice(0, longestStartError), line, again, values };
+  const ended = `${title} exited with code ${end.exitCode} (${end.reason ?? "unknown"})`;
+  // Before the first restart there is no previous container.
+  const previousLogs = restarts === 0 ? values.logs : values.previousLogs;
+  return { kind: "exit", text, line, again, values: { ...values, ended, previousLogs } };
 }
 
 /** Runtimes report OOMKilled only if the container's own limit was reached: the kernel log also covers the pod and the node. */
@@ -101,7 +117,7 @@ function oomCause(
 }
 
 /** "once", "2 times". */
-export function times(n: number): string {
+function times(n: number): string {
   return n === 1 ? "once" : `${n} times`;
 }
 

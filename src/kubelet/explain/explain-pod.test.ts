@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { aContainer, aPod } from "../../../test/builders/pods.ts";
 import type { PodStatus } from "../../lib/model/pod.ts";
 import type { StepKind } from "../../lib/model/pod-step.ts";
 import { StepHistory } from "../state/step-history.ts";
@@ -14,6 +15,7 @@ function info(step: StepKind, more: Partial<PodInfo> = {}): PodInfo {
   return {
     id: { namespace: "default", name: "web", uid: "u1" },
     source: "api",
+    nodeName: "node-a",
     phase: "syncing",
     pod: undefined,
     terminatedByItself: false,
@@ -52,9 +54,9 @@ const probeFailure = { kind: "readiness", container: "a", text: "503", at: now -
 
 const table: [rule: string, info: PodInfo, details: string[], lastError: string | undefined][] = [
   [
-    "a failing probe is the last error",
+    "a failing probe is the last error, and only the cause names it",
     info("readiness", { probeFailures: [probeFailure] }),
-    ["readiness probe of a failed 3 times in a row, last 2.0 s ago: 503"],
+    [],
     "503",
   ],
   [
@@ -62,14 +64,14 @@ const table: [rule: string, info: PodInfo, details: string[], lastError: string 
     info("startup", { probeFailures: [probeFailure] }),
     [
       "startup probe of a has neither passed nor failed yet",
-      "readiness probe of a failed 3 times in a row, last 2.0 s ago: 503",
+      "readiness probe of container a failed 3 times in a row: 503",
     ],
     "503",
   ],
   [
-    "a crashed container is shown with its exit code and restarts",
+    "the exit code of a crashed container is the last error, and only the cause names it",
     info("backoff", { status: crashed }),
-    ["a exited with code 1 (Error); restarted 4 times"],
+    [],
     "a exited with code 1 (Error)",
   ],
   [
@@ -97,16 +99,18 @@ const table: [rule: string, info: PodInfo, details: string[], lastError: string 
     info("image", {
       waiting: new Map([
         ["a", { reason: "ErrImagePull", message: "m" }],
-        ["b", { reason: "ErrImageNeverPull", message: "n" }],
+        ["b", { reason: "ImagePullBackOff", message: "dial tcp 10.0.0.1:443: connect: connection refused" }],
       ]),
     }),
-    ["b: ErrImageNeverPull: n"],
+    [
+      "b: ImagePullBackOff: image cannot be pulled: nothing listens at its registry 10.0.0.1:443 (connection refused)",
+    ],
     undefined,
   ],
   [
-    "a failed pod is shown with its reason and message",
+    "the reason of a failed pod is not repeated",
     info("stop", { failure: { phase: "Failed", reason: "Evicted", message: "low on memory" } }),
-    ["Evicted: low on memory", "no container is running"],
+    ["no container is running"],
     undefined,
   ],
 ];
@@ -119,6 +123,19 @@ for (const [rule, given, details, lastError] of table)
     assert.equal(pod.waitsFor?.since, "2026-01-01T00:00:51.000Z");
     assert.equal(pod.history[0]?.ms, 5000, "the current step has lasted until now");
   });
+
+test("a cause has the text that it was read from, and a step to try with a command", () => {
+  const error = "dial tcp: lookup registry.test: no such host";
+  const history = new StepHistory(now - 60_000);
+  history.startStep({ kind: "image", text: "pulling image registry.test/app:1", container: "a" }, now - 5000);
+  history.fail(error);
+  const image = "registry.test/app:1";
+  const pod = explainPod(info("image", { history, pod: aPod({ containers: [aContainer("a", { image })] }) }));
+  const sentence = `image ${image} cannot be pulled: the registry registry.test has no address (no such host)`;
+  assert.deepEqual([pod.cause, pod.raw], [sentence, error]);
+  assert.match(pod.try ?? "", /: getent hosts registry\.test$/);
+  assert.deepEqual([pod.history[0]?.error, pod.history[0]?.problem], [error, sentence]);
+});
 
 test("a terminated pod waits for the API to accept its last status", () => {
   const pod = explainPod(info("other", { blockedOn: undefined, unwrittenSince: now - 1000 }));

@@ -1,24 +1,21 @@
 import type { OomKill } from "../../lib/model/oom-kill.ts";
+import { isImageReason } from "../../lib/model/image-reasons.ts";
 import type { Pod, PodStatus } from "../../lib/model/pod.ts";
 import type { PodFailure } from "../../lib/model/pod-failure.ts";
 import type { StepRecord } from "../../lib/model/pod-step.ts";
 import { type PullProgress, pullDetail, pullText } from "../../lib/model/pull-progress.ts";
 import type { PodHistory } from "../state/pod-sync-status.ts";
-import {
-  lastTermination,
-  type ProbeKill,
-  statusesOf,
-  terminationText,
-  times,
-} from "./container-termination.ts";
-import { causeOf, resizeCause } from "./pod-cause.ts";
+import { lastTermination, type ProbeKill, statusesOf, terminationText } from "./container-termination.ts";
+import { causeOf, errorCause, failedProbe, resizeCause } from "./pod-cause.ts";
 import type { ExplainedStep, PodExplanation } from "./pod-explanation.ts";
 import { awaitedPull, waitText } from "./wait-text.ts";
+import { readCause } from "./reading/read-cause.ts";
 
 /** The information that explains why a pod is not ready. */
 export interface PodInfo {
   readonly id: { readonly namespace: string; readonly name: string; readonly uid: string };
   readonly source: string;
+  readonly nodeName: string;
   /** Undefined for an orphan. */
   readonly pod: Pod | undefined;
   readonly phase: "syncing" | "terminating" | "terminated";
@@ -35,6 +32,7 @@ export interface PodInfo {
     readonly kind: string;
     readonly container: string;
     readonly text: string;
+    readonly exitCode?: number;
     readonly at: number;
     readonly times: number;
   }[];
@@ -56,9 +54,11 @@ export interface PodInfo {
 }
 
 export function explainPod(info: PodInfo): PodExplanation {
-  const { id, source, phase, status, history, isReady, now } = info;
+  const { id, source, phase, status, history, isReady } = info;
   const { start } = history;
   const waitsFor = waitOf(info);
+  const cause = causeOf(info, waitsFor);
+  const reading = cause && readCause(cause);
   return {
     namespace: id.namespace,
     name: id.name,
@@ -67,7 +67,9 @@ export function explainPod(info: PodInfo): PodExplanation {
     phase: phase === "terminating" ? "Terminating" : (status?.phase ?? "Unknown"),
     ready: isReady,
     seenAt: iso(history.startedAt),
-    cause: causeOf(info, waitsFor),
+    cause: reading?.sentence ?? null,
+    raw: reading?.raw ?? null,
+    try: reading?.step ?? null,
     failedAt: failedAtOf(info),
     waitsFor,
     details: detailsOf(info, waitsFor),
@@ -80,7 +82,7 @@ export function explainPod(info: PodInfo): PodExplanation {
           steps: start.steps.map(({ kind, ms }) => ({ step: kind, ms })),
         }
       : null,
-    history: history.records.map((record) => explainedStep(record, now)),
+    history: history.records.map((record) => explainedStep(record, info)),
     dropped: history.dropped,
   };
 }
@@ -102,23 +104,22 @@ function waitOf(info: PodInfo): PodExplanation["waitsFor"] {
   return { step: "status", text, since: iso(unwrittenSince) };
 }
 
+/** The lines that the cause does not state. */
 function detailsOf(info: PodInfo, wait: PodExplanation["waitsFor"]): string[] {
-  const { failure, waiting, volumes } = info;
+  const { waiting, volumes } = info;
   const lines: string[] = [];
-  if (failure) lines.push([failure.reason, failure.message, failure.detail].filter(Boolean).join(": "));
   switch (wait?.step) {
     case "startup":
     case "readiness":
       lines.push(...probeLines(info, wait));
       break;
-    case "backoff":
-      lines.push(...endLines(info, wait.container));
-      break;
     case "stop":
       lines.push(...stopLines(info));
       break;
     case "volumes":
-      lines.push(...volumes.filter((line) => line !== wait.text));
+      for (const error of volumes)
+        if (!wait.text.endsWith(error))
+          lines.push(readCause(errorCause(info, { kind: "volumes", error })).sentence);
       break;
     default:
   }
@@ -126,7 +127,7 @@ function detailsOf(info: PodInfo, wait: PodExplanation["waitsFor"]): string[] {
   const resize = resizeCause(info.status);
   if (resize !== undefined) lines.push(resize);
   for (const [container, { reason, message }] of waiting)
-    if (container !== wait?.container) lines.push(`${container}: ${reason}${message && `: ${message}`}`);
+    if (container !== wait?.container) lines.push(waitingLine(info, container, reason, message));
   return lines;
 }
 
@@ -145,15 +146,20 @@ function pullLines(info: PodInfo): string[] {
   });
 }
 
-function probeLines({ probeFailures, now }: PodInfo, wait: { step: string; container?: string }): string[] {
-  const lines = probeFailures.map(
-    ({ kind, container, text, at, times }) =>
-      `${kind} probe of ${container} failed ${times === 1 ? "once" : `${times} times in a row`}, last ${seconds(now - at)} ago: ${text}`,
-  );
-  const hasFailed = probeFailures.some(
-    ({ kind, container }) => kind === wait.step && container === wait.container,
-  );
-  return hasFailed
+function waitingLine(info: PodInfo, container: string, reason: string, message: string): string {
+  const kind = isImageReason(reason) ? "image" : "container";
+  const { sentence } = readCause(errorCause(info, { kind, container, error: message }));
+  return `${container}: ${reason}${message && `: ${sentence}`}`;
+}
+
+/** The other probes that fail; a probe that neither passes nor fails is not a cause. */
+function probeLines(info: PodInfo, wait: { step: string; container?: string }): string[] {
+  const isCause = ({ kind, container }: { kind: string; container: string }) =>
+    kind === wait.step && container === wait.container;
+  const lines = info.probeFailures
+    .filter((failure) => !isCause(failure))
+    .map((failure) => readCause(failedProbe(info, failure)).sentence);
+  return info.probeFailures.some(isCause)
     ? lines
     : [`${wait.step} probe of ${wait.container} has neither passed nor failed yet`, ...lines];
 }
@@ -165,11 +171,6 @@ function failedAtOf({ status, failure, terminatedByItself, history }: PodInfo): 
   const last = Math.max(...ends.filter((at) => !Number.isNaN(at)));
   if (Number.isFinite(last)) return iso(last);
   return status.startTime ? iso(Date.parse(String(status.startTime))) : iso(history.startedAt);
-}
-
-function endLines({ status }: PodInfo, container: string | undefined): string[] {
-  const found = lastTermination(status, container);
-  return found ? [`${container} ${terminationText(found.end)}; restarted ${times(found.restarts)}`] : [];
 }
 
 function stopLines({ running, now }: PodInfo): string[] {
@@ -203,7 +204,7 @@ function lastErrorOf(info: PodInfo, wait: PodExplanation["waitsFor"]): PodExplan
     : { text: failed.error, at: iso(failed.endedAt ?? failed.startedAt) };
 }
 
-function explainedStep(record: StepRecord, now: number): ExplainedStep {
+function explainedStep(record: StepRecord, info: PodInfo): ExplainedStep {
   const { kind, text, container, startedAt, endedAt, until, error } = record;
   return {
     step: kind,
@@ -211,9 +212,12 @@ function explainedStep(record: StepRecord, now: number): ExplainedStep {
     ...(container !== undefined && { container }),
     startedAt: iso(startedAt),
     ...(endedAt !== undefined && { endedAt: iso(endedAt) }),
-    ms: Math.max(0, (endedAt ?? now) - startedAt),
+    ms: Math.max(0, (endedAt ?? info.now) - startedAt),
     ...(until !== undefined && { until: iso(until) }),
-    ...(error !== undefined && { error }),
+    ...(error !== undefined && {
+      error,
+      problem: readCause(errorCause(info, { ...record, error })).sentence,
+    }),
   };
 }
 

@@ -14,6 +14,8 @@ const failed = (name: string, at: number): PodExplanation => ({
   ready: false,
   seenAt: "",
   cause: "c",
+  raw: null,
+  try: null,
   failedAt: new Date(at).toISOString(),
   waitsFor: null,
   details: [],

@@ -29,6 +29,7 @@ function info(steps: readonly PastStep[], more: Partial<PodInfo> = {}): PodInfo 
   return {
     id: { namespace: "default", name: "web", uid: "u1" },
     source: "api",
+    nodeName: "node-a",
     phase: "syncing",
     pod,
     history,
@@ -133,7 +134,7 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
   [
     "a deadline with its duration",
     info([], { failure: { phase: "Failed", reason: "DeadlineExceeded", message: "too long" } }),
-    "DeadlineExceeded: too long: activeDeadlineSeconds is 30",
+    "DeadlineExceeded: the pod ran longer than its activeDeadlineSeconds (30 s)",
   ],
   [
     "the first container that failed",
@@ -172,7 +173,7 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
       status: ran("a", end(137, { reason: "OOMKilled" })),
       oomKills: oomKilled({ cgroup: inContainer, usage: { bytes: 24 * mi, limit: 24 * mi } }),
     }),
-    "container a exited with code 137 (OOMKilled), the kernel killed process tail (pid 7, 21.5Mi) because the container used 24Mi of its memory limit of 24Mi; restarted once",
+    "container a exited with code 137 (OOMKilled): the container used 24Mi of its memory limit of 24Mi (process tail); restarted once",
   ],
   [
     "the limit of the pod, which runtimes do not report",
@@ -180,7 +181,7 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
       status: ran("a", end(137)),
       oomKills: oomKilled({ cgroup: inPod, usage: { bytes: 64 * mi, limit: 64 * mi } }),
     }),
-    "container a exited with code 137 (Error), the kernel killed process tail (pid 7, 21.5Mi) because the pod used 64Mi of its memory limit of 64Mi, the sum of the limits of its containers; restarted once",
+    "container a exited with code 137 (Error): the pod used 64Mi of its memory limit of 64Mi (process tail); restarted once",
   ],
   [
     "the limit of a pod with a limit of its own",
@@ -189,7 +190,7 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
       status: ran("a", end(137)),
       oomKills: oomKilled({ cgroup: inPod, usage: { bytes: 64 * mi, limit: 64 * mi } }),
     }),
-    "container a exited with code 137 (Error), the kernel killed process tail (pid 7, 21.5Mi) because the pod used 64Mi of its memory limit of 64Mi; restarted once",
+    "container a exited with code 137 (Error): the pod used 64Mi of its memory limit of 64Mi (process tail); restarted once",
   ],
   [
     "the limit of all pods",
@@ -197,7 +198,7 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
       status: ran("a", end(137)),
       oomKills: oomKilled({ cgroup: "/kubepods", usage: { bytes: 3072 * mi, limit: 3072 * mi } }),
     }),
-    "container a exited with code 137 (Error), the kernel killed process tail (pid 7, 21.5Mi) because cgroup /kubepods used 3Gi of its memory limit of 3Gi; restarted once",
+    "container a exited with code 137 (Error): cgroup /kubepods used 3Gi of its memory limit of 3Gi (process tail); restarted once",
   ],
   [
     "a node that ran out of memory",
@@ -205,7 +206,7 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
       status: ran("b", end(137)),
       oomKills: oomKilled({ cgroup: "/", usage: undefined }),
     }),
-    "container b exited with code 137 (Error), the kernel killed process tail (pid 7, 21.5Mi) because the node ran out of memory; restarted once",
+    "container b exited with code 137 (Error): the node ran out of memory (process tail); restarted once",
   ],
   [
     "not a process that was killed without ending the container",
@@ -277,7 +278,7 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
       { kind: "image", container: "a", error: "connection refused", atS: 9 },
       { kind: "image", text: "pulling image x", container: "a" },
     ]),
-    "container a: connection refused",
+    "image busybox:1 cannot be pulled: nothing listens at its registry registry-1.docker.io:443 (connection refused)",
   ],
   [
     "not an error of a step that has succeeded since",
@@ -295,7 +296,7 @@ const table: [rule: string, info: PodInfo, cause: string | null][] = [
       { kind: "image", text: "checking for image x", container: "a", atS: 8 },
       { kind: "image", text: "pulling image x", container: "a" },
     ]),
-    "container a: connection refused",
+    "image busybox:1 cannot be pulled: nothing listens at its registry registry-1.docker.io:443 (connection refused)",
   ],
   [
     "not an error of an earlier sync that this one has passed",

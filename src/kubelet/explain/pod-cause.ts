@@ -6,27 +6,47 @@ import {
   statusesOf,
   terminationCause,
   terminationOf,
-  titleOf,
 } from "./container-termination.ts";
+import {
+  type CauseContext,
+  causeValues,
+  hookText,
+  probeValues,
+  titleOf,
+  volumeText,
+} from "./cause-values.ts";
 import type { PodInfo } from "./explain-pod.ts";
 import type { PodExplanation } from "./pod-explanation.ts";
+import type { Cause, CauseKind } from "./reading/read-cause.ts";
 
 type Wait = NonNullable<PodExplanation["waitsFor"]>;
 
 /** A ready pod is explained for this long after a container failed: as long as the back-off is kept. */
 const unstableMs = 600_000;
 
-/** Why a pod is not ready, has failed or keeps restarting, in one line; null if there is nothing to explain. */
-export function causeOf(info: PodInfo, wait: PodExplanation["waitsFor"]): string | null {
+/** Why a pod is not ready, has failed or keeps restarting; null if there is nothing to explain. */
+export function causeOf(info: PodInfo, wait: PodExplanation["waitsFor"]): Cause | null {
   const { isReady, status } = info;
   const failure = failureCause(info);
-  if (failure !== undefined) return failure;
+  if (failure !== undefined) return reported("pod", failure, info);
   if (status?.phase === "Failed" && info.terminatedByItself) return failedCause(info);
   const blocked = isReady || !wait ? undefined : waitCause(info, wait);
   if (blocked !== undefined) return blocked;
   // A failure remains the cause while it is retried.
-  const cause = unstableCause(info) ?? (isReady ? undefined : (wait?.text ?? unreadyCause(info)));
-  return cause ?? resizeCause(status) ?? null;
+  const unstable = unstableCause(info);
+  if (unstable) return unstable;
+  if (!isReady) {
+    if (wait) return reported("wait", wait.text, info);
+    const unready = unreadyCause(info);
+    if (unready) return unready;
+  }
+  const resize = resizeCause(status);
+  return resize === undefined ? null : reported("wait", resize, info);
+}
+
+/** A cause without further values. */
+function reported(kind: CauseKind, text: string, info: CauseContext, container?: string): Cause {
+  return { kind, text, line: text, values: causeValues(info, container) };
 }
 
 /** The reason why a resize of the pod waits or fails. */
@@ -52,18 +72,19 @@ function failureCause({ failure, status, pod }: PodInfo): string | undefined {
   return [source.reason, message, detail].filter(Boolean).join(": ");
 }
 
-function failedCause(info: PodInfo): string | null {
+function failedCause(info: PodInfo): Cause | null {
   const { status } = info;
   const ends = statusesOf(status).flatMap((s) => (s.state?.terminated ? (terminationOf(s) ?? []) : []));
   // The others were terminated because of the first failure.
   const [first] = ends
     .filter(({ end }) => end.exitCode !== 0)
     .sort((a, b) => Date.parse(String(a.end.finishedAt)) - Date.parse(String(b.end.finishedAt)));
-  return first ? exitCause(info, first) : (status?.message ?? null);
+  if (first) return exitCause(info, first);
+  return status?.message ? reported("pod", status.message, info) : null;
 }
 
 /** Undefined if the step has not failed. */
-function waitCause(info: PodInfo, wait: Wait): string | undefined {
+function waitCause(info: PodInfo, wait: Wait): Cause | undefined {
   switch (wait.step) {
     case "backoff": {
       const termination = lastTermination(info.status, wait.container);
@@ -72,20 +93,30 @@ function waitCause(info: PodInfo, wait: Wait): string | undefined {
     case "startup":
     case "readiness":
       return probeCause(info, wait);
-    case "stop":
-      return [wait.text, info.running.map(({ name }) => name).join(", ")].filter(Boolean).join(": ");
+    case "stop": {
+      const text = [wait.text, info.running.map(({ name }) => name).join(", ")].filter(Boolean).join(": ");
+      return reported("wait", text, info);
+    }
     default:
       return stepCause(info, wait);
   }
 }
 
-function probeCause({ pod, probeFailures }: PodInfo, wait: Wait): string | undefined {
-  const found = probeFailures.find(
+function probeCause(info: PodInfo, wait: Wait): Cause | undefined {
+  const found = info.probeFailures.find(
     ({ kind, container }) => kind === wait.step && container === wait.container,
   );
-  if (!found) return undefined;
-  const often = found.times === 1 ? "" : ` ${found.times} times in a row`;
-  return `${wait.step} probe of ${titleOf(pod, found.container)} failed${often}: ${found.text.trim()}`;
+  return found && failedProbe(info, found);
+}
+
+export function failedProbe(info: PodInfo, failure: PodInfo["probeFailures"][number]): Cause {
+  const { pod } = info;
+  const { kind, container, times } = failure;
+  const often = times === 1 ? "" : ` ${times} times in a row`;
+  const check = `${kind} probe of ${titleOf(pod, container)} failed${often}`;
+  const text = failure.text.trim();
+  const values = { ...causeValues(info, container), ...probeValues(pod, failure), check };
+  return { kind: "probe", text, line: `${check}: ${text}`, values };
 }
 
 /** The steps of a pod in order. A retried sync starts with the first one again. */
@@ -110,10 +141,12 @@ const order: readonly StepKind[] = [
 const severalSteps: ReadonlySet<StepKind> = new Set(["image", "volumes", "claims"]);
 
 /** The last error, until the pod has passed the step that failed: a retry keeps the reason. */
-function stepCause({ pod, history }: PodInfo, wait: Wait): string | undefined {
+function stepCause(info: PodInfo, wait: Wait): Cause | undefined {
+  const { pod, history } = info;
   const { container, step, text } = wait;
   // The text of volumes and gates includes the reason.
-  if (step === "gate" || (step === "volumes" && text.includes(": "))) return text;
+  if (step === "gate") return reported("pod", text, info);
+  if (step === "volumes" && text.includes(": ")) return errorCause(info, { kind: step, error: text });
   const { records } = history;
   const at = records.findLastIndex(
     (r) => r.error !== undefined && (!container || !r.container || r.container === container),
@@ -125,8 +158,53 @@ function stepCause({ pod, history }: PodInfo, wait: Wait): string | undefined {
     (kind === failed.kind && !severalSteps.has(kind) && endedAt !== undefined && !error);
   const later = records.slice(at + 1).filter((r) => !failed.container || r.container === failed.container);
   if (later.some(passed)) return undefined;
-  const what = failureText(failed.kind, failed.error, records.slice(0, at + 1));
-  return failed.container === undefined ? what : `${titleOf(pod, failed.container)}: ${what}`;
+  const error = failureText(failed.kind, failed.error, records.slice(0, at + 1));
+  const cause = errorCause(info, { ...failed, error });
+  return failed.container === undefined
+    ? cause
+    : { ...cause, line: `${titleOf(pod, failed.container)}: ${error}` };
+}
+
+const kindOfStep: Partial<Record<StepKind, CauseKind>> = {
+  image: "image",
+  container: "start",
+  hook: "hook",
+  volumes: "volume",
+  sandbox: "sandbox",
+  network: "sandbox",
+  claims: "pod",
+};
+
+/** The error of a step. Its line names no container. */
+export function errorCause(
+  info: CauseContext,
+  {
+    kind,
+    container,
+    error,
+  }: { readonly kind: StepKind; readonly container?: string; readonly error: string },
+): Cause {
+  const causeKind = kindOfStep[kind] ?? "pod";
+  const cause = reported(causeKind, error, info, container);
+  switch (causeKind) {
+    case "volume": {
+      const { values, ...of } = volumeText(error, info.pod);
+      return { ...cause, ...of, values: { ...cause.values, ...values } };
+    }
+    case "sandbox":
+      return { ...cause, text: error.replace(/^creating the sandbox: /, "") };
+    case "hook": {
+      const { text, values } = hookText(
+        error.replace(/^postStart hook failed: /, ""),
+        info.pod,
+        container ?? "",
+      );
+      const check = `${cause.values.subject}: postStart hook failed`;
+      return { ...cause, text, values: { ...cause.values, ...values, check } };
+    }
+    default:
+      return cause;
+  }
 }
 
 function failureText(kind: StepKind, error: string, records: readonly StepRecord[]): string {
@@ -138,7 +216,7 @@ function failureText(kind: StepKind, error: string, records: readonly StepRecord
 }
 
 /** The cause if the pod is not blocked but not ready either. */
-function unreadyCause(info: PodInfo): string | undefined {
+function unreadyCause(info: PodInfo): Cause | undefined {
   const { status, phase } = info;
   if (phase !== "syncing" || status === undefined) return undefined;
   const termination = statusesOf(status).find(
@@ -146,26 +224,32 @@ function unreadyCause(info: PodInfo): string | undefined {
   );
   const end = termination && terminationOf(termination);
   if (end) return exitCause(info, end);
-  return conditionText(status, "Ready") ?? conditionText(status, "Initialized");
+  const text = conditionText(status, "Ready") ?? conditionText(status, "Initialized");
+  return text === undefined ? undefined : reported("wait", text, info);
 }
 
-function exitCause(info: PodInfo, termination: ContainerTermination): string {
-  return hookCause(info.history.records, termination, info.pod) ?? terminationCause(termination, info);
+function exitCause(info: PodInfo, termination: ContainerTermination): Cause {
+  const { container } = termination;
+  const values = causeValues(info, container);
+  const error = hookError(info.history.records, termination);
+  if (error === undefined) return terminationCause(termination, { ...info, values });
+  const check = `${titleOf(info.pod, container)} was killed because its postStart hook failed`;
+  const { text, values: more } = hookText(error, info.pod, container);
+  return { kind: "hook", text, line: `${check}: ${error}`, values: { ...values, ...more, check } };
 }
 
 /** A container whose postStart hook fails is killed: its exit code is meaningless. */
-function hookCause(
+function hookError(
   records: readonly StepRecord[],
   { container, end }: ContainerTermination,
-  pod: PodInfo["pod"],
-) {
+): string | undefined {
   // Timestamps in the status have a resolution of one second.
   const [from, to] = [Date.parse(String(end.startedAt)), Date.parse(String(end.finishedAt)) + 1000];
   const hook = records.findLast(
     (r) =>
       r.kind === "hook" && r.container === container && r.error && from <= r.startedAt && r.startedAt < to,
   );
-  return hook && `${titleOf(pod, container)} was killed because its postStart hook failed: ${hook.error}`;
+  return hook?.error;
 }
 
 function conditionText(status: PodStatus, type: string): string | undefined {
@@ -174,7 +258,7 @@ function conditionText(status: PodStatus, type: string): string | undefined {
 }
 
 /** The newest failure of a container, even if it has been restarted since. */
-function unstableCause(info: PodInfo): string | undefined {
+function unstableCause(info: PodInfo): Cause | undefined {
   const { status, now, phase } = info;
   if (phase !== "syncing") return undefined;
   const newest = statusesOf(status)
@@ -186,11 +270,11 @@ function unstableCause(info: PodInfo): string | undefined {
 }
 
 /** A container that was killed may still exit with code 0. */
-function isFailure({ kills, history, pod }: PodInfo, termination: ContainerTermination): boolean {
+function isFailure({ kills, history }: PodInfo, termination: ContainerTermination): boolean {
   const { exitCode, containerID } = termination.end;
   return (
     exitCode !== 0 ||
     kills.some(({ id }) => containerID?.endsWith(`://${id}`)) ||
-    hookCause(history.records, termination, pod) !== undefined
+    hookError(history.records, termination) !== undefined
   );
 }

@@ -11,6 +11,8 @@ export interface PodExplanation {
   ready: boolean;
   seenAt: string;
   cause: string | null;
+  raw: string | null;
+  try: string | null;
   failedAt: string | null;
   /** Set once the pod is removed. */
   goneAt?: string;
@@ -33,4 +35,5 @@ export interface ExplainedStep {
   ms: number;
   until?: string;
   error?: string;
+  problem?: string;
 }

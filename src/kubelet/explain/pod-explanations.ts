@@ -129,13 +129,14 @@ export class PodExplanations {
   }
 
   #info(worker: PodSyncStatus): PodInfo {
-    const { clock, observed, pulls, runtime, statuses, volumes } = this.#o;
+    const { clock, nodeName, observed, pulls, runtime, statuses, volumes } = this.#o;
     const { id, pod, phase, blockedOn, history, failure, waiting, terminatedByItself } = worker;
     const { uid } = id;
     const status = statuses.get(uid);
     const stops = runtime.stopping(uid);
     return {
       id,
+      nodeName,
       pod,
       phase,
       blockedOn,

@@ -56,6 +56,7 @@ test("a row shows the pod, its status and what it is blocked on", () => {
     ip: "",
     startTime: "2026-01-01T00:00:00Z",
     blockedOn: "pulling image x",
+    why: "pulling image x",
     blockedSince: "2026-01-01T00:00:00.000Z",
     status: pending,
   });
@@ -80,6 +81,21 @@ test("rows are sorted; an orphan has no source", () => {
   assert.deepEqual(
     overview.rows().map((r) => `${r.namespace}/${r.name} ${r.source}`),
     ["aaa/stray none", "default/a file", "default/b file"],
+  );
+});
+
+test("an error of a known form is a sentence in the row", () => {
+  const image = "registry.test/app:1";
+  const text = `Back-off pulling image "${image}": ErrImagePull: dial tcp: lookup registry.test: no such host`;
+  const history = new StepHistory(0);
+  history.startStep({ kind: "image", text, container: "a" }, 0);
+  history.fail(text);
+  const [row] = overviewOf([
+    aWorker(aPod({ containers: [aContainer("a", { image })] }), { blockedOn: { text, since: 0 }, history }),
+  ]).rows();
+  assert.deepEqual(
+    [row?.blockedOn, row?.why],
+    [text, `image ${image} cannot be pulled: the registry registry.test has no address (no such host)`],
   );
 });
 

@@ -6,6 +6,8 @@ import { type Pod, type PodStatus, type PodUid, sourceOf } from "../../lib/model
 import type { PullProgress } from "../../lib/model/pull-progress.ts";
 import type { PodSyncStatus } from "../state/pod-sync-status.ts";
 import { waitText } from "./wait-text.ts";
+import { errorCause } from "./pod-cause.ts";
+import { readCause } from "./reading/read-cause.ts";
 
 /** One pod as shown to users. */
 export interface PodRow {
@@ -21,6 +23,8 @@ export interface PodRow {
   startTime: string;
   /** The reason why the pod waits, in one line; empty if it is not blocked. */
   blockedOn: string;
+  /** The same as a sentence, if it is an error of a known form. */
+  why: string;
   blockedSince: string;
   status: PodStatus | undefined;
 }
@@ -38,6 +42,15 @@ function isTerminating(worker: PodSyncStatus): boolean {
   return worker.phase === "terminating" || (worker.phase === "terminated" && worker.removed);
 }
 
+function whyBlocked({ id, pod, history }: PodSyncStatus, text: string): string {
+  const { kind = "other", container, error } = history.current ?? {};
+  // The text of volumes includes the reason.
+  if (error === undefined && !(kind === "volumes" && text.includes(": "))) return text;
+  const context = { id, pod, source: pod ? sourceOf(pod) : "none", nodeName: "" };
+  const step = { kind, error: text, ...(container !== undefined && { container }) };
+  return readCause(errorCause(context, step)).sentence;
+}
+
 /** The pods of the node, for the terminal and the local API. */
 export class PodOverview {
   readonly #o: PodOverviewOptions;
@@ -52,6 +65,7 @@ export class PodOverview {
     const rows = [...this.#o.workers.all()].map((worker): PodRow => {
       const status = this.#o.statuses.get(worker.id.uid);
       const { blockedOn, pod } = worker;
+      const text = waitText(worker, this.#o.pulls.ofPod(worker.id.uid)) ?? "";
       const { ready, total, restarts } = summarizeContainers(
         { spec: pod?.spec ?? { containers: [] }, ...(status && { status }) },
         "",
@@ -66,7 +80,8 @@ export class PodOverview {
         restarts,
         ip: status?.podIP ?? "",
         startTime: String(status?.startTime ?? ""),
-        blockedOn: waitText(worker, this.#o.pulls.ofPod(worker.id.uid)) ?? "",
+        blockedOn: text,
+        why: whyBlocked(worker, text),
         blockedSince: blockedOn ? new Date(blockedOn.since).toISOString() : "",
         status,
       };

@@ -54,10 +54,11 @@ test("only the last records are kept, and long texts are truncated", () => {
   assert.equal(history.records.length, 32);
   assert.equal(history.records.at(-1)?.text, "step 99");
   assert.equal(history.dropped, 68);
-  history.startStep(step("other", "x".repeat(100_000)), 200);
+  history.startStep(step("other", `begin${"x".repeat(100_000)}end`), 200);
   history.fail("y".repeat(100_000));
   const { text, error } = history.current!;
-  assert.ok(text.length <= 501 && error!.length <= 501);
+  assert.ok(text.length <= 1001 && error!.length <= 1001);
+  assert.match(text, /^beginx+…x+end$/, "the middle is omitted: the end of an error is its cause");
 });
 
 test("the start of a pod covers all steps until it was first ready, including dropped ones", () => {

@@ -2,7 +2,7 @@ import type { PodStart, Step, StepKind, StepRecord } from "../../lib/model/pod-s
 
 /** The limits for each pod: registries and runtimes can be verbose. */
 const maxRecords = 32;
-const maxTextLength = 500;
+const maxTextLength = 1000;
 
 type Writable = { -readonly [K in keyof StepRecord]: StepRecord[K] };
 
@@ -97,6 +97,8 @@ export class StepHistory {
   }
 }
 
+/** The end of an error is the cause of what its beginning states: the middle is omitted. */
 function truncate(text: string): string {
-  return text.length > maxTextLength ? `${text.slice(0, maxTextLength)}…` : text;
+  const half = maxTextLength / 2;
+  return text.length > maxTextLength ? `${text.slice(0, half)}…${text.slice(-half)}` : text;
 }

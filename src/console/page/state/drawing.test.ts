@@ -13,13 +13,18 @@ const step = (startedAt: number, endedAt: number | null, error: string | null = 
   startedAt,
   endedAt,
   until: null,
+  isBackOff: false,
+  failed: error !== null,
   error,
 });
+const times = (bars: ReturnType<typeof timelineBars>) => bars.map(({ spans }) => spans[0]!);
+let texts = 0;
+const distinct = (...steps: TimelineStep[]) => steps.map((one) => ({ ...one, text: String(texts++) }));
 
 test("bars have the place, the length and the duration of their steps", () => {
-  const bars = timelineBars([step(1000, 2000), step(2000, 5000, "no such image")], 9000);
+  const bars = timelineBars(distinct(step(1000, 2000), step(2000, 5000, "no such image")), 9000);
   assert.deepEqual(
-    bars.map(({ left, width, duration, state }) => [left, width, duration, state]),
+    bars.map(({ spans: [span], duration, state }) => [span?.left, span?.width, duration, state]),
     [
       [0, 0.25, 1, "done"],
       [0.25, 0.75, 3, "failed"],
@@ -28,22 +33,36 @@ test("bars have the place, the length and the duration of their steps", () => {
 });
 
 test("a step in progress grows with time", () => {
-  const at = (now: number) => timelineBars([step(0, 1000), step(1000, null)], now)[1]!;
+  const at = (now: number) => timelineBars(distinct(step(0, 1000), step(1000, null)), now)[1]!;
   assert.deepEqual([at(2000).state, at(2000).duration, at(4000).duration], ["running", 1, 3]);
-  assert.ok(at(4000).width > at(2000).width);
+  assert.ok(at(4000).spans[0]!.width > at(2000).spans[0]!.width);
 });
 
 test("hours without a step, and steps of hours, leave short steps visible", () => {
   const hours = 5 * 3_600_000;
-  const [first, , last] = timelineBars(
-    [step(0, 1000), step(hours, 2 * hours), step(2 * hours, 2 * hours + 1000)],
-    0,
+  const [first, , last] = times(
+    timelineBars(distinct(step(0, 1000), step(hours, 2 * hours), step(2 * hours, 2 * hours + 1000)), 0),
   );
   assert.ok(first!.width > 0.04 && last!.width > 0.04, `${first!.width} ${last!.width}`);
 });
 
+test("equal steps share a row, with a span for each attempt, and back-offs have a state of their own", () => {
+  const backOff = (from: number, to: number | null) => ({ ...step(from, to), text: "wait", isBackOff: true });
+  const rows = timelineBars(
+    [step(0, 1000, "a"), backOff(1000, 2000), step(2000, 3000, "b"), backOff(3000, null)],
+    4000,
+  );
+  assert.deepEqual(
+    rows.map(({ step: { error }, spans, duration, state }) => [error, spans.length, duration, state]),
+    [
+      ["b", 2, 2, "failed"],
+      [null, 2, 2, "waiting"],
+    ],
+  );
+});
+
 test("steps at the same time have the same place", () => {
-  const [a, b] = timelineBars([step(0, 1000), step(0, 1000)], 0);
+  const [a, b] = times(timelineBars(distinct(step(0, 1000), step(0, 1000)), 0));
   assert.deepEqual([a!.left, a!.width], [b!.left, b!.width]);
   assert.deepEqual(timelineBars([], 0), []);
 });

@@ -1,13 +1,16 @@
 import type { TimelineStep } from "../../protocol.ts";
 
+/** Equal steps in one row: the attempts of a step that is retried, or the waits between them. */
 export interface TimelineBar {
+  /** The newest attempt. */
   readonly step: TimelineStep;
-  /** Shares of the width of the timeline, from 0 to 1. */
-  readonly left: number;
-  readonly width: number;
-  /** In seconds. */
+  /** When the first attempt began. */
+  readonly startedAt: number;
+  /** The place of each attempt: shares of the width of the timeline, from 0 to 1. */
+  readonly spans: readonly { readonly left: number; readonly width: number }[];
+  /** The sum of all attempts, in seconds. */
   readonly duration: number;
-  readonly state: "done" | "failed" | "running";
+  readonly state: "done" | "failed" | "running" | "waiting";
 }
 
 /** Longer steps, and longer gaps between steps, are drawn shortened. */
@@ -16,22 +19,38 @@ const longGapMs = 1_000;
 
 /** Places each step on a common axis. Long times are shortened, so that short steps remain visible. */
 export function timelineBars(steps: readonly TimelineStep[], now: number): TimelineBar[] {
-  const spans = steps.map((step) => ({
-    from: step.startedAt,
-    to: Math.max(step.startedAt, step.endedAt ?? now),
-  }));
-  const place = compressed(spans);
-  const total = Math.max(1, ...spans.map(({ to }) => place(to)));
-  return steps.map((step, index) => {
-    const { from, to } = spans[index]!;
+  const spanOf = ({ startedAt, endedAt }: TimelineStep) => ({
+    from: startedAt,
+    to: Math.max(startedAt, endedAt ?? now),
+  });
+  const all = steps.map(spanOf);
+  const place = compressed(all);
+  const total = Math.max(1, ...all.map(({ to }) => place(to)));
+  const rows = new Map<string, TimelineStep[]>();
+  for (const step of steps) {
+    const key = [step.step, step.container, step.text].join("\n");
+    rows.set(key, [...(rows.get(key) ?? []), step]);
+  }
+  return [...rows.values()].map((attempts) => {
+    const spans = attempts.map(spanOf);
+    const last = attempts.at(-1)!;
     return {
-      step,
-      left: place(from) / total,
-      width: (place(to) - place(from)) / total,
-      duration: (to - from) / 1000,
-      state: step.error ? "failed" : step.endedAt === null ? "running" : "done",
+      step: last,
+      startedAt: attempts[0]!.startedAt,
+      spans: spans.map(({ from, to }) => ({
+        left: place(from) / total,
+        width: (place(to) - place(from)) / total,
+      })),
+      duration: spans.reduce((sum, { from, to }) => sum + to - from, 0) / 1000,
+      state: stateOf(last),
     };
   });
+}
+
+function stateOf({ isBackOff, failed, endedAt }: TimelineStep): TimelineBar["state"] {
+  if (isBackOff) return "waiting";
+  if (failed) return "failed";
+  return endedAt === null ? "running" : "done";
 }
 
 /** A function from time to position. It grows with time, but the longer a part takes, the less. */

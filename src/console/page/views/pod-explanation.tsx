@@ -7,10 +7,15 @@ import { podTone } from "./pod-row.tsx";
 
 /** Why the pod is not ready, and the next thing to try. */
 export function PodExplanation({ pod, detail }: { pod: PodSummary; detail: PodDetail }) {
-  const { cause, details, waitsFor, lastError, next, pull } = detail.explanation;
+  const { cause, raw, details, waitsFor, lastError, next, pull } = detail.explanation;
   return (
     <section class={`why ${podTone(pod)}`} aria-label="State">
       <p class="cause">{cause ?? summary(pod)}</p>
+      {next && (
+        <p>
+          <strong>Try:</strong> {next}
+        </p>
+      )}
       {details
         .filter((line) => line !== cause)
         .map((line) => (
@@ -18,7 +23,8 @@ export function PodExplanation({ pod, detail }: { pod: PodSummary; detail: PodDe
         ))}
       {waitsFor && (
         <p>
-          In progress for <Age at={waitsFor.since} />: {waitsFor.text}
+          {waitsFor.text === "back-off" ? "In back-off for" : "In progress for"} <Age at={waitsFor.since} />
+          {waitsFor.text !== "" && waitsFor.text !== "back-off" && `: ${waitsFor.text}`}
           {waitsFor.until !== null && <Until at={waitsFor.until} />}
         </p>
       )}
@@ -28,11 +34,7 @@ export function PodExplanation({ pod, detail }: { pod: PodSummary; detail: PodDe
           Last error, <Age at={lastError.at} /> ago: {lastError.text}
         </p>
       )}
-      {next && (
-        <p>
-          <strong>Try:</strong> {next}
-        </p>
-      )}
+      {raw && <p class="muted raw">Reported: {raw}</p>}
     </section>
   );
 }

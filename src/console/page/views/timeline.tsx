@@ -1,5 +1,5 @@
-import type { PodDetail, TimelineStep } from "../../protocol.ts";
-import { Card } from "../parts/basics.tsx";
+import type { PodDetail } from "../../protocol.ts";
+import { Age, Card } from "../parts/basics.tsx";
 import { useNow } from "../parts/hooks.ts";
 import { formatDuration, formatTime } from "../state/format.ts";
 import { type TimelineBar, timelineBars } from "../state/timeline.ts";
@@ -15,8 +15,8 @@ export function Timeline({ detail: { timeline, droppedSteps, start } }: { detail
         <p class="empty">No steps are known: the pod was started before the kubelet.</p>
       ) : (
         <ol class="timeline">
-          {bars.map((bar, index) => (
-            <Step key={`${bar.step.startedAt} ${index}`} bar={bar} />
+          {bars.map((bar) => (
+            <Step key={`${bar.startedAt} ${bar.step.step} ${bar.step.text}`} bar={bar} />
           ))}
         </ol>
       )}
@@ -24,27 +24,43 @@ export function Timeline({ detail: { timeline, droppedSteps, start } }: { detail
   );
 }
 
-function timesOf({ startedAt, endedAt }: TimelineStep): string {
+function timesOf({ startedAt, step: { endedAt } }: TimelineBar): string {
   const from = formatTime(startedAt);
   return endedAt === null ? `since ${from}` : `${from} to ${formatTime(endedAt)}`;
 }
 
 function Step({ bar }: { bar: TimelineBar }) {
-  const { step, left, width, duration, state } = bar;
-  const span = { left: `${Math.min(99.5, left * 100)}%`, width: `${width * 100}%` };
+  const { step, spans, duration, state } = bar;
   return (
-    <li data-step={step.step} title={`${step.text}, ${timesOf(step)}`}>
+    <li data-step={step.step} data-attempts={spans.length} title={`${step.text}, ${timesOf(bar)}`}>
       <span class="label">
-        {step.step}
+        {step.isBackOff ? "back-off" : step.step}
         {step.container && <span class="muted"> {step.container}</span>}
       </span>
       <span class="lane" aria-hidden="true">
-        <i class={`${state}-bar`} style={span} />
+        {spans.map(({ left, width }) => (
+          <i
+            key={left}
+            class={`${state}-bar`}
+            style={{ left: `${Math.min(99.5, left * 100)}%`, width: `${width * 100}%` }}
+          />
+        ))}
       </span>
       <span class="number nowrap">
-        {state === "running" && <span class="visually-hidden">in progress for </span>}
+        {step.endedAt === null && <span class="visually-hidden">in progress for </span>}
         {formatDuration(duration)}
       </span>
+      {spans.length > 1 && (
+        <span class="attempts muted">
+          {step.isBackOff ? (
+            `${spans.length} times`
+          ) : (
+            <>
+              {spans.length} attempts, last <Age at={step.startedAt} /> ago
+            </>
+          )}
+        </span>
+      )}
       {step.error && <span class="error">{step.error}</span>}
     </li>
   );

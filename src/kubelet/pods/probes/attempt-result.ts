@@ -5,7 +5,13 @@ import type { Clock } from "../../../lib/base/clock.ts";
  * is reported to the user and has no effect.
  */
 export type AttemptResult =
-  | { kind: "success" | "warning" | "failure"; output: string }
+  | { kind: "success" | "warning"; output: string }
+  | {
+      kind: "failure";
+      output: string;
+      /** The exit code of a command. */
+      exitCode?: number;
+    }
   | { kind: "error"; state: "unknown" | "failure"; message: string };
 
 export interface ProbeLimits {
@@ -22,7 +28,11 @@ export const userAgent = "kube-probe/1.36";
 
 export const success = (output = ""): AttemptResult => ({ kind: "success", output });
 export const warning = (output: string): AttemptResult => ({ kind: "warning", output });
-export const failure = (output: string): AttemptResult => ({ kind: "failure", output: bounded(output) });
+export const failure = (output: string, exitCode?: number): AttemptResult => ({
+  kind: "failure",
+  output: bounded(output),
+  ...(exitCode !== undefined && { exitCode }),
+});
 export const probeError = (message: string, state: "unknown" | "failure" = "unknown"): AttemptResult => ({
   kind: "error",
   state,

@@ -40,12 +40,12 @@ describe("an exec probe", () => {
     [
       "fails with any other exit code, with the output",
       exited(1, "out", "err"),
-      { kind: "failure", output: "outerr" },
+      { kind: "failure", output: "outerr", exitCode: 1 },
     ],
     [
       "keeps 10 KiB of the output",
       exited(3, "a".repeat(20_000)),
-      { kind: "failure", output: "a".repeat(10_240) },
+      { kind: "failure", output: "a".repeat(10_240), exitCode: 3 },
     ],
     [
       "fails if the runtime reports a timeout of the command",

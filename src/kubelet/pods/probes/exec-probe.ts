@@ -39,7 +39,7 @@ export function probeExec(
     runtime.execSync(id, command, Math.ceil(timeoutMs / 1000), { signal: call.signal }).then(
       ({ exitCode, stdout, stderr }) => {
         const output = Buffer.concat([stdout, stderr]).subarray(0, maxOutputBytes).toString();
-        finish(exitCode === 0 ? success(output) : failure(output));
+        finish(exitCode === 0 ? success(output) : failure(output, exitCode));
       },
       (error: unknown) =>
         finish(hasGrpcCode(error, "DEADLINE_EXCEEDED") ? timedOut() : probeError(rpcMessage(error))),

@@ -53,6 +53,8 @@ export interface ProbeFailure {
   readonly container: string;
   /** Output or error message of the last attempt, and when it was made. */
   readonly text: string;
+  /** The exit code of the command of an exec probe. */
+  readonly exitCode?: number;
   readonly at: WallTime;
   /** How often in a row. */
   readonly times: number;
@@ -323,6 +325,7 @@ export class ProbeWorker {
       kind: this.#kind,
       container: this.#container.name,
       text: text.slice(0, maxFailureLength),
+      ...(result.kind === "failure" && result.exitCode !== undefined && { exitCode: result.exitCode }),
       at: this.#c.clock.wall(),
       times: (this.#lastFailure?.times ?? 0) + 1,
     };

@@ -56,7 +56,7 @@ describe("the prober", () => {
         },
       },
     );
-    assert.deepEqual(result, { kind: "failure", output: "no" });
+    assert.deepEqual(result, { kind: "failure", output: "no", exitCode: 1 });
     assert.deepEqual(commands, [
       ["test", "1"],
       ["test", "1"],
