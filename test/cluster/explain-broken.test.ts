@@ -26,6 +26,9 @@ const atLeast: Record<Area, number> = {
   "admission, resources and node": 10,
 };
 
+/** These run between their failures, and are started again without an error. */
+const pauses = new Set(["start-completes", "start-hook", "start-hook-silent", "probe-startup"]);
+
 /** The parts of the output of `kubelet explain --all`, by pod. */
 function partsOf(output: string): Map<string, string> {
   return new Map(
@@ -72,7 +75,7 @@ describeOnContainerd("kubelet explain names the cause and a step to try", (versi
       const part = parts.get(name) ?? "";
       last.set(name, part);
       if (!names.test(part.split("\n", 1)[0] ?? "")) {
-        if (named.has(name)) missingAgain.push(part);
+        if (named.has(name) && !pauses.has(name)) missingAgain.push(part);
       } else if (!named.has(name)) {
         named.set(name, part);
         table.add(area, part);
