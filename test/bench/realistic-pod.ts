@@ -1,5 +1,5 @@
 /**
- * A running pod as an API server sends it, about 6 KiB as JSON, a seventh of it managed fields. From version to version its
+ * A running pod as an API server sends it, about 6 KiB as JSON, of which managed fields are a seventh. From version to version its
  * first container has another ID and restart count, and two conditions have changed.
  */
 export function realisticPod(index: number, version: number) {

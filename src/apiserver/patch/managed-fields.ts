@@ -8,7 +8,7 @@ export interface Manager {
   readonly operation: "Apply" | "Update";
   readonly apiVersion: string;
   readonly subresource: string;
-  /** As on the wire; undefined if it is not known. */
+  /** The time in the form of the API; undefined if it is not known. */
   readonly time: string | undefined;
   readonly fields: FieldSet;
 }

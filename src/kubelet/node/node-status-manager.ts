@@ -315,7 +315,7 @@ export class NodeStatusManager implements Component {
   }
 }
 
-/** A watch may lag behind our own writes; for a recreated node of the same name it is newer. */
+/** Returns the newer of two versions of the node. The watch may lag behind our own writes, but it is newer if the node was recreated with the same name. */
 function newer(cached: NodeObject, written: NodeObject): NodeObject {
   if (cached.metadata.uid !== written.metadata.uid) return cached;
   const version = (node: NodeObject) => Number(node.metadata.resourceVersion ?? 0);

@@ -24,7 +24,7 @@ export interface HealthServerOptions {
 const maxConnections = 100;
 const retryMs = 5000;
 
-/** A process that responds is healthy: monitors restart the kubelet if this fails, which helps with nothing else. */
+/** A process that responds is healthy: monitors restart the kubelet if this fails, and a restart would not fix any other problem. */
 const ping: HealthCheck = { name: "ping", health: () => healthy };
 
 /** Serves /healthz on its own port, as soon as the port is free. The agent runs without it. */

@@ -274,8 +274,8 @@ function messageFilesOf(rootDir: string, uid: PodUid): Promise<ReadonlyMap<strin
 }
 
 /**
- * With the termination message files, as logs of their container: a container can write any amount to its file. Only evictions are based on
- * this. The summary does not include these files, as in the reference kubelet.
+ * Adds the termination message files to the logs of their containers, because a container can write any amount to its file. Only evictions use
+ * the result: as in the reference kubelet, the summary does not include these files.
  */
 function withMessageFiles(
   stats: PodStats,

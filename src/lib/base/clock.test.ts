@@ -101,6 +101,6 @@ test("a wait longer than the maximum of a Node.js timer does not end early", (t)
 test("the system's monotonic clock is the one that its timers follow", async () => {
   const begun = systemClock.monotonic();
   await sleep(systemClock, 20);
-  // The timers of Node.js count whole milliseconds and may be up to one early.
+  // The timers of Node.js count whole milliseconds and may fire up to 1 ms early.
   assert.ok(msSince(systemClock, begun) >= 19);
 });

@@ -113,8 +113,8 @@ async function realPathOf(dir: string): Promise<string | undefined> {
 
 /**
  * Makes the propagation of this directory shared: mounts of a container with bidirectional
- * propagation would otherwise remain in it. If that needed a bind mount of the directory on itself, the returned function unmounts it, unless
- * something is mounted in it.
+ * propagation would otherwise remain in it. If that needs a bind mount of the directory on itself,
+ * the returned function removes the bind mount, unless something is mounted in it.
  */
 export async function makeMountsShared(dir: string): Promise<() => Promise<void>> {
   const real = await realpath(dir);

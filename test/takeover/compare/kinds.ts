@@ -144,7 +144,7 @@ export function metricFacts(endpoint: string, text: string, anonymize: Anonymize
 const settings =
   /^(?:kubernetes_feature_enabled|kubelet_(?:cgroup_version|node_name|(?:active|desired|mirror|running)_pods|managed_ephemeral_containers|admission_rejections_total|started_pods_total)|volume_manager_total_volumes|cadvisor_version_info|machine_\w+|container_spec_(?:cpu|memory)_\w+)$/;
 
-/** "name value", where the value is the last part or parts after the first two. */
+/** Splits each line into a name and a value: "name value", or "path name value", whose value may contain spaces. */
 export function listFacts(lines: readonly string[], anonymize: Anonymize): Facts {
   return Object.fromEntries(
     lines.map((line) => {

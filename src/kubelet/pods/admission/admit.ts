@@ -78,7 +78,7 @@ function rejectionOf(pod: Pod, ctx: AdmissionContext): Rejection | undefined {
   return undefined;
 }
 
-/** As `rejectionOf`, for the pod's status. */
+/** Returns the result of `rejectionOf` as a failure for the status of the pod. */
 export function admitPod(pod: Pod, ctx: AdmissionContext): PodFailure | undefined {
   const rejection = rejectionOf(pod, ctx);
   if (!rejection) return undefined;

@@ -55,7 +55,7 @@ function same(a: IdMapping, b: IdMapping): boolean {
 }
 
 /**
- * On disk before the IDs are used: after a power failure the same IDs must not be assigned to another pod while files of
+ * Writes the IDs to disk before they are used: after a power failure the same IDs must not be assigned to another pod while files of
  * this one still exist.
  */
 export async function writeMappings(podDir: string, { first, length }: Mappings): Promise<void> {
