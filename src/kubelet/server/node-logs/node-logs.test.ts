@@ -21,6 +21,7 @@ import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { serveRoutes } from "../logs/fake-route-server.ts";
 import { isNotFound, openEntry } from "./log-dir.ts";
 import { type NodeLogsOptions, nodeLogs } from "./node-logs.ts";
+import { ServiceLogs } from "./service-logs.ts";
 
 /** A log directory, and next to it a file that must never be served. */
 async function setUp(t: TestContext, options: Partial<NodeLogsOptions> = {}) {
@@ -266,6 +267,22 @@ test("a journalctl process that does not exit is killed after 30 seconds", async
   await reader.read();
   await clock.advance(30_000);
   await ended(server);
+});
+
+test("a query whose client does not read ends after 30 seconds", { timeout: 60_000 }, async (t) => {
+  const { dir, directory } = await setUp(t);
+  writeFileSync(join(directory, "web"), "from web\n");
+  const clock = new FakeClock();
+  const logs = new ServiceLogs({ dir: directory, command: join(dir, "no-journalctl"), clock });
+  const written = Promise.withResolvers<void>();
+  const write = () => {
+    written.resolve();
+    return new Promise<void>(() => {});
+  };
+  const query = { services: ["web"], files: [], options: {} };
+  const copied = logs.copy(query, write, new AbortController().signal);
+  await written.promise;
+  await Promise.all([assert.rejects(copied, { name: "AbortError" }), clock.advance(30_000)]);
 });
 
 /** A program that prints a line and does not exit. */

@@ -1,3 +1,4 @@
+import { orAbort } from "../../../lib/base/abort.ts";
 import type { Clock } from "../../../lib/base/clock.ts";
 import { errnoOf, messageOf } from "../../../lib/base/errors.ts";
 import { deadline } from "../../../lib/base/wait.ts";
@@ -35,8 +36,10 @@ export class ServiceLogs {
     return () => void this.#inProgress--;
   }
 
-  async copy({ services, options }: LogQuery, write: Write, signal: AbortSignal): Promise<void> {
+  async copy({ services, options }: LogQuery, send: Write, signal: AbortSignal): Promise<void> {
     using limit = deadline(this.#clock, timeoutMs, signal);
+    // A client that does not read must not keep others from their queries.
+    const write = (bytes: Buffer) => orAbort(send(bytes), limit.signal);
     const inJournal = await journalServices(this.#command, services, limit.signal);
     const [native, others] = [true, false].map((is) => services.filter((one) => inJournal.has(one) === is));
     const print = (text: string) => write(Buffer.from(text));
