@@ -1,5 +1,5 @@
 // dist/: a bundle for each command in src/cli; dist/main.cjs, which loads the bundle of a command; and dist/kubelet.cjs, which loads dist/main.cjs.
-// Next to each: its source map, and <name>.log-sites.json, where its log calls are in the sources. Native code (koffi) stays in
+// Next to each: its compiled code, its source map, and <name>.log-sites.json, where its log calls are in the sources. Native code (koffi) stays in
 // node_modules. dist/metafile.json: which file of the sources is in which bundle. dist/console: the page of the console.
 import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -7,26 +7,12 @@ import { basename } from "node:path";
 import { buildConsole } from "./console-bundle.mjs";
 import { leanPackages } from "./lean-packages.mjs";
 import { logSites } from "./log-sites.mjs";
+import { makeCodeCaches } from "./make-code-cache.mjs";
 import { root } from "./node-packages.mjs";
 import { print, seconds } from "./print.mjs";
+import { bundlesIn, launcher } from "./program-launcher.mjs";
 
 const stampFile = `${root}dist/.built-from`;
-
-// A separate first file: code is looked up in the cache when it is loaded, so the cache must be on before the bundles.
-/** dist/kubelet.cjs. The cache is next to it, unless the package has another place for it. */
-export function launcher(cacheDir) {
-  const dir = cacheDir ? JSON.stringify(cacheDir) : 'require("node:path").join(__dirname, ".compile-cache")';
-  return `"use strict";
-const { mkdirSync, statSync } = require("node:fs");
-const dir = ${dir};
-try {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
-  // Who can write there can replace the code that runs here.
-  if ((statSync(dir).mode & 0o022) === 0) require("node:module").enableCompileCache(dir);
-} catch {} // starts more slowly
-require("./main.cjs");
-`;
-}
 
 export async function buildIfStale() {
   const stamp = fingerprint();
@@ -98,7 +84,8 @@ export async function build() {
       throw new Error(`${file} is not ASCII, escape it in the source: ${text.slice(at - 40, at + 40)}`);
     writeFileSync(root + file.replace(/\.cjs$/, ".log-sites.json"), JSON.stringify(logSites(text, map)));
   }
-  writeFileSync(`${root}dist/kubelet.cjs`, launcher());
+  makeCodeCaches(bundlesIn(`${root}dist/`).map((name) => `${root}dist/${name}`));
+  writeFileSync(`${root}dist/kubelet.cjs`, launcher(`${root}dist/`));
   print(`Built dist/kubelet.cjs in ${seconds(started)}`);
 }
 
@@ -108,9 +95,14 @@ function fingerprint() {
   const sources = globSync("src/**/*.{ts,tsx,js,json,html,css,svg}", { cwd: root }).filter(
     (f) => !f.endsWith(".test.ts"),
   );
-  const scripts = ["bundle", "console-bundle", "lean-packages", "log-sites"].map(
-    (name) => `scripts/lib/${name}.mjs`,
-  );
+  const scripts = [
+    "bundle",
+    "console-bundle",
+    "lean-packages",
+    "log-sites",
+    "make-code-cache",
+    "program-launcher",
+  ].map((name) => `scripts/lib/${name}.mjs`);
   const build = ["package.json", "package-lock.json", ...scripts];
   for (const file of [...build, ...sources.sort()]) {
     hash

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { launcher as bundleLauncher } from "./bundle.mjs";
+import { launcher as bundleLauncher } from "./program-launcher.mjs";
 
 let root;
 const launcher = fileURLToPath(new URL("../../bin/kubelet", import.meta.url));
@@ -58,8 +58,6 @@ test("bin/kubelet fails without Node.js or the bundle and names the command to r
     assert.deepEqual(run.stdout.trim().split("\n"), [
       "[--disable-sigusr1]",
       "[--max-semi-space-size=1]",
-      "[--optimize-for-size]",
-      "[--heap-growing-percent=60]",
       `[${join(root, "project/dist/kubelet.cjs")}]`,
       "[pods]",
       "[a b]",
@@ -84,8 +82,8 @@ test("the directory of compiled code is not writable by other users with umask 0
   const dist = join(root, "dist");
   const cache = join(dist, ".compile-cache");
   mkdirSync(dist);
-  writeFileSync(join(dist, "main.cjs"), "");
-  writeFileSync(join(dist, "kubelet.cjs"), bundleLauncher());
+  writeFileSync(join(dist, "main.cjs"), "setTimeout(() => {}, 3500);");
+  writeFileSync(join(dist, "kubelet.cjs"), bundleLauncher(`${dist}/`));
   const start = () => {
     const { status, stderr } = spawnSync(
       "/bin/sh",

@@ -1,4 +1,3 @@
-import { flushCompileCache } from "node:module";
 import { startAgent } from "../kubelet/agent/agent.ts";
 import { checkManifestsHandler } from "../kubelet/agent/applied-manifests.ts";
 import { conflictingObjectSources } from "../kubelet/agent/local-objects.ts";
@@ -26,8 +25,8 @@ import { servedConsole } from "./served-console.ts";
 import { untilSignal } from "./signals.ts";
 import { version } from "./version.ts";
 
-/** By then, pods that ran before a restart have been taken over. */
-const firstMs = 10_000;
+/** By then, most pods that ran before a restart have been taken over. */
+const firstMs = 4000;
 
 /** Pages in use are faulted in again within milliseconds of CPU time. */
 const everyMs = 10 * 60_000;
@@ -209,14 +208,10 @@ async function configuredProviders(flags: KubeletFlags, gates: FeatureGates) {
   );
 }
 
-/**
- * Releases what only startup and rare work need: pages of code, periodically. Also writes the compile cache: an agent that is killed
- * does not, and one that stops after months no longer has the compiled code of its startup. Returns the function that ends it.
- */
+/** Releases what only startup and rare work need: pages of code, periodically. Returns the function that ends it. */
 function tidyMemory(clock: Clock, logger: Logger): () => void {
   let stopped = false;
   const tidy = async () => {
-    flushCompileCache();
     await releaseProgramPages().catch((error: unknown) =>
       logger.debug(2, "Failed to release memory pages", { err: messageOf(error) }),
     );

@@ -1,7 +1,7 @@
 // The files of the program, the same in all packages.
 import { globSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { launcher } from "../bundle.mjs";
+import { bundlesIn, launcher } from "../program-launcher.mjs";
 import { licenseText, nativePackages, nodePackage } from "./components.mjs";
 import { below, file, merge } from "./file-tree.mjs";
 
@@ -11,12 +11,14 @@ const executable = 0o755;
 export function programTree({ root, npm, archs, cacheDir }) {
   const bundles = readdirSync(`${root}dist`)
     .filter((name) => /\.(cjs|cjs\.map|log-sites\.json)$/.test(name) && name !== "kubelet.cjs")
+    // Compiled code is of this architecture; others compile it at the first start.
+    .concat(archs.includes(process.arch) ? bundlesIn(`${root}dist/`).map((name) => `${name}.cache`) : [])
     .map((name) => [`dist/${name}`, file(readFileSync(`${root}dist/${name}`))]);
   const page = globSync("dist/console/{*,assets/*}.*", { cwd: root }).sort();
   return merge(
     new Map([
       ["bin/kubelet", file(readFileSync(`${root}bin/kubelet`), executable)],
-      ["dist/kubelet.cjs", file(launcher(cacheDir))],
+      ["dist/kubelet.cjs", file(launcher(`${root}dist/`, cacheDir))],
       ...bundles,
       ...page.map((path) => [path, file(readFileSync(root + path))]),
     ]),
