@@ -75,20 +75,23 @@ describe("kubelet explain shows what a pod waits for", {
     );
     assert.match(
       await explain().run("default/no-secret"),
-      /waiting for [\d.]+ .*: waiting for volume data: .*"missing" not found/,
+      /Pending: volume data cannot be mounted: Secret missing does not exist in namespace default.*\n {2}try: .*kubectl get secret -n default\n {2}reported.*: secret "missing" not found/,
     );
   });
 
   test("a crashing container waits for its back-off", async () => {
     const backOff = /^back-off \d+s until \S+ before restarting c$/;
     const pod = await explain().waits("crashes", "backoff", backOff, 60_000);
-    assert.match(pod.details[0] ?? "", /^c exited with code 3 \(Error\): oops; restarted (once|\d+ times)$/);
+    assert.match(
+      pod.cause ?? "",
+      /^container c exited with code 3 \(Error\): oops; restarted (once|\d+ times)$/,
+    );
   });
 
   test("a pod waits for a failing readiness probe", async () => {
     const pod = await explain().waitForPod(
       "unready",
-      ({ details }) => assert.match(details[0] ?? "", /^readiness probe of c failed .*: not yet/),
+      ({ cause }) => assert.match(cause ?? "", /^readiness probe of container c failed.*: not yet$/),
       60_000,
     );
     assert.equal(pod.waitsFor?.step, "readiness");
@@ -126,7 +129,10 @@ describe("kubelet explain shows what a pod waits for", {
       cli(["explain", "--root-dir", "/no/such"]),
     ]);
     assert.deepEqual([one.status, one.stderr], [0, ""]);
-    assert.match(one.stdout, /^default\/crashes .*\n {2}waiting for .*\n/);
+    assert.match(
+      one.stdout,
+      /^default\/crashes .*\n {2}try: .*kubectl logs crashes .*\n[^]*in back-off for .*\n/,
+    );
     assert.deepEqual([missing.status, missing.stdout], [1, ""]);
     assert.match(missing.stderr, /^kubelet: there is no pod nobody/);
     assert.deepEqual([noAgent.status, noAgent.stdout], [1, ""]);
