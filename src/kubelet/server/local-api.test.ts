@@ -205,6 +205,23 @@ test("a slow reader gets the newest state when it reads again, not all states", 
   response.destroy();
 });
 
+test("a watch ends at a pod that cannot be shown", async (t) => {
+  const { overview, start, open } = await setUp(t);
+  await start();
+  const response = await open("/pods?watch");
+  overview.rows = () => {
+    throw new RangeError("Invalid time value");
+  };
+  const ended = new Promise((resolve) =>
+    response
+      .on("error", () => {})
+      .once("close", resolve)
+      .resume(),
+  );
+  overview.change(1);
+  await ended;
+});
+
 test("an ended watch frees its slot", async (t) => {
   const { start, send, socketPath } = await setUp(t);
   const first = await start();

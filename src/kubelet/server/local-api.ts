@@ -66,10 +66,7 @@ export class LocalApi implements Component {
       try {
         this.#handle(request, response, signal);
       } catch (error) {
-        // A pod that cannot be shown must not stop the agent.
-        logger.error("Request to local API failed", { path: request.url, err: messageOf(error) });
-        if (response.headersSent) response.destroy();
-        else response.writeHead(500, { "content-type": "text/plain" }).end(`${messageOf(error)}\n`);
+        this.#fail(request, response, error);
       }
     });
     limitConnections(server, maxConnections);
@@ -107,17 +104,31 @@ export class LocalApi implements Component {
     }
     response.writeHead(200, { "content-type": "application/x-ndjson" });
     response.write(body());
+    const update = () => {
+      try {
+        response.write(body());
+      } catch (error) {
+        this.#fail(request, response, error);
+      }
+    };
     let blocked = false;
     response.on("drain", () => {
-      if (blocked) response.write(body());
+      if (blocked) update();
       blocked = false;
     });
     const stop = this.#o.overview.onChange(() => {
       // A slow reader gets the newest state, not a queue of old ones.
       if (response.writableNeedDrain) blocked = true;
-      else response.write(body());
+      else update();
     });
     response.on("close", stop);
+  }
+
+  /** A pod that cannot be shown must not stop the agent. */
+  #fail(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+    this.#o.logger.error("Request to local API failed", { path: request.url, err: messageOf(error) });
+    if (response.headersSent) response.destroy();
+    else response.writeHead(500, { "content-type": "text/plain" }).end(`${messageOf(error)}\n`);
   }
 
   #explain(query: URLSearchParams, response: ServerResponse): void {
