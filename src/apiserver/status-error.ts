@@ -1,30 +1,15 @@
 import { KubeletError } from "../lib/base/errors.ts";
-
-/** A cause in Status.details, for example `FieldValueInvalid` of a field. */
-export interface Cause {
-  readonly reason?: string;
-  readonly message: string;
-  readonly field?: string;
-}
-
-export interface StatusErrorDetails {
-  readonly name?: string;
-  readonly group?: string;
-  /** The kind in validation errors, the plural in all others. */
-  readonly kind?: string;
-  readonly uid?: string;
-  readonly causes?: readonly Cause[];
-  readonly retryAfterSeconds?: number;
-}
+import type { StatusDetails } from "../lib/gen/kubernetes/meta.d.ts";
 
 /** An error that is returned to the client as a Status. */
 export class StatusError extends KubeletError {
   readonly status: number;
   /** NotFound, Conflict, Invalid, … as clients know them. */
   readonly reason: string;
-  readonly details: StatusErrorDetails | undefined;
+  /** `kind` is the kind in validation errors, the plural in all others. */
+  readonly details: StatusDetails | undefined;
 
-  constructor(status: number, reason: string, message: string, details?: StatusErrorDetails) {
+  constructor(status: number, reason: string, message: string, details?: StatusDetails) {
     super(reason, message);
     this.status = status;
     this.reason = reason;

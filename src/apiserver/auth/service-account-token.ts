@@ -1,3 +1,4 @@
+import type { BoundObjectReference, TokenRequestSpec } from "../../lib/gen/kubernetes/authentication.d.ts";
 import type { ActionSubresource, Objects, RequestContext, Unstructured } from "../definition.ts";
 import { FieldProblems } from "../kinds/field-problems.ts";
 import { invalid } from "../rest/problems.ts";
@@ -13,19 +14,6 @@ const kind = "TokenRequest";
  */
 const injectedTokenSeconds = 3607;
 const extendedSeconds = 365 * 24 * 3600;
-
-interface Spec {
-  audiences?: string[];
-  expirationSeconds?: number;
-  boundObjectRef?: BoundObjectRef;
-}
-
-interface BoundObjectRef {
-  apiVersion?: string;
-  kind?: string;
-  name?: string;
-  uid?: string;
-}
 
 /** POST serviceaccounts/<name>/token: a token for the account, bound to a pod, secret or node on request. */
 export function serviceAccountToken(o: { tokenIssuer: TokenIssuer }): ActionSubresource {
@@ -47,7 +35,7 @@ export function serviceAccountToken(o: { tokenIssuer: TokenIssuer }): ActionSubr
           ref.name,
           `the UID in the token request (${body.metadata.uid}) does not match the UID of the service account (${uid})`,
         );
-      const spec: Spec = { ...(body.spec as Spec | undefined) };
+      const spec: TokenRequestSpec = { ...(body.spec as TokenRequestSpec | undefined) };
       if (!spec.audiences?.length) spec.audiences = [...tokenIssuer.audiences];
       spec.expirationSeconds ??= 3600;
       checkSpec(spec.expirationSeconds);
@@ -89,7 +77,7 @@ function checkSpec(seconds: number): void {
 type Binding = Pick<TokenSubject, "pod" | "secret" | "node">;
 
 async function boundTo(
-  ref: BoundObjectRef | undefined,
+  ref: BoundObjectReference | undefined,
   account: string,
   namespace: string,
   objects: Objects,
@@ -130,7 +118,7 @@ async function nodeOf(name: string | undefined, objects: Objects): Promise<Token
   return node ? { name, uid: node.metadata.uid } : { name };
 }
 
-function verifiedRef(ref: BoundObjectRef, { metadata }: ApiObject): { name: string; uid: string } {
+function verifiedRef(ref: BoundObjectReference, { metadata }: ApiObject): { name: string; uid: string } {
   if (ref.uid && ref.uid !== metadata.uid)
     throw conflict(
       ref.kind ?? "",
@@ -148,7 +136,7 @@ function groupVersion(apiVersion: string): [string, string] {
 
 function tokenRequestOf(
   account: ApiObject,
-  spec: Spec & { audiences: string[]; expirationSeconds: number },
+  spec: TokenRequestSpec & { audiences: string[]; expirationSeconds: number },
   bound: Binding,
   tokenIssuer: TokenIssuer,
   context: RequestContext,

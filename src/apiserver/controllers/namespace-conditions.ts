@@ -1,13 +1,6 @@
+import type { NamespaceCondition } from "../../lib/gen/kubernetes/core.d.ts";
 import { compareText } from "../patch/text-order.ts";
 import { timestamp } from "./api-times.ts";
-
-export interface NamespaceCondition {
-  type: string;
-  status: string;
-  lastTransitionTime?: string;
-  reason: string;
-  message: string;
-}
 
 /** The objects that remain in a terminating namespace. */
 export interface RemainingObjects {

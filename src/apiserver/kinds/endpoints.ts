@@ -1,4 +1,5 @@
 import { dnsLabel, portNumber } from "../../lib/base/name-rules.ts";
+import type { EndpointSubset } from "../../lib/gen/kubernetes/core.d.ts";
 import { core } from "../../lib/schema/types/core/core.ts";
 import { checkAddress, checkReachable } from "./addresses.ts";
 import { defineKind } from "./define.ts";
@@ -25,13 +26,7 @@ export const endpoints = defineKind({
   },
 });
 
-interface Subset {
-  readonly addresses?: readonly { readonly ip?: string }[];
-  readonly notReadyAddresses?: readonly { readonly ip?: string }[];
-  readonly ports?: readonly { readonly name?: string; readonly port?: number; readonly protocol?: string }[];
-}
-
-function checkSubset(subset: Subset, path: string, problems: FieldProblems): void {
+function checkSubset(subset: EndpointSubset, path: string, problems: FieldProblems): void {
   if (!subset.addresses?.length && !subset.notReadyAddresses?.length)
     problems.required(path, "must specify `addresses` or `notReadyAddresses`");
   for (const list of ["addresses", "notReadyAddresses"] as const)

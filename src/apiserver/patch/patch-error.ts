@@ -1,19 +1,14 @@
 import { KubeletError } from "../../lib/base/errors.ts";
+import type { StatusCause } from "../../lib/gen/kubernetes/meta.d.ts";
 
 /** Reasons of a rejected patch: 400, 409, 413, 422. */
 export type PatchErrorCode = "BadRequest" | "Conflict" | "RequestEntityTooLarge" | "Invalid";
 
-/** One entry of `details.causes` of the Status. */
-export interface PatchErrorCause {
-  readonly reason: string;
-  readonly message: string;
-  readonly field: string;
-}
-
 export class PatchError extends KubeletError {
   declare readonly code: PatchErrorCode;
-  readonly causes: readonly PatchErrorCause[];
-  constructor(code: PatchErrorCode, message: string, causes: readonly PatchErrorCause[] = []) {
+  /** The entries of `details.causes` of the Status. */
+  readonly causes: StatusCause[];
+  constructor(code: PatchErrorCode, message: string, causes: StatusCause[] = []) {
     super(code, message);
     this.name = "PatchError";
     this.causes = causes;

@@ -1,5 +1,6 @@
+import type { StatusCause } from "../../lib/gen/kubernetes/meta.d.ts";
 import type { Problem } from "../../lib/model/validation/problem.ts";
-import { type Cause, StatusError } from "../status-error.ts";
+import { StatusError } from "../status-error.ts";
 
 /** The reasons of causes in a Status, by the prefix of the message. */
 const causeReasons: readonly (readonly [string, string])[] = [
@@ -99,7 +100,7 @@ export function invalid(
   problems: readonly Problem[],
 ): StatusError {
   const seen = new Set<string>();
-  const causes: Cause[] = [];
+  const causes: StatusCause[] = [];
   for (const { path, message } of problems) {
     const text = path === "" ? message : `${path}: ${message}`;
     if (seen.has(text)) continue;

@@ -1,6 +1,7 @@
 import { isAbort, KubeletError, messageOf } from "../../lib/base/errors.ts";
+import type { StatusDetails } from "../../lib/gen/kubernetes/meta.d.ts";
 import { PatchError, type PatchErrorCode } from "../patch/patch-error.ts";
-import { StatusError, type StatusErrorDetails } from "../status-error.ts";
+import { StatusError } from "../status-error.ts";
 import { StoreError } from "../storage/errors.ts";
 import { conflictError, type Named } from "./problems.ts";
 
@@ -11,7 +12,7 @@ export interface Status {
   readonly status: "Success" | "Failure";
   readonly message?: string;
   readonly reason?: string;
-  readonly details?: StatusErrorDetails;
+  readonly details?: StatusDetails;
   readonly code: number;
 }
 
@@ -74,7 +75,7 @@ function patchProblem(error: PatchError, subject: Subject | undefined): StatusEr
   return new StatusError(patchStatus[error.code], error.code, error.message, details);
 }
 
-function detailsOf({ object, group, name }: Subject): StatusErrorDetails {
+function detailsOf({ object, group, name }: Subject): StatusDetails {
   return { name: object, ...(group && { group }), kind: name };
 }
 
@@ -92,12 +93,12 @@ export function statusOf(problem: StatusError, continueToken?: string): Status {
   };
 }
 
-export function success(details: StatusErrorDetails, code = 200): Status {
+export function success(details: StatusDetails, code = 200): Status {
   return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details, code };
 }
 
 /** An empty reason in a cause is omitted, like all empty fields. */
-function wireDetails(details: StatusErrorDetails): StatusErrorDetails {
+function wireDetails(details: StatusDetails): StatusDetails {
   if (!details.causes) return details;
   const causes = details.causes.map(({ reason, ...rest }) => (reason ? { reason, ...rest } : rest));
   return { ...details, causes };

@@ -1,20 +1,12 @@
+import type { CertificateSigningRequestCondition } from "../../../lib/gen/kubernetes/certificates.d.ts";
 import type { Unstructured } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
-
-export interface Condition {
-  type: string;
-  status: string;
-  reason?: string;
-  message?: string;
-  lastUpdateTime?: string;
-  lastTransitionTime?: string;
-}
 
 type HasStatus = Readonly<Unstructured> | ApiObject;
 
 /** The conditions of a request, not a copy: changes to them change the request. */
-export function conditionsOf({ status }: HasStatus): Condition[] {
-  const { conditions } = (status ?? {}) as { conditions?: Condition[] };
+export function conditionsOf({ status }: HasStatus): CertificateSigningRequestCondition[] {
+  const { conditions } = (status ?? {}) as { conditions?: CertificateSigningRequestCondition[] };
   return conditions ?? [];
 }
 

@@ -5,6 +5,7 @@ import { FakeClock } from "../../../lib/base/fake-clock.ts";
 import { silentLogger } from "../../../lib/base/logger.ts";
 import { epochMs } from "../../../lib/base/time.ts";
 import { generateKey, makeRequest, parseCertificates, signCertificate } from "../../../lib/base/x509/x509.ts";
+import type { CertificateSigningRequestCondition } from "../../../lib/gen/kubernetes/certificates.d.ts";
 import type { Caller, Unstructured } from "../../definition.ts";
 import type { ApiObject } from "../../storage/object.ts";
 import { FixedAuthorizer } from "../authorize/authorizer.ts";
@@ -12,7 +13,7 @@ import { NodeGraphPopulator } from "../authorize/node-graph-populator.ts";
 import { admin, eventually, MemoryObjects, node } from "../fixtures.ts";
 import { CsrApprover } from "./approver.ts";
 import { isStale } from "./cleaner.ts";
-import { type Condition, certificateOf, conditionsOf, isTrue } from "./conditions.ts";
+import { certificateOf, conditionsOf, isTrue } from "./conditions.ts";
 import { certificateSigningRequests } from "./definition.ts";
 import { validityPeriod } from "./plan-signing.ts";
 import { CsrSigner } from "./signer.ts";
@@ -473,14 +474,14 @@ test("a lifetime of a minute may be requested if the rules allow it", () => {
   assert.deepEqual(definition.validate?.(draft, new MemoryObjects().context(admin)), []);
 });
 
-const approved: Condition = {
+const approved: CertificateSigningRequestCondition = {
   type: "Approved",
   status: "True",
   reason: "x",
   lastUpdateTime: "t",
   lastTransitionTime: "t",
 };
-const denied: Condition = { ...approved, type: "Denied" };
+const denied: CertificateSigningRequestCondition = { ...approved, type: "Denied" };
 const pem = Buffer.from(authority().certificate).toString("base64");
 const other = Buffer.from(authority().certificate).toString("base64");
 

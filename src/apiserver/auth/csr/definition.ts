@@ -1,3 +1,4 @@
+import type { CertificateSigningRequestCondition } from "../../../lib/gen/kubernetes/certificates.d.ts";
 import type {
   RequestContext,
   ResourceDefinition,
@@ -7,7 +8,7 @@ import type {
 import { collected, defineKind, onlyWrites, restore } from "../../kinds/define.ts";
 import { checkMeta, checkMetaUpdate } from "../../kinds/metadata.ts";
 import { checkRequest, checkSubresource, type Subresource } from "./checks.ts";
-import { type Condition, conditionsOf } from "./conditions.ts";
+import { conditionsOf } from "./conditions.ts";
 
 export interface RequestRules {
   /** The shortest lifetime that may be requested. Default 600. */
@@ -100,7 +101,10 @@ function stampConditions(draft: Unstructured, oldObject: Readonly<Unstructured>,
   }
 }
 
-function transitionTime({ type, status }: Condition, oldObject: Readonly<Unstructured>): string | undefined {
+function transitionTime(
+  { type, status }: CertificateSigningRequestCondition,
+  oldObject: Readonly<Unstructured>,
+): string | undefined {
   return conditionsOf(oldObject).find((old) => old.type === type && old.status === status)
     ?.lastTransitionTime;
 }

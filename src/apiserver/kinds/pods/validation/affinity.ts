@@ -1,19 +1,10 @@
 import { dnsLabel, dnsSubdomain, qualifiedName } from "../../../../lib/base/name-rules.ts";
+import type { NodeSelectorTerm } from "../../../../lib/gen/kubernetes/core.d.ts";
+import type { LabelSelectorRequirement } from "../../../../lib/gen/kubernetes/meta.d.ts";
 import type { PodSpec } from "../../../../lib/model/pod.ts";
 import type { FieldProblems } from "../../field-problems.ts";
 import { podTerms } from "../label-keys.ts";
-import {
-  checkLabelKeys,
-  checkLabelSelector,
-  checkOperator,
-  checkValues,
-  type Requirement,
-} from "./selectors.ts";
-
-interface NodeTerm {
-  readonly matchExpressions?: readonly Requirement[];
-  readonly matchFields?: readonly Requirement[];
-}
+import { checkLabelKeys, checkLabelSelector, checkOperator, checkValues } from "./selectors.ts";
 
 export function checkAffinity(spec: PodSpec, problems: FieldProblems): void {
   checkNodeAffinity(spec, problems);
@@ -54,7 +45,7 @@ function checkNodeAffinity(spec: PodSpec, problems: FieldProblems): void {
 }
 
 /** A mere preference may name a value that no label can have: it then never matches. */
-function checkNodeTerm(term: NodeTerm, at: string, strict: boolean, problems: FieldProblems): void {
+function checkNodeTerm(term: NodeSelectorTerm, at: string, strict: boolean, problems: FieldProblems): void {
   for (const [i, requirement] of (term.matchExpressions ?? []).entries()) {
     const path = `${at}.matchExpressions[${i}]`;
     checkOperator(requirement, path, true, problems);
@@ -65,7 +56,7 @@ function checkNodeTerm(term: NodeTerm, at: string, strict: boolean, problems: Fi
 }
 
 function checkNodeField(
-  { key, operator = "", values = [] }: Requirement,
+  { key, operator = "", values = [] }: LabelSelectorRequirement,
   at: string,
   problems: FieldProblems,
 ): void {

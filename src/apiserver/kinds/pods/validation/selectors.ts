@@ -1,13 +1,7 @@
 import { labelValue, qualifiedName } from "../../../../lib/base/name-rules.ts";
-import type { LabelSelector } from "../../../../lib/gen/kubernetes/meta.d.ts";
+import type { LabelSelector, LabelSelectorRequirement } from "../../../../lib/gen/kubernetes/meta.d.ts";
 import { checkLabels } from "../../../../lib/model/validation/metadata.ts";
 import type { FieldProblems } from "../../field-problems.ts";
-
-export interface Requirement {
-  readonly key?: string;
-  readonly operator?: string;
-  readonly values?: readonly string[];
-}
 
 export function checkLabelSelector(
   selector: LabelSelector | undefined,
@@ -24,7 +18,7 @@ export function checkLabelSelector(
 
 /** Which values an operator needs, and that there is a key. Only nodes are also compared by number. */
 export function checkOperator(
-  { key = "", operator = "", values = [] }: Requirement,
+  { key = "", operator = "", values = [] }: LabelSelectorRequirement,
   at: string,
   numbers: boolean,
   problems: FieldProblems,
@@ -45,7 +39,11 @@ export function checkOperator(
   problems.check(`${at}.key`, key, qualifiedName(key));
 }
 
-export function checkValues({ values = [] }: Requirement, at: string, problems: FieldProblems): void {
+export function checkValues(
+  { values = [] }: LabelSelectorRequirement,
+  at: string,
+  problems: FieldProblems,
+): void {
   for (const [i, value] of values.entries()) problems.check(`${at}.values[${i}]`, value, labelValue(value));
 }
 

@@ -1,9 +1,10 @@
 import { KubeletError, messageOf } from "../../../../lib/base/errors.ts";
 import type { Metrics } from "../../../../lib/base/metrics.ts";
 import type { FeatureGates } from "../../../../lib/config/feature-gates.ts";
+import type { SELinuxOptions } from "../../../../lib/gen/kubernetes/core.d.ts";
 import type { ContainerLabels } from "../../../../lib/host/container-labels.ts";
 import type { Pod } from "../../../../lib/model/pod.ts";
-import { fileLabelOf, type SELinuxOptions } from "../tools/selinux-labels.ts";
+import { fileLabelOf } from "../tools/selinux-labels.ts";
 import type { VolumePlugin, VolumeSpec } from "../volume-plugin.ts";
 import { driverOf } from "./volume-metrics.ts";
 

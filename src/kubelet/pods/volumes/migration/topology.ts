@@ -1,16 +1,6 @@
-type StringMap = Readonly<Record<string, string>>;
+import type { NodeSelectorTerm, VolumeNodeAffinity } from "../../../../lib/gen/kubernetes/core.d.ts";
 
-interface Requirement {
-  readonly key: string;
-  readonly operator: string;
-  readonly values?: readonly string[];
-}
-interface Term {
-  readonly matchExpressions?: readonly Requirement[];
-}
-export interface VolumeAffinity {
-  readonly required?: { readonly nodeSelectorTerms?: readonly Term[] };
-}
+type StringMap = Readonly<Record<string, string>>;
 
 /** The topology labels of a driver. */
 export interface DriverLabels {
@@ -29,10 +19,10 @@ const betaLabels = {
  * which are used for old volumes without affinity.
  */
 export function withDriverLabels(
-  affinity: VolumeAffinity | undefined,
+  affinity: VolumeNodeAffinity | undefined,
   labels: StringMap,
   driver: DriverLabels,
-): VolumeAffinity | undefined {
+): VolumeNodeAffinity | undefined {
   const used = labelsUsed(affinity, labels);
   // Only a driver without a region label has regional disks, whose label lists several zones.
   const split = (text: string) => (driver.region ? [text] : text.split("__"));
@@ -42,40 +32,44 @@ export function withDriverLabels(
   return result;
 }
 
-function labelsUsed(affinity: VolumeAffinity | undefined, labels: StringMap): typeof gaLabels {
+function labelsUsed(affinity: VolumeNodeAffinity | undefined, labels: StringMap): typeof gaLabels {
   for (const set of [gaLabels, betaLabels]) if (hasKey(affinity, set.zone)) return set;
   for (const set of [gaLabels, betaLabels]) if (set.zone in labels) return set;
   return gaLabels;
 }
 
 function withDriverKey(
-  affinity: VolumeAffinity | undefined,
+  affinity: VolumeNodeAffinity | undefined,
   key: string,
   driverKey: string,
   labels: StringMap,
   split: (text: string) => string[],
-): VolumeAffinity | undefined {
+): VolumeNodeAffinity | undefined {
   if (hasKey(affinity, key)) return renamed(affinity, key, driverKey);
   const labelValues = new Set(split(labels[key] ?? "").map((value) => value.trim()));
   const values = [...labelValues].filter(Boolean).sort((a, b) => (a < b ? -1 : 1));
   if (values.length === 0) return affinity;
   const terms = affinity?.required?.nodeSelectorTerms ?? [];
   const requirement = { key: driverKey, operator: "In", values };
-  const narrowed = (terms.length > 0 ? terms : [{}]).map((term: Term) => ({
+  const narrowed = (terms.length > 0 ? terms : [{}]).map((term: NodeSelectorTerm) => ({
     ...term,
     matchExpressions: [...(term.matchExpressions ?? []), requirement],
   }));
   return { ...affinity, required: { ...affinity?.required, nodeSelectorTerms: narrowed } };
 }
 
-function hasKey(affinity: VolumeAffinity | undefined, key: string): boolean {
+function hasKey(affinity: VolumeNodeAffinity | undefined, key: string): boolean {
   const terms = affinity?.required?.nodeSelectorTerms ?? [];
   return terms.some(({ matchExpressions = [] }) =>
     matchExpressions.some((requirement) => requirement.key === key && (requirement.values ?? []).length > 0),
   );
 }
 
-function renamed(affinity: VolumeAffinity | undefined, from: string, to: string): VolumeAffinity | undefined {
+function renamed(
+  affinity: VolumeNodeAffinity | undefined,
+  from: string,
+  to: string,
+): VolumeNodeAffinity | undefined {
   const terms = affinity?.required?.nodeSelectorTerms;
   if (!terms) return affinity;
   const nodeSelectorTerms = terms.map((term) => ({

@@ -1,14 +1,7 @@
 import { KubeletError } from "../../../../lib/base/errors.ts";
+import type { SELinuxOptions } from "../../../../lib/gen/kubernetes/core.d.ts";
 import type { ContainerLabels } from "../../../../lib/host/container-labels.ts";
 import { type MountPoint, mountAt } from "../../../../lib/host/mount-table.ts";
-
-/** The SELinux options of a container or a pod. */
-export interface SELinuxOptions {
-  readonly user?: string;
-  readonly role?: string;
-  readonly type?: string;
-  readonly level?: string;
-}
 
 /** True if the filesystem of this path stores an SELinux label for each file: the kernel lists it with the option seclabel. */
 export function storesLabels(table: readonly MountPoint[], path: string): boolean {
