@@ -9,6 +9,11 @@ export interface DiskUsage {
   readonly inodes: number;
 }
 
+export interface Counted {
+  bytes: number;
+  inodes: number;
+}
+
 export interface FilesystemSpace {
   readonly availableBytes: number;
   readonly capacityBytes: number;
@@ -24,23 +29,26 @@ const concurrency = 8;
 /**
  * The disk usage of a directory, itself included. It sums allocated blocks, counts a file with several hard links once, and does not
  * enter other filesystems. Files that are removed in the meantime are ignored. Containers choose names and depth: a name may be any bytes,
- * and a tree of any depth is read. Links are not followed, not even those that replace a directory in the meantime.
+ * and a tree of any depth is read. Links are not followed, not even those that replace a directory in the meantime. `counted` has what is read so far: a
+ * container that keeps creating directories may prevent the end.
  */
-export async function diskUsage(dir: string, signal?: AbortSignal): Promise<DiskUsage> {
+export async function diskUsage(
+  dir: string,
+  { signal, counted = { bytes: 0, inodes: 0 } }: { signal?: AbortSignal; counted?: Counted } = {},
+): Promise<DiskUsage> {
   const top = await lstat(dir);
   const seen = new Set<number>();
-  const total = { bytes: 0, inodes: 0 };
   const count = (stat: Stats) => {
     if (stat.nlink > 1 && !stat.isDirectory()) {
       if (seen.has(stat.ino)) return;
       seen.add(stat.ino);
     }
-    total.bytes += stat.blocks * 512;
-    total.inodes += 1;
+    counted.bytes += stat.blocks * 512;
+    counted.inodes += 1;
   };
   count(top);
   const root = await OpenDir.open(dir, { follow: true }).catch(ignoreReplaced);
-  if (!root) return total;
+  if (!root) return counted;
   const visit = async (directory: OpenDir): Promise<Buffer[]> => {
     const dirs: Buffer[] = [];
     for await (const names of directory.names(concurrency)) {
@@ -59,7 +67,7 @@ export async function diskUsage(dir: string, signal?: AbortSignal): Promise<Disk
   } finally {
     root.close();
   }
-  return total;
+  return counted;
 }
 
 function ignoreReplaced(error: unknown): undefined {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { FakeClock } from "../../../../lib/base/fake-clock.ts";
+import type { Counted } from "../../../../lib/host/disk-usage.ts";
 import type { PodUid } from "../../../../lib/model/pod.ts";
 import type { VolumeUsage } from "../volume-plugin.ts";
 import type { MountedVolume } from "./volume-manager.ts";
@@ -146,4 +147,51 @@ it("an abnormal volume is reported each time that it is measured", async () => {
     [uid, "data", "disk is gone"],
     [uid, "data", "disk is gone"],
   ]);
+});
+
+it("files that are counted so far are usage, even if a container prevents the end of the count", async () => {
+  const clock = new FakeClock();
+  const counts: Counted[] = [];
+  const ends: ((usage: Counted) => void)[] = [];
+  const volume = {
+    name: "data",
+    dir: "/",
+    path: "/",
+    volumeMode: "Filesystem",
+    spec: { volume: { emptyDir: {} } },
+    plugin: { name: "kubernetes.io/empty-dir" },
+  } as unknown as MountedVolume;
+  const started = Promise.withResolvers<void>();
+  const stats = new VolumeStats({
+    clock,
+    mountedVolumes: () => [volume],
+    mounts: { at: async () => undefined },
+    guard: { run: (_, work) => work() },
+    maxAgeMs: 10_000,
+    diskUsage: (_dir, { counted } = {}) => {
+      counts.push(counted!);
+      started.resolve();
+      return new Promise((resolve) => ends.push(resolve));
+    },
+  });
+  const usage = async () => {
+    const result = stats.stats(uid);
+    await started.promise;
+    await clock.advance(1_000);
+    return (await result).map(({ usedBytes, inodesUsed }) => [usedBytes, inodesUsed]);
+  };
+  const advance = () => clock.advance(10_000);
+  assert.deepEqual(await usage(), [[0, 0]]);
+  Object.assign(counts[0]!, { bytes: 5_000_000, inodes: 70 });
+  await advance();
+  assert.deepEqual(await usage(), [[5_000_000, 70]]);
+  assert.equal(counts.length, 1);
+  ends[0]!({ bytes: 9_000_000, inodes: 90 });
+  // The size of the filesystem is read in between.
+  let last: unknown;
+  do {
+    await advance();
+    last = await usage();
+  } while (JSON.stringify(last) === "[[5000000,70]]");
+  assert.deepEqual(last, [[9_000_000, 90]]);
 });

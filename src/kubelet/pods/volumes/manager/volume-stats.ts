@@ -2,7 +2,13 @@ import { type Clock, msSince } from "../../../../lib/base/clock.ts";
 import type { MonotonicTime, WallTime } from "../../../../lib/base/time.ts";
 import { deadline, endsWithin } from "../../../../lib/base/wait.ts";
 import { deviceBytes } from "../../../../lib/host/device-size.ts";
-import { diskUsage, filesystemSpace } from "../../../../lib/host/disk-usage.ts";
+import {
+  type Counted,
+  type DiskUsage,
+  diskUsage,
+  type FilesystemSpace,
+  filesystemSpace,
+} from "../../../../lib/host/disk-usage.ts";
 import type { HangGuard } from "../../../../lib/host/hang-guard.ts";
 import type { Mounts } from "../../../../lib/host/mounts.ts";
 import type { PodUid } from "../../../../lib/model/pod.ts";
@@ -18,6 +24,8 @@ export interface VolumeStatsOptions {
   /** How old the stats may be (volumeStatsAggPeriod); undefined: volumes are not measured. */
   readonly maxAgeMs: number | undefined;
   readonly measured?: (source: string, seconds: number) => void;
+  /** By default the files in the directory are counted. */
+  readonly diskUsage?: typeof diskUsage;
   /** A volume was measured and is not healthy. */
   readonly onAbnormal?: (uid: PodUid, volume: string, message: string) => void;
 }
@@ -34,6 +42,12 @@ interface Cached {
   readonly stats: Promise<readonly VolumeStat[]>;
 }
 
+/** Files that are being counted. */
+interface Walk {
+  readonly space: FilesystemSpace;
+  readonly counted: Counted;
+}
+
 /** For a volume that does not respond in time the last known stats are returned; a late response is used for the next call. */
 const responseTimeoutMs = 1_000;
 const pluginTimeoutMs = 30_000;
@@ -48,6 +62,7 @@ export class VolumeStats {
   readonly #known = new Map<PodUid, Map<string, VolumeStat>>();
   /** Directories that are being measured, by a call that may hang. */
   readonly #running = new Set<string>();
+  readonly #walks = new Map<string, Walk>();
 
   constructor(options: VolumeStatsOptions) {
     this.#o = options;
@@ -82,22 +97,40 @@ export class VolumeStats {
     const all = await Promise.all(
       this.#o.mountedVolumes(uid).map(async (volume) => {
         const { name, dir } = volume;
-        if (this.#running.has(dir)) return known.get(name);
+        const claim = volume.spec.persistent?.claim.name ? volume.spec.persistent.claim : undefined;
+        const last = () => this.#atLeast(dir, known.get(name), { name, claim, time });
+        if (this.#running.has(dir)) return last();
         this.#running.add(dir);
         const measuring = this.#usage(uid, volume)
           .catch(() => undefined)
           .then((usage) => {
             this.#running.delete(dir);
-            const claim = volume.spec.persistent?.claim.name ? volume.spec.persistent.claim : undefined;
+            this.#walks.delete(dir);
             if (usage) known.set(name, { ...usage, name, claim, time });
             else known.delete(name);
             if (usage?.healthy === false) this.#o.onAbnormal?.(uid, name, usage.message ?? "");
           });
         await endsWithin(this.#o.clock, responseTimeoutMs, measuring);
-        return known.get(name);
+        return last();
       }),
     );
     return all.filter((stat) => stat !== undefined);
+  }
+
+  /**
+   * The last known stats, or what is counted so far if that is more: a container that never lets a count end would hide its usage, and
+   * another pod would be evicted.
+   */
+  #atLeast(
+    dir: string,
+    last: VolumeStat | undefined,
+    about: Pick<VolumeStat, "name" | "claim" | "time">,
+  ): VolumeStat | undefined {
+    const walk = this.#walks.get(dir);
+    if (!walk) return last;
+    const usedBytes = Math.max(last?.usedBytes ?? 0, walk.counted.bytes);
+    const inodesUsed = Math.max(last?.inodesUsed ?? 0, walk.counted.inodes);
+    return { ...walk.space, ...last, ...about, usedBytes, inodesUsed };
   }
 
   async #usage(uid: PodUid, volume: MountedVolume): Promise<VolumeUsage | undefined> {
@@ -116,9 +149,15 @@ export class VolumeStats {
     if (await mounts.at(path))
       return this.#timed("statfs", () => guard.run(path, () => filesystemSpace(path)));
     return this.#timed("du", async () => {
-      const { bytes, inodes: inodesUsed } = (await plugin.usage?.(dir)) ?? (await diskUsage(path));
+      const { bytes, inodes: inodesUsed } = (await plugin.usage?.(dir)) ?? (await this.#count(dir, path));
       return { ...(await filesystemSpace(path)), usedBytes: bytes, inodesUsed };
     });
+  }
+
+  async #count(dir: string, path: string): Promise<DiskUsage> {
+    const counted = { bytes: 0, inodes: 0 };
+    this.#walks.set(dir, { space: await filesystemSpace(path), counted });
+    return await (this.#o.diskUsage ?? diskUsage)(path, { counted });
   }
 
   async #timed<T>(source: string, work: () => Promise<T>): Promise<T> {
