@@ -51,6 +51,9 @@ class Link {
   }
 }
 
+const manifestType = "application/vnd.oci.image.manifest.v1+json";
+const indexType = "application/vnd.oci.image.index.v1+json";
+
 /** Layers of random bytes: they do not compress. */
 const layersOf = (sizes: readonly number[]) =>
   sizes.map((bytes, i) => [{ type: "file", name: `layer-${i}`, data: randomBytes(bytes) } as const]);
@@ -199,6 +202,29 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     check(sights, 50 * MB, 20 * MB, before);
     assert.ok(sights.find(({ pull }) => pull.bytes)!.pull.bytes!.done >= 20 * MB);
     assert.ok(link.sent - before < 31 * MB);
+  });
+
+  test("an image of several platforms has the bytes of its platform", async () => {
+    const image = imageOf(layersOf([15 * MB, 15 * MB]));
+    await registry.push(image, "platforms", "own");
+    const manifests = `http://127.0.0.1:${registry.port}/v2/platforms/manifests`;
+    const manifest = await fetch(`${manifests}/${image.digest}`, { headers: { accept: manifestType } });
+    const { length: size } = await manifest.text();
+    const own = { os: "linux", architecture: process.arch === "x64" ? "amd64" : process.arch };
+    const platforms = [own, { os: "windows", architecture: "amd64" }];
+    const index = {
+      schemaVersion: 2,
+      mediaType: indexType,
+      manifests: platforms.map((platform) => {
+        return { mediaType: manifestType, digest: image.digest, size, platform };
+      }),
+    };
+    const headers = { "content-type": indexType };
+    const put = await fetch(`${manifests}/1`, { method: "PUT", headers, body: JSON.stringify(index) });
+    assert.equal(put.status, 201);
+    const before = link.sent;
+    run("platforms", registry.nameOf("platforms", "1"));
+    check(await watch("platforms"), 30 * MB, 0, before);
   });
 
   test("two pods that need one image show the same pull", async () => {
