@@ -1,7 +1,9 @@
 import type { Clock } from "../../lib/base/clock.ts";
 import { ConcurrencyLimiter } from "../../lib/base/concurrency-limiter.ts";
 import { exponentialBuckets, type Metrics } from "../../lib/base/metrics.ts";
+import { cpuIdleMs } from "../../lib/host/cpu-idle.ts";
 import type { StartKind } from "../pipeline/pod-runtime/pod-runtime.ts";
+import { StartWidth } from "../pipeline/pod-runtime/start-width.ts";
 
 export type StartLimiter = ConcurrencyLimiter<StartKind>;
 
@@ -34,8 +36,10 @@ export function startLimiter(o: {
     name: "kubelet_ts_starts_running",
     help: "Starts that hold a slot",
   });
-  return new ConcurrencyLimiter<StartKind>(o.width || startWidth(o.cpus), {
+  const width = new StartWidth({ cpus: o.cpus, clock: o.clock, idleMs: () => cpuIdleMs() });
+  return new ConcurrencyLimiter<StartKind>(o.width || width, {
     clock: o.clock,
+    measure: (kind = "sandbox") => width.started(kind),
     maxHoldMs: maxSlotMs,
     minHoldMs: minSlotMs,
     kinds: ["restart", "container", "sandbox"],
@@ -46,9 +50,4 @@ export function startLimiter(o: {
       runningStarts.set(running);
     },
   });
-}
-
-/** A start waits for disk and network as much as it computes; too many in parallel slow each other down. */
-function startWidth(cpus: number): number {
-  return Math.min(32, Math.max(4, cpus * 4));
 }

@@ -404,3 +404,32 @@ test("an owner runs from when its work has a slot until the work ends, even if t
   await Promise.all(all);
   assert.equal(limiter.isRunning("y"), false);
 });
+
+test("a width that grows admits more at once, one that shrinks lets work finish first", async () => {
+  const width = { width: 1 };
+  const full: boolean[] = [];
+  const limiter = new ConcurrencyLimiter(width, { measure: () => (isFull) => void full.push(isFull) });
+  const ends = Array.from({ length: 6 }, () => Promise.withResolvers<void>());
+  const started: number[] = [];
+  const all = ends.map(({ promise }, i) =>
+    limiter.run(() => {
+      started.push(i);
+      return promise;
+    }),
+  );
+  const after = async (i: number, next: number) => {
+    width.width = next;
+    ends[i]!.resolve();
+    await all[i];
+    await Promise.resolve();
+    return [...started];
+  };
+  assert.deepEqual(await after(0, 3), [0, 1, 2, 3]);
+  assert.equal(limiter.running, 3);
+  assert.deepEqual(await after(1, 1), [0, 1, 2, 3]);
+  assert.deepEqual(await after(2, 1), [0, 1, 2, 3]);
+  assert.deepEqual(await after(3, 1), [0, 1, 2, 3, 4]);
+  for (const i of [4, 5]) await after(i, 1);
+  assert.deepEqual(full, [true, true, true, true, true, false]);
+  assert.equal(limiter.running, 0);
+});

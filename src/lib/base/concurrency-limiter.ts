@@ -17,7 +17,12 @@ export interface LimiterOptions<Kind extends string = string> {
   /** Called when work starts, with its wait. */
   onAdmitted?: (waitMs: number, kind: Kind | undefined) => void;
   onChange?: (counts: { waiting: number; running: number }) => void;
+  /** Called when work starts; the result is called when it has succeeded, with true if other work waits. A width that varies may follow from it. */
+  measure?: (kind: Kind | undefined) => (isFull: boolean) => void;
 }
+
+/** How many operations run concurrently: a number, or one that varies. */
+export type LimiterWidth = number | { readonly width: number };
 
 export interface SlotRequest<Kind extends string = string> {
   /** Higher runs first. */
@@ -51,7 +56,7 @@ interface Waiter<Kind extends string> {
  * then by kind, then by age.
  */
 export class ConcurrencyLimiter<Kind extends string = string> {
-  readonly #width: number;
+  readonly #width: LimiterWidth;
   readonly #o: LimiterOptions<Kind>;
   #running: Record<Slot, number> = { shared: 0, reserved: 0 };
   #order = 0;
@@ -62,14 +67,14 @@ export class ConcurrencyLimiter<Kind extends string = string> {
   /** The number of operations of each owner that run, including those whose slot was passed on. */
   readonly #runningOf = new Map<string, number>();
 
-  constructor(width: number, options: LimiterOptions<Kind> = {}) {
-    if (!(width >= 1)) throw new RangeError(`a limiter of width ${width} admits nothing`);
+  constructor(width: LimiterWidth, options: LimiterOptions<Kind> = {}) {
     this.#width = width;
     this.#o = options;
+    if (!(this.width >= 1)) throw new RangeError(`a limiter of width ${this.width} admits nothing`);
   }
 
   get width(): number {
-    return this.#width;
+    return typeof this.#width === "number" ? this.#width : this.#width.width;
   }
 
   get waiting(): number {
@@ -115,8 +120,10 @@ export class ConcurrencyLimiter<Kind extends string = string> {
     };
     const cancel = holdMs === undefined ? undefined : clock?.after(holdMs, pass);
     this.#countRunning(owner, 1);
+    const succeeded = this.#o.measure?.(request.kind);
     try {
       const result = await work();
+      succeeded?.(this.waiting > 0);
       if (clock && startedAt) this.#succeeded(msSince(clock, startedAt));
       this.#note(owner, false);
       return result;
@@ -127,6 +134,7 @@ export class ConcurrencyLimiter<Kind extends string = string> {
       cancel?.();
       this.#countRunning(owner, -1);
       leave();
+      while (this.#running.shared < this.width && this.waiting > 0) this.#admitNext("shared");
     }
   }
 
@@ -180,7 +188,7 @@ export class ConcurrencyLimiter<Kind extends string = string> {
   }
 
   #freeSlot(kind: Kind | undefined): Slot | undefined {
-    if (this.#running.shared < this.#width) return "shared";
+    if (this.#running.shared < this.width) return "shared";
     return this.#running.reserved === 0 && this.#mayUse("reserved", kind) ? "reserved" : undefined;
   }
 
@@ -196,13 +204,21 @@ export class ConcurrencyLimiter<Kind extends string = string> {
   }
 
   #leave(slot: Slot): void {
+    this.#running[slot]--;
+    // The slot passes directly to the next waiter, so that no other caller gets it first.
+    const mayPass = slot === "reserved" || this.#running.shared < this.width;
+    if (!mayPass || !this.#admitNext(slot)) this.#changed();
+  }
+
+  /** False if no work waits for a slot of this kind. */
+  #admitNext(slot: Slot): boolean {
     const next = this.#waiting
       .filter((waiter) => this.#mayUse(slot, waiter.kind))
       .reduce<Waiter<Kind> | undefined>((best, w) => (best && !precedes(w, best) ? best : w), undefined);
-    // The slot passes directly to the next waiter, so that no other caller gets it first.
-    if (next) return next.admit(slot);
-    this.#running[slot]--;
-    this.#changed();
+    if (!next) return false;
+    this.#running[slot]++;
+    next.admit(slot);
+    return true;
   }
 
   #changed(): void {
