@@ -233,3 +233,15 @@ test("an error that creates a container with a volume from an image names that i
     'Back-off pulling image "example.com/data:1": ErrImagePull: dial tcp 10.0.0.1:443: connect: connection refused';
   assert.match(read("start", text).sentence, /^image example\.com\/data:1 cannot be pulled: nothing listens/);
 });
+
+test("names and texts of others are one word of the command, whatever is in them", () => {
+  const evil = "x';touch$IFS/tmp/y;`id`$(id)\n#";
+  const word = `'x'\\'';touch$IFS/tmp/y;\`id\`$(id)\n#'`;
+  assert.equal(read("image", "unknown", { image: evil }).step, `pull it on the node: crictl pull ${word}`);
+  for (const image of [evil, `example.com/${evil}`, `${evil}/a:1`])
+    for (const [kind, text] of table) {
+      const { step = "" } = read(kind, text.replaceAll("nowhere/none:1", image), { image });
+      const unquoted = step.replace(/'[^']*'|\\'/g, "");
+      assert.doesNotMatch(unquoted, /touch|`/, step);
+    }
+});

@@ -6,7 +6,7 @@ export interface Shape {
   readonly pattern: RegExp;
   /** `{name}` is replaced by a value; all but the first and last characters of long ones are omitted. */
   readonly sentence: string;
-  /** The same, but values are complete: users copy commands. */
+  /** The same, but values are complete, and each is one word for a shell: users copy commands. */
   readonly step: string;
   /** Only if this value is known. */
   readonly ifKnown?: string;
@@ -14,6 +14,8 @@ export interface Shape {
 
 /** Parts of the sentence itself. */
 const complete: ReadonlySet<string> = new Set(["subject", "check", "ended", "limit"]);
+/** Whole commands, whose words are quoted where they are built. */
+const commands: ReadonlySet<string> = new Set(["logs", "previousLogs", "exec", "command"]);
 /** More of a name does not fit the line; its end is more specific than its middle. */
 const longestValue = 40;
 
@@ -23,15 +25,15 @@ export function findShape(shapes: readonly Shape[], text: string, values: Values
     const match = pattern.exec(text);
     if (!match) continue;
     const all = { ...values, ...match.groups };
-    return { sentence: fill(sentence, all, shortened), step: fill(step, all) };
+    return { sentence: fill(sentence, all, shortened), step: fill(step, all, shellWord) };
   }
   return undefined;
 }
 
-function fill(template: string, values: Values, form = (value: string) => value): string {
+function fill(template: string, values: Values, form: (value: string) => string): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = values[name] ?? "";
-    return complete.has(name) ? value : form(value.trim());
+    return complete.has(name) || commands.has(name) ? value : form(value.trim());
   });
 }
 
@@ -51,4 +53,9 @@ function shortened(value: string): string {
   if (text.length <= longestValue) return text;
   const head = Math.floor(longestValue / 3);
   return `${text.slice(0, head)}…${text.slice(head + 1 - longestValue)}`;
+}
+
+/** Pod authors, registries and runtimes choose names and texts: none of them may become another command. */
+export function shellWord(value: string): string {
+  return /[^\w./:@%+=,-]/.test(value) ? `'${value.replaceAll("'", "'\\''")}'` : value;
 }

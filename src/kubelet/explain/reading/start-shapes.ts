@@ -98,7 +98,7 @@ export const startShapes: readonly Shape[] = [
   {
     pattern: /(?:decoding|parsing) seccomp profile failed "(?<file>[^"]+)": (?<problem>.+)/,
     sentence: "{subject} cannot start: its seccomp profile {file} is not valid JSON",
-    step: "correct the profile on the node: node -e 'JSON.parse(fs.readFileSync(\"{file}\"))'",
+    step: "correct the profile on the node: jq . {file}",
   },
   {
     pattern: /seccomp/,
