@@ -1,7 +1,7 @@
 import type { Container, Pod, Volume } from "../../lib/model/pod.ts";
 import { isSidecar } from "../../lib/model/restart-policy.ts";
 import type { PodInfo } from "./explain-pod.ts";
-import { shellWord, type Values } from "./reading/shape.ts";
+import { shellArgument, type Values } from "./reading/shape.ts";
 
 /** The part of the information about a pod that sentences and commands name. */
 export type CauseContext = Pick<PodInfo, "id" | "pod" | "source" | "nodeName">;
@@ -64,7 +64,7 @@ export function probeValues(
 }
 
 function quoted(argument: string): string {
-  return argument === "" ? "''" : shellWord(argument);
+  return argument === "" ? "''" : shellArgument(argument);
 }
 
 /** The reason in "waiting for volume data: …", the volume, and the object that it needs. */

@@ -234,10 +234,10 @@ test("an error that creates a container with a volume from an image names that i
   assert.match(read("start", text).sentence, /^image example\.com\/data:1 cannot be pulled: nothing listens/);
 });
 
-test("names and texts of others are one word of the command, whatever is in them", () => {
+test("names and texts of others are one argument of the command, whatever is in them", () => {
   const evil = "x';touch$IFS/tmp/y;`id`$(id)\n#";
-  const word = `'x'\\'';touch$IFS/tmp/y;\`id\`$(id)\n#'`;
-  assert.equal(read("image", "unknown", { image: evil }).step, `pull it on the node: crictl pull ${word}`);
+  const quoted = `'x'\\'';touch$IFS/tmp/y;\`id\`$(id)\n#'`;
+  assert.equal(read("image", "unknown", { image: evil }).step, `pull it on the node: crictl pull ${quoted}`);
   for (const image of [evil, `example.com/${evil}`, `${evil}/a:1`])
     for (const [kind, text] of table) {
       const { step = "" } = read(kind, text.replaceAll("nowhere/none:1", image), { image });

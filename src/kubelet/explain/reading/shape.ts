@@ -6,7 +6,7 @@ export interface Shape {
   readonly pattern: RegExp;
   /** `{name}` is replaced by a value; all but the first and last characters of long ones are omitted. */
   readonly sentence: string;
-  /** The same, but values are complete, and each is one word for a shell: users copy commands. */
+  /** The same, but values are complete, and each is one argument in a shell: users copy commands. */
   readonly step: string;
   /** Only if this value is known. */
   readonly ifKnown?: string;
@@ -14,7 +14,7 @@ export interface Shape {
 
 /** Parts of the sentence itself. */
 const complete: ReadonlySet<string> = new Set(["subject", "check", "ended", "limit"]);
-/** Whole commands, whose words are quoted where they are built. */
+/** Whole commands, whose arguments are quoted where they are built. */
 const commands: ReadonlySet<string> = new Set(["logs", "previousLogs", "exec", "command"]);
 /** More of a name does not fit the line; its end is more specific than its middle. */
 const longestValue = 40;
@@ -25,7 +25,7 @@ export function findShape(shapes: readonly Shape[], text: string, values: Values
     const match = pattern.exec(text);
     if (!match) continue;
     const all = { ...values, ...match.groups };
-    return { sentence: fill(sentence, all, shortened), step: fill(step, all, shellWord) };
+    return { sentence: fill(sentence, all, shortened), step: fill(step, all, shellArgument) };
   }
   return undefined;
 }
@@ -56,6 +56,6 @@ function shortened(value: string): string {
 }
 
 /** Pod authors, registries and runtimes choose names and texts: none of them may become another command. */
-export function shellWord(value: string): string {
+export function shellArgument(value: string): string {
   return /[^\w./:@%+=,-]/.test(value) ? `'${value.replaceAll("'", "'\\''")}'` : value;
 }
