@@ -1,5 +1,7 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
+import { chartWindow, emptyText } from "../state/chart-window.ts";
+import { formatTime } from "../state/format.ts";
 import { useMediaQuery } from "./hooks.ts";
 import { memo } from "./memo.tsx";
 
@@ -20,9 +22,6 @@ export interface ChartProps {
 
 const height = 120;
 const byteSteps = Array.from({ length: 50 }, (_, power) => 2 ** power);
-const hour = 3600;
-/** With less history the chart covers this time, so that the first samples do not look like a trend. */
-const shortest = 300;
 
 /** The last hour of one or two series. */
 export const Chart = memo(function Chart(props: ChartProps) {
@@ -47,7 +46,13 @@ export const Chart = memo(function Chart(props: ChartProps) {
 
   useEffect(() => plot.current?.setData(data(latest.current)), [props.times, props.first, props.second]);
 
-  return <div class="chart" role="img" aria-label={describe(props)} ref={parent} />;
+  const isEmpty = ![...props.first, ...(props.second ?? [])].some((value) => value !== null);
+  return (
+    <>
+      <div class="chart" role="img" aria-label={describe(props)} ref={parent} />
+      {isEmpty && <p class="muted">{emptyText(props.times, formatTime)}</p>}
+    </>
+  );
 });
 
 function data({ times, first, second }: ChartProps): uPlot.AlignedData {
@@ -74,10 +79,7 @@ function options(width: number, latest: { current: ChartProps }, hasSecond: bool
     legend: { show: false },
     scales: {
       x: {
-        range: (_plot, min, max) => {
-          const end = max ?? Date.now() / 1000;
-          return [Math.min(end - shortest, Math.max(end - hour, min ?? end)), end];
-        },
+        range: (_plot, min, max) => chartWindow(min ?? null, max ?? null, Date.now() / 1000),
       },
       y: {
         range: (_plot, _min, max) => [0, Math.max((max ?? 0) * 1.15, latest.current.max ?? 0) || 1],
