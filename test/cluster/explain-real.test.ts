@@ -131,7 +131,7 @@ describe("kubelet explain shows what a pod waits for", {
     assert.deepEqual([one.status, one.stderr], [0, ""]);
     assert.match(
       one.stdout,
-      /^default\/crashes .*\n {2}try: .*kubectl logs crashes .*\n[^]*in back-off for .*\n/,
+      /^default\/crashes .*\n {2}try: .*kubectl logs crashes .*\n(.*\n)*? {2}in back-off for .*\n/,
     );
     assert.deepEqual([missing.status, missing.stdout], [1, ""]);
     assert.match(missing.stderr, /^kubelet: there is no pod nobody/);
