@@ -2,7 +2,14 @@ import { hasFailed, isBackOff, stepTitle } from "../../lib/model/step-attempts.t
 import type { ExplainedStep } from "../../kubelet/explain/pod-explanation.ts";
 import type { Pod, PodCondition, Volume } from "../../lib/model/pod.ts";
 import type { ConsoleChanges, ConsolePod } from "../console-node.ts";
-import type { Condition, Explanation, PodDetail, TimelineStep, VolumeDetail } from "../protocol.ts";
+import type {
+  Condition,
+  ContainerDetail,
+  Explanation,
+  PodDetail,
+  TimelineStep,
+  VolumeDetail,
+} from "../protocol.ts";
 import { timeOf } from "./amounts.ts";
 import { type ContainerFacts, containerDetails } from "./container-detail.ts";
 import { nextStep } from "./next-step.ts";
@@ -32,7 +39,9 @@ export function podDetail(facts: PodFacts): PodDetail {
     timeline: history.map((step) => timelineStep(step, explanation.cause)),
     droppedSteps: dropped,
     start: start && { readyAt: Date.parse(start.readyAt), tookMs: start.tookMs, steps: start.steps },
-    containers: pod ? containerDetails({ pod, status, probes, usage }) : [],
+    containers: pod
+      ? containerDetails({ pod, status, probes, usage }).map((detail) => withoutRaw(detail, explanation.raw))
+      : [],
     volumes: (pod?.spec.volumes ?? []).map((volume) => volumeDetail(volume, shown)),
     conditions: (status?.conditions ?? []).map(condition),
     events,
@@ -45,6 +54,17 @@ export function podDetail(facts: PodFacts): PodDetail {
     controlledBy: owner ? `${owner.kind}/${owner.name}` : "",
     mayDelete: hint === "",
     deleteHint: hint,
+  };
+}
+
+/** The explanation has the text of the runtime: the container does not repeat it. */
+function withoutRaw(detail: ContainerDetail, raw: string | null): ContainerDetail {
+  const once = (message: string) => (raw !== null && message.includes(raw) ? "" : message);
+  const { last } = detail;
+  return {
+    ...detail,
+    message: once(detail.message),
+    last: last && { ...last, message: once(last.message) },
   };
 }
 

@@ -13,7 +13,7 @@ export function podSummary(shown: ConsolePod, revision: number): PodSummary {
     { spec: pod?.spec ?? { containers: [] }, ...(status && { status }) },
     status?.reason || (status?.phase ?? "Unknown"),
   );
-  const { waitsFor } = explanation;
+  const { raw, waitsFor } = explanation;
   return {
     uid: shown.uid,
     namespace: shown.namespace,
@@ -34,7 +34,7 @@ export function podSummary(shown: ConsolePod, revision: number): PodSummary {
     labels: pod?.metadata.labels ?? {},
     cause: explanation.cause,
     waitsFor: waitsFor && {
-      text: waitsFor.text,
+      text: raw !== null && waitsFor.text.includes(raw) ? "back-off" : waitsFor.text,
       since: Date.parse(waitsFor.since),
       until: timeOf(waitsFor.until),
     },

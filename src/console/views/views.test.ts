@@ -73,6 +73,57 @@ test("a pull that goes on has a bar and no next step, a stalled one has the netw
   assert.equal(detail("stalled").next, "Check the network between the node and registry.example.");
 });
 
+test("the text of the runtime stands once in a detail, and a retried step has one text", () => {
+  const raw = `failed to pull: ${"dial tcp: ".repeat(10)}no such host`;
+  const message = `Back-off pulling image "x": ErrImagePull: ${raw}`;
+  const cause = "image x cannot be pulled: it has no address";
+  const step = {
+    step: "image" as const,
+    container: "web",
+    startedAt: since,
+    ms: 1,
+    error: raw,
+    problem: cause,
+  };
+  const status = {
+    phase: "Pending",
+    containerStatuses: [{ name: "web", state: { waiting: { reason: "ImagePullBackOff", message } } }],
+  } as PodStatus;
+  const detail = podDetail({
+    shown: shown(
+      {
+        cause,
+        raw,
+        try: "look it up: getent hosts x",
+        lastError: { text: message, at: since },
+        waitsFor: { step: "image", text: message, since, until: since },
+        history: [
+          { ...step, text: "pulling image x", endedAt: since },
+          { ...step, text: message, until: since },
+        ],
+      },
+      status,
+    ),
+    revision: 1,
+    now: 0,
+    nodeName: "n",
+    events: [],
+    probes: [],
+    usage: new Map(),
+    changes: undefined,
+    whyReadOnly: "cluster",
+  });
+  assert.equal(JSON.stringify(detail).split("no such host").length, 2, JSON.stringify(detail));
+  assert.equal(detail.explanation.next, "look it up: getent hosts x");
+  assert.deepEqual(
+    detail.timeline.map(({ text, isBackOff, failed, error }) => [text, isBackOff, failed, error]),
+    [
+      ["pulling image x", false, true, null],
+      ["back-off before the next attempt", true, false, null],
+    ],
+  );
+});
+
 test("a detail names Secrets and never has their values", () => {
   const pod = fakePod({
     spec: {
