@@ -160,7 +160,7 @@ function images(hosts: Readonly<Record<string, string>>): Row[] {
     [
       "image-broken",
       /its registry fails \(500 Internal Server Error\)/,
-      /curl -v http:\/\/localhost:\d+\/v2\/$/,
+      /curl -v https?:\/\/localhost:\d+\/v2\/$/,
       http("broken"),
     ],
     [

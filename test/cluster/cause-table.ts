@@ -10,7 +10,7 @@ const volatile: readonly [RegExp, string][] = [
   [/; restarted (?:once|\d+ times)/, ""],
   [/ (?:failed) \d+ times in a row/, " failed"],
   [/localhost:\d+/g, "localhost:5000"],
-  [/http:\/\/127\.0\.0\.1/g, "https://127.0.0.1"],
+  [/(query the registry from the node: curl -v )http:/, "$1https:"],
   [/localhost:\d*…/g, "localhost:…"],
   [/\d{4}-\d\d-\d\dT[\d:]+Z/g, "2026-01-31T12:00:00Z"],
   [/\/\S+\/seccomp\//g, "/var/lib/kubelet/seccomp/"],
