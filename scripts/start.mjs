@@ -1,6 +1,7 @@
 // npm start: prepares this machine for a local node and runs one. Starts on the installed Node.js.
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
+import { linkKubectlPlugin } from "./lib/kubectl-plugin.mjs";
 import { needLinux, node24, prepareNode, root } from "./lib/node-packages.mjs";
 
 needLinux();
@@ -11,6 +12,7 @@ const onSignal = () => {
 };
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, onSignal);
 await prepareNode();
+linkKubectlPlugin();
 await new Promise((resolve) => setImmediate(resolve)); // signals that arrived in the meantime are delivered now
 if (interrupted) process.exit(130);
 

@@ -1,10 +1,12 @@
 // dist/: a bundle for each command in src/cli; dist/main.cjs, which loads the bundle of a command; and dist/kubelet.cjs, which loads dist/main.cjs.
 // Next to each: its compiled code, its source map, and <name>.log-sites.json, where its log calls are in the sources. Native code (koffi) stays in
 // node_modules. dist/metafile.json: which file of the sources is in which bundle. dist/console: the page of the console.
+// dist/kubectl-why: the plugin of kubectl.
 import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { buildConsole } from "./console-bundle.mjs";
+import { buildKubectlWhy } from "./kubectl-why-bundle.mjs";
 import { leanPackages } from "./lean-packages.mjs";
 import { logSites } from "./log-sites.mjs";
 import { makeCodeCaches } from "./make-code-cache.mjs";
@@ -71,9 +73,10 @@ export async function build() {
   rmSync(`${root}dist/.compile-cache`, { recursive: true, force: true });
   const { metafile } = await bundle(bundleOptions());
   const page = await buildConsole();
+  const why = await buildKubectlWhy();
   const all = {
-    inputs: { ...page.inputs, ...metafile.inputs },
-    outputs: { ...page.outputs, ...metafile.outputs },
+    inputs: { ...page.inputs, ...why.inputs, ...metafile.inputs },
+    outputs: { ...page.outputs, ...why.outputs, ...metafile.outputs },
   };
   writeFileSync(`${root}dist/metafile.json`, JSON.stringify(all));
   for (const file of Object.keys(metafile.outputs).filter((output) => output.endsWith(".cjs"))) {
@@ -98,6 +101,7 @@ function fingerprint() {
   const scripts = [
     "bundle",
     "console-bundle",
+    "kubectl-why-bundle",
     "lean-packages",
     "log-sites",
     "make-code-cache",

@@ -42,7 +42,8 @@ export function checkExports(files) {
 }
 
 /** Programs start with these files, and the compiler reads declarations. */
-const isEntry = (file) => /^src\/(?:cli\/main\.ts|console\/page\/main\.tsx)$|\.d\.ts$/.test(file);
+const isEntry = (file) =>
+  /^src\/(?:cli\/(?:main|why\/kubectl-why)\.ts|console\/page\/main\.tsx)$|\.d\.ts$/.test(file);
 
 /** Sources that production code does not import. */
 export function checkFiles(files) {

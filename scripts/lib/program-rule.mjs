@@ -9,6 +9,7 @@ const starter = "src/lib/host/start-program.ts";
 
 /** The files that pass arguments verbatim. Users of the API choose none of these arguments. */
 export const exceptions = [
+  { file: "src/cli/why/kubectl.ts", why: "flags of kubectl that its user typed" },
   { file: "src/kubelet/pods/images/providers/exec-plugin.ts", why: "the credential provider configuration" },
   {
     file: "src/kubelet/pods/volumes/flex/driver-call.ts",

@@ -18,7 +18,7 @@ const scriptSources: Readonly<Record<string, string>> = {
 };
 const ownCommands = [...read("src/cli/main.ts").matchAll(/^ +case "(\w+)":/gm)].map(([, name]) => name!);
 const kubectlVerbs = new Set(
-  "annotate api-resources api-versions apply attach auth certificate cluster-info config cordon cp create debug delete describe drain edit events exec explain get label logs patch port-forward replace rollout run scale set taint top uncordon version wait".split(
+  "annotate api-resources api-versions apply attach auth certificate cluster-info config cordon cp create debug delete describe drain edit events exec explain get label logs patch port-forward replace rollout run scale set taint top uncordon version wait why".split(
     " ",
   ),
 );

@@ -29,6 +29,8 @@ export interface KubectlOptions {
   /** Runs it in a terminal of 24 rows and 80 columns. */
   readonly terminal?: boolean;
   readonly env?: NodeJS.ProcessEnv;
+  /** How many arguments come before the flags for access: the name of a plugin is the first argument. */
+  readonly leading?: number;
 }
 
 export interface KubectlResult {
@@ -104,7 +106,9 @@ export class Kubectl {
 
   /** Starts a command that runs until it is stopped. */
   start(args: readonly string[], options: KubectlOptions = {}): RunningKubectl {
-    const kubectlArgs = ["--kubeconfig", this.#kubeconfig, "-n", this.namespace, ...args];
+    const access = ["--kubeconfig", this.#kubeconfig, "-n", this.namespace];
+    const { leading = 0 } = options;
+    const kubectlArgs = [...args.slice(0, leading), ...access, ...args.slice(leading)];
     const command: readonly [string, ...string[]] = [kubectlFile(this.version), ...kubectlArgs];
     const [program, ...programArgs] = options.terminal ? onTerminal(command) : command;
     const child = spawn(program, programArgs, {

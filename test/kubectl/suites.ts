@@ -20,6 +20,7 @@ import { resizing } from "./resizing.ts";
 import { running } from "./running.ts";
 import { signing } from "./signing.ts";
 import { waiting } from "./waiting.ts";
+import { why } from "./why.ts";
 
 /** All suites; those that change the node are last. */
 export const suites = [
@@ -35,6 +36,7 @@ export const suites = [
   waiting,
   events,
   explaining,
+  why,
   deleting,
   rejecting,
   signing,

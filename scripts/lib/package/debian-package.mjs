@@ -26,7 +26,12 @@ export function debianTree({ root, program, documents, shellFiles, man }) {
   return merge(
     below(home, program),
     new Map([
-      ["usr/bin/kubelet", link(`../lib/kubelet-ts/bin/kubelet`)],
+      ["usr/bin/kubelet", link("../lib/kubelet-ts/bin/kubelet")],
+      // The second name is for completions.
+      ...["kubectl-why", "kubectl_complete-why"].map((name) => [
+        `usr/bin/${name}`,
+        link("../lib/kubelet-ts/bin/kubectl-why"),
+      ]),
       ["usr/lib/systemd/system/kubelet.service", packaging("kubelet.service")],
       ["etc/default/kubelet", packaging("default-kubelet")],
       ["etc/kubernetes/kubelet.yaml", packaging("kubelet.yaml")],

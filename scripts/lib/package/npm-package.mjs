@@ -13,7 +13,7 @@ export function npmPackage({ root, program, documents, release }) {
     os: ["linux"],
     cpu: ["x64", "arm64"],
     libc: ["glibc"],
-    bin: project.bin,
+    bin: { ...project.bin, "kubectl-why": "bin/kubectl-why", "kubectl_complete-why": "bin/kubectl-why" },
     man: ["man/kubelet.8"],
     optionalDependencies: project.optionalDependencies,
   };

@@ -7,7 +7,7 @@ import { below, file, merge } from "./file-tree.mjs";
 
 const executable = 0o755;
 
-/** bin/kubelet and the bundles, with the native code of the architectures. `cacheDir`: where compiled code is cached, if not next to them. */
+/** bin/kubelet, the plugin of kubectl and the bundles, with the native code of the architectures. `cacheDir`: where compiled code is cached, if not next to them. */
 export function programTree({ root, npm, archs, cacheDir }) {
   const bundles = readdirSync(`${root}dist`)
     .filter((name) => /\.(cjs|cjs\.map|log-sites\.json)$/.test(name) && name !== "kubelet.cjs")
@@ -18,6 +18,7 @@ export function programTree({ root, npm, archs, cacheDir }) {
   return merge(
     new Map([
       ["bin/kubelet", file(readFileSync(`${root}bin/kubelet`), executable)],
+      ["bin/kubectl-why", file(readFileSync(`${root}dist/kubectl-why/kubectl-why`), executable)],
       ["dist/kubelet.cjs", file(launcher(`${root}dist/`, cacheDir))],
       ...bundles,
       ...page.map((path) => [path, file(readFileSync(root + path))]),

@@ -1,6 +1,6 @@
-import { hasFailed, isBackOff, stepTitle } from "../../lib/model/step-attempts.ts";
 import type { ExplainedStep } from "../../kubelet/explain/pod-explanation.ts";
 import type { Pod, PodCondition, Volume } from "../../lib/model/pod.ts";
+import { hasFailed, isBackOff, stepTitle } from "../../lib/model/step-attempts.ts";
 import type { ConsoleChanges, ConsolePod } from "../console-node.ts";
 import type {
   Condition,

@@ -11,10 +11,10 @@ import type { RuntimeHandlers } from "../pipeline/pod-runtime/runtime-handlers.t
 import type { PodObjects } from "../pods/api-objects/pod-objects.ts";
 import { ImageManager } from "../pods/images/image-manager.ts";
 import { NodeDockerConfig } from "../pods/images/node-docker-config.ts";
+import { PullTracker, type PullTrackerOptions } from "../pods/images/progress/pull-tracker.ts";
 import { CredentialProviders } from "../pods/images/providers/credential-providers.ts";
 import type { LoadedProviders } from "../pods/images/providers/load-providers.ts";
 import type { TokenSource } from "../pods/images/providers/token-source.ts";
-import { PullTracker, type PullTrackerOptions } from "../pods/images/progress/pull-tracker.ts";
 import { PullCredentials } from "../pods/images/pull-credentials.ts";
 import { PullRecords } from "../pods/images/records/pull-records.ts";
 import { verificationPolicy } from "../pods/images/records/verification-policy.ts";

@@ -2,8 +2,8 @@ import type { ConsoleEvent } from "../../console/console-node.ts";
 import type { Logger } from "../../lib/base/logger.ts";
 import { type Pod, podRef } from "../../lib/model/pod.ts";
 import type { NodeEvents, PodEvents } from "../../lib/model/pod-events.ts";
-import { eventMessage } from "../pods/events/event-object.ts";
 import type { Post } from "../pipeline/sync-loop/events.ts";
+import { eventMessage } from "../pods/events/event-object.ts";
 
 /** Logs the events of pods, whether or not they are also sent to an API server. */
 export function loggedEvents(logger: Logger): PodEvents {

@@ -13,8 +13,8 @@ import type { RuntimeHandlers } from "../pipeline/pod-runtime/runtime-handlers.t
 import { createStartMetrics } from "../pipeline/pod-runtime/start-metrics.ts";
 import type { InitialSync } from "../pipeline/sync-loop/initial-sync.ts";
 import type { ImageManager } from "../pods/images/image-manager.ts";
-import { credentialTokens } from "../pods/images/providers/credential-tokens.ts";
 import type { PullTracker } from "../pods/images/progress/pull-tracker.ts";
+import { credentialTokens } from "../pods/images/providers/credential-tokens.ts";
 import type { PullCredentials } from "../pods/images/pull-credentials.ts";
 import { LifecycleHooks } from "../pods/lifecycle/lifecycle-hooks.ts";
 import type { UserNamespaces } from "../pods/user-namespaces/user-namespaces.ts";

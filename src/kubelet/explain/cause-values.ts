@@ -69,10 +69,7 @@ function quoted(argument: string): string {
 
 /** The reason in "waiting for volume data: …", the volume, and the object that it needs. */
 export function volumeText(error: string, pod: Pod | undefined): { text: string; values: Values } {
-  const [, name, text = error] =
-    /^(?:waiting for volume |unmounted volumes=\[)([\w.-]+)(?:[^\]:]*\].*?volumes=\[.*?\])?: (.*)$/s.exec(
-      error,
-    ) ?? [];
+  const { name, text } = volumeReason(error);
   const volume = pod?.spec.volumes?.find((one) => one.name === name);
   const object = volume && objectOf(volume);
   return {
@@ -84,6 +81,15 @@ export function volumeText(error: string, pod: Pod | undefined): { text: string;
       objectName: object?.name,
     },
   };
+}
+
+function volumeReason(error: string): { name: string | undefined; text: string } {
+  const waiting = /^waiting for volume ([\w.-]+): /.exec(error);
+  if (waiting) return { name: waiting[1], text: error.slice(waiting[0].length) };
+  const unmounted = /^unmounted volumes=\[([\w.-]+)/.exec(error);
+  const end = error.indexOf("]: ");
+  if (!unmounted || end < 0) return { name: undefined, text: error };
+  return { name: unmounted[1], text: error.slice(end + "]: ".length) };
 }
 
 const objectFields: Readonly<Record<string, readonly [kind: string, field: string]>> = {
@@ -115,7 +121,8 @@ export function hookText(
     const values = { code: ran.code, command: command?.map(quoted).join(" ") };
     return { text: parsed(ran.output ?? "").trim(), values };
   }
-  const target = /Get "https?:\/\/[^:/"]*(?<target>[^"]*)"/.exec(error)?.groups?.target ?? "its target";
+  const address = /Get "https?:\/\/([^"]+)"/.exec(error)?.[1];
+  const target = address === undefined ? "its target" : address.slice(address.search(/[:/]|$/));
   return { text: error.replace(/^.*? failed - error: /s, ""), values: { target } };
 }
 

@@ -1,5 +1,5 @@
-import type { OomKill } from "../../lib/model/oom-kill.ts";
 import { isImageReason } from "../../lib/model/image-reasons.ts";
+import type { OomKill } from "../../lib/model/oom-kill.ts";
 import type { Pod, PodStatus } from "../../lib/model/pod.ts";
 import type { PodFailure } from "../../lib/model/pod-failure.ts";
 import type { StepRecord } from "../../lib/model/pod-step.ts";
@@ -8,8 +8,8 @@ import type { PodHistory } from "../state/pod-sync-status.ts";
 import { lastTermination, type ProbeKill, statusesOf, terminationText } from "./container-termination.ts";
 import { causeOf, errorCause, failedProbe, resizeCause } from "./pod-cause.ts";
 import type { ExplainedStep, PodExplanation } from "./pod-explanation.ts";
-import { awaitedPull, waitText } from "./wait-text.ts";
 import { readCause } from "./reading/read-cause.ts";
+import { awaitedPull, waitText } from "./wait-text.ts";
 
 /** The information that explains why a pod is not ready. */
 export interface PodInfo {

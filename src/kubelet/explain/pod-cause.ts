@@ -1,13 +1,6 @@
 import type { PodStatus } from "../../lib/model/pod.ts";
 import type { StepKind, StepRecord } from "../../lib/model/pod-step.ts";
 import {
-  type ContainerTermination,
-  lastTermination,
-  statusesOf,
-  terminationCause,
-  terminationOf,
-} from "./container-termination.ts";
-import {
   type CauseContext,
   causeValues,
   hookText,
@@ -15,6 +8,13 @@ import {
   titleOf,
   volumeText,
 } from "./cause-values.ts";
+import {
+  type ContainerTermination,
+  lastTermination,
+  statusesOf,
+  terminationCause,
+  terminationOf,
+} from "./container-termination.ts";
 import type { PodInfo } from "./explain-pod.ts";
 import type { PodExplanation } from "./pod-explanation.ts";
 import type { Cause, CauseKind } from "./reading/read-cause.ts";

@@ -5,9 +5,9 @@ import { summarizeContainers } from "../../lib/model/container-summary.ts";
 import { type Pod, type PodStatus, type PodUid, sourceOf } from "../../lib/model/pod.ts";
 import type { PullProgress } from "../../lib/model/pull-progress.ts";
 import type { PodSyncStatus } from "../state/pod-sync-status.ts";
-import { waitText } from "./wait-text.ts";
 import { errorCause } from "./pod-cause.ts";
 import { readCause } from "./reading/read-cause.ts";
+import { waitText } from "./wait-text.ts";
 
 /** One pod as shown to users. */
 export interface PodRow {

@@ -38,7 +38,8 @@ export const imageShapes: readonly Shape[] = [
     step: "correct the registry in the image name, or the DNS of the node: getent hosts {host}",
   },
   {
-    pattern: /lookup (?<host>[^\s:]+)(?: on (?<dns>\S+?))?: .*?(?<problem>[\w /-]+)$/,
+    pattern:
+      /lookup (?<host>[^\s:]+)(?: on \S+)?: (?:(?:dial|read|write) \w+ \S+: (?:\w+: )?)?(?<problem>[\w /-]+)/,
     sentence:
       "image {image} cannot be pulled: the DNS server of the node does not resolve {host} ({problem})",
     step: "check the DNS servers of the node: cat /etc/resolv.conf; getent hosts {host}",

@@ -22,7 +22,7 @@ export const probeShapes: readonly Shape[] = [
   },
   {
     pattern:
-      /the container has no port with the name "(?<port>[^"]*)"|couldn't find port: |no port named (?<other>\S+)/,
+      /the container has no port with the name "(?<port>[^"]*)"|couldn't find port: |strconv\.Atoi: parsing "(?<other>[^"]+)"/,
     sentence: '{check}: the container has no port with the name "{port}{other}"',
     step: "add a port with this name to the container, or use its number: kubectl get pod {pod} -n {namespace} -o yaml",
   },

@@ -91,7 +91,7 @@ export const startShapes: readonly Shape[] = [
   },
   {
     pattern:
-      /(?:cannot load|loading|failed to load) seccomp profile "?(?<file>[^":]+)"?.*no such file or directory|open (?<open>\S*seccomp\S*): no such file/,
+      /load(?:ing)? seccomp profile "?(?<file>[^":]+)"?: [^:]*: no such file|open (?<open>\/[^\s:]+\/seccomp\/[^\s:]+): no such file/,
     sentence: "{subject} cannot start: its seccomp profile {file}{open} is not on the node",
     step: "copy the profile to the node: ls -l {file}{open}",
   },
