@@ -7,6 +7,8 @@ const cases: [string, string][] = [
   ["/api/v1", "other"],
   ["/apis/apps/v1", "other"],
   ["/version", "other"],
+  ["/api/v1/namespaces//pods", "other"],
+  ["/apis/s/v1/namespaces//namespaces/d/p", "other"],
   ["/api/v1/pods", "v1 pods"],
   ["/api/v1/namespaces", "v1 namespaces"],
   ["/api/v1/namespaces/", "v1 namespaces"],

@@ -42,6 +42,8 @@ export function parsePath(path: string): Target | undefined {
   const below = parts[at] === "namespaces" ? (parts[at + 2] ?? "") : "";
   if (below !== "" && !ofNamespaces.has(below)) {
     namespace = parts[at + 1]!;
+    // No path of an object has an empty namespace: it would be read as one of another resource.
+    if (namespace === "") return { kind: "other", path };
     from = at + 2;
   }
   const [resource = "", name = "", subresource = "", ...more] = parts.slice(from);
