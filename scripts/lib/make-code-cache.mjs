@@ -27,8 +27,9 @@ function makeCodeCache(file) {
   // It runs a command as soon as it is loaded.
   const isProgram = basename(file) === "main.cjs";
   if (!isProgram) script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file));
-  // V8 records the flags, and compares them with those of the program.
-  for (const flag of ["--hash-seed=0", "--flush-bytecode"]) setFlagsFromString(flag);
+  // V8 records the flags, and compares them with those of the program when it loads the code.
+  const flags = ["--hash-seed=0", "--flush-bytecode", "--verify-snapshot-checksum"];
+  for (const flag of flags) setFlagsFromString(flag);
   writeFileSync(`${file}.cache`, script.createCachedData());
 }
 

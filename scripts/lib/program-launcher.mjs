@@ -49,6 +49,15 @@ function startProgram(require, dir, cacheDir, ids) {
   } catch {
     // Where the cache cannot be written, only startup takes longer.
   }
+  // Without a checksum, V8 aborts the process if compiled code is corrupt. Only then: the flag would make it reject the code of Node.js.
+  const withChecksum = (work) => {
+    setFlagsFromString("--verify-snapshot-checksum");
+    try {
+      return work();
+    } finally {
+      setFlagsFromString("--no-verify-snapshot-checksum");
+    }
+  };
   const compile = (filename, source, cache) => {
     let cachedData;
     try {
@@ -56,7 +65,8 @@ function startProgram(require, dir, cacheDir, ids) {
     } catch {
       return undefined;
     }
-    const script = new Script(source, { filename, cachedData, columnOffset: -head.length });
+    const options = { filename, cachedData, columnOffset: -head.length };
+    const script = withChecksum(() => new Script(source, options));
     return script.cachedDataRejected ? undefined : script;
   };
   const load = (name) => {
@@ -80,7 +90,8 @@ function startProgram(require, dir, cacheDir, ids) {
   const settled = () => {
     try {
       for (const { name, cache, script } of recorded) {
-        writeFileSync(`${cache}.${process.pid}`, script.createCachedData());
+        const code = withChecksum(() => script.createCachedData());
+        writeFileSync(`${cache}.${process.pid}`, code, { mode: 0o600 });
         for (const entry of readdirSync(cacheDir))
           if (entry.startsWith(`${name}-`) && join(cacheDir, entry) !== `${cache}.${process.pid}`)
             rmSync(join(cacheDir, entry));

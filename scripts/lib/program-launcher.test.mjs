@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -68,6 +77,34 @@ test("code that a start has compiled is kept for the next one, and never used fo
   const after = cached();
   assert.equal(after.length, 2);
   assert.equal(after.filter((name) => before.includes(name)).length, 1);
+});
+
+test("corrupt compiled code is compiled again, also that of the package", (t) => {
+  const { dir, run } = program(t);
+  const corrupt = (file) => {
+    const code = readFileSync(file);
+    writeFileSync(file, code.fill(0, Math.floor(code.length / 2)));
+  };
+  makeCodeCaches(files(dir));
+  run("wait");
+  const cached = readdirSync(join(dir, "cache")).map((name) => join(dir, "cache", name));
+  assert.equal(cached.length, 2);
+  for (const file of [...cached, ...files(dir).map((name) => `${name}.cache`)]) corrupt(file);
+  assert.equal(run()[0], "first");
+});
+
+test("compiled code is written for its user only, in a folder that others may read, with umask 0", (t) => {
+  const { dir, run } = program(t);
+  mkdirSync(join(dir, "cache"));
+  chmodSync(join(dir, "cache"), 0o755);
+  const umask = process.umask(0);
+  t.after(() => process.umask(umask));
+  run("wait");
+  const names = readdirSync(join(dir, "cache"));
+  assert.deepEqual(
+    names.map((name) => statSync(join(dir, "cache", name)).mode & 0o777),
+    [0o600, 0o600],
+  );
 });
 
 test("a cache that is corrupt or cannot be written is not needed", (t) => {
