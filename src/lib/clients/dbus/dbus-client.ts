@@ -184,7 +184,8 @@ class SignalOwners {
     const call = { ...bus, member: "GetNameOwner", signature: "s", body: [name] };
     try {
       const [owner] = await connection.call(call, { signal });
-      this.#owners.set(name, owner);
+      // A change that was received since is newer than the reply, and one before it is the same.
+      if (!this.#owners.has(name)) this.#owners.set(name, owner);
     } catch (error) {
       // It has no owner yet.
       if (!(error instanceof DBusError)) throw error;
