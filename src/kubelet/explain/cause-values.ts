@@ -71,7 +71,7 @@ function quoted(argument: string): string {
 export function volumeText(error: string, pod: Pod | undefined): { text: string; values: Values } {
   const { name, text } = volumeReason(error);
   const volume = pod?.spec.volumes?.find((one) => one.name === name);
-  const object = volume && objectOf(volume);
+  const object = volume && objectOf(volume, pod?.metadata.name);
   return {
     text,
     values: {
@@ -100,10 +100,12 @@ const objectFields: Readonly<Record<string, readonly [kind: string, field: strin
   flexVolume: ["flexVolume driver", "driver"],
 };
 
-function objectOf(volume: Volume): { kind: string; name: string | undefined } | undefined {
+function objectOf(volume: Volume, podName = ""): { kind: string; name: string | undefined } | undefined {
+  // Kubernetes names the claim of such a volume after its pod.
+  if (volume.ephemeral) return { kind: "PersistentVolumeClaim", name: `${podName}-${volume.name}` };
   for (const [field, source] of Object.entries(volume)) {
-    const [kind, nameField] = objectFields[field] ?? [];
-    if (kind === undefined || nameField === undefined) continue;
+    if (!Object.hasOwn(objectFields, field)) continue;
+    const [kind, nameField] = objectFields[field]!;
     return { kind, name: (source as Record<string, string | undefined>)[nameField] };
   }
   return undefined;

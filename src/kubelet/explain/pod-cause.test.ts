@@ -441,3 +441,20 @@ test("a pod failed when its last container terminated, or else when it was start
   assert.equal(explainPod(info([], { ...failed(...ends), terminatedByItself: false })).failedAt, null);
   assert.equal(explainPod(info([])).failedAt, null);
 });
+
+test("a sandbox whose network cannot be removed before the next attempt", () => {
+  const text =
+    'failed to destroy network for sandbox "0123": plugin type="bridge" name="net" failed (delete): no bridge';
+  for (const kind of ["sandbox", "stop", "other"] as const) {
+    const { cause, raw } = explainPod(info([{ kind, error: `stopping the pod: ${text}` }]));
+    assert.equal(cause, "the network of the sandbox cannot be removed: CNI plugin bridge failed: no bridge");
+    assert.equal(raw, text);
+  }
+});
+
+test("the claim of an ephemeral volume has the names of the pod and the volume", () => {
+  const withClaim = aPod({ volumes: [{ name: "scratch", ephemeral: {} }] });
+  const error = "waiting for volume scratch: PVC is not bound";
+  const explanation = explainPod(info([{ kind: "volumes", text: error, error }], { pod: withClaim }));
+  assert.match(explanation.try ?? "", new RegExp(`describe pvc ${withClaim.metadata.name}-scratch -n`));
+});

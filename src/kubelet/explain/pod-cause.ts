@@ -94,6 +94,8 @@ function waitCause(info: PodInfo, wait: Wait): Cause | undefined {
     case "readiness":
       return probeCause(info, wait);
     case "stop": {
+      const failed = stepCause(info, wait);
+      if (failed?.kind === "sandbox") return failed;
       const text = [wait.text, info.running.map(({ name }) => name).join(", ")].filter(Boolean).join(": ");
       return reported("wait", text, info);
     }
@@ -175,6 +177,9 @@ const kindOfStep: Partial<Record<StepKind, CauseKind>> = {
   claims: "pod",
 };
 
+/** containerd 1.6 keeps a sandbox without a network: it is stopped before the next attempt, which calls the same CNI plugin. */
+const stopsSandbox = /^(?:error killing pod|stopping the pod): .*network for sandbox/s;
+
 /** The error of a step. Its line names no container. */
 export function errorCause(
   info: CauseContext,
@@ -184,7 +189,7 @@ export function errorCause(
     error,
   }: { readonly kind: StepKind; readonly container?: string; readonly error: string },
 ): Cause {
-  const causeKind = kindOfStep[kind] ?? "pod";
+  const causeKind = stopsSandbox.test(error) ? "sandbox" : (kindOfStep[kind] ?? "pod");
   const cause = reported(causeKind, error, info, container);
   switch (causeKind) {
     case "volume": {
@@ -192,7 +197,10 @@ export function errorCause(
       return { ...cause, ...of, values: { ...cause.values, ...values } };
     }
     case "sandbox":
-      return { ...cause, text: error.replace(/^creating the sandbox: /, "") };
+      return {
+        ...cause,
+        text: error.replace(/^(?:error killing pod: )?(?:(?:creating the sandbox|stopping the pod): )?/, ""),
+      };
     case "hook": {
       const { text, values } = hookText(
         error.replace(/^postStart hook failed: /, ""),

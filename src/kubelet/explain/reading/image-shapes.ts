@@ -90,6 +90,18 @@ export const imageShapes: readonly Shape[] = [
     step: `wait, or pull with an account: kubectl create secret docker-registry NAME -n {namespace} --docker-server={registry} --docker-username=USER --docker-password=PASSWORD`,
   },
   {
+    pattern: /403 Forbidden|\bforbidden\b/i,
+    sentence: "image {image} cannot be pulled: its registry denies access with pull secret {secret} (403)",
+    step: checkSecret,
+    ifKnown: "secret",
+  },
+  {
+    pattern: /403 Forbidden|\bforbidden\b/i,
+    sentence:
+      "image {image} cannot be pulled: its registry denies access (403 Forbidden), and the pod has no pull secret",
+    step: secret,
+  },
+  {
     pattern:
       /401 Unauthorized|\bunauthorized\b|authorization failed|access denied|resource is denied|\bdenied:|authentication required|no basic auth|incorrect username/i,
     sentence:
@@ -102,18 +114,6 @@ export const imageShapes: readonly Shape[] = [
       /401 Unauthorized|\bunauthorized\b|authorization failed|access denied|resource is denied|\bdenied:|authentication required|no basic auth|incorrect username/i,
     sentence:
       "image {image} cannot be pulled: it requires a login or does not exist (401), and the pod has no pull secret",
-    step: secret,
-  },
-  {
-    pattern: /403 Forbidden|\bforbidden\b/i,
-    sentence: "image {image} cannot be pulled: its registry denies access with pull secret {secret} (403)",
-    step: checkSecret,
-    ifKnown: "secret",
-  },
-  {
-    pattern: /403 Forbidden|\bforbidden\b/i,
-    sentence:
-      "image {image} cannot be pulled: its registry denies access (403 Forbidden), and the pod has no pull secret",
     step: secret,
   },
   {

@@ -185,6 +185,47 @@ const table: [kind: CauseKind, text: string, sentence: string, step: RegExp, mor
     /podCIDR/,
   ],
   [
+    "sandbox",
+    'failed to destroy network for sandbox "0123": plugin type="bridge" name="net" failed (delete): netplugin failed: no bridge',
+    "the network of the sandbox cannot be removed: CNI plugin bridge failed: no bridge",
+    /ls \/etc\/cni\/net\.d/,
+  ],
+  [
+    "image",
+    pull(
+      "unexpected status from HEAD request to https://registry-1.docker.io/v2/nowhere/none/manifests/1: 403 Forbidden - Server message: denied: denied",
+    ),
+    "image nowhere/none:1 cannot be pulled: its registry denies access (403 Forbidden), and the pod has no pull secret",
+    /kubectl create secret docker-registry/,
+  ],
+  [
+    "image",
+    'failed to resolve reference "example.com/a/unauthorized:forbidden": example.com/a/unauthorized:forbidden: not found',
+    "image example.com/a/unauthorized:forbidden cannot be pulled: its registry has no such repository or tag (404)",
+    /tags\/list$/,
+    { image: "example.com/a/unauthorized:forbidden" },
+  ],
+  [
+    "start",
+    `${start}exec: "constructor": executable file not found in $PATH`,
+    'container c cannot start: its command "constructor" is not in the PATH of its image',
+    /crictl inspecti/,
+  ],
+  [
+    "volume",
+    "references non-existent config key: tls.crt",
+    "volume all cannot be mounted: its ConfigMap has no key tls.crt",
+    /kubectl get pod web -n shop -o yaml$/,
+    { subject: "volume all", object: "its object" },
+  ],
+  [
+    "volume",
+    "mount: unknown filesystem type '-r'",
+    "volume data cannot be mounted: the kernel of this node has no file system -r",
+    / modprobe fs--r; ls \/sbin\/mount\.-r$/,
+    { subject: "volume data" },
+  ],
+  [
     "pod",
     "OutOfcpu: Pod was rejected: Node didn't have enough resource: cpu, requested: 4000, used: 500, capacity: 2000",
     "OutOfcpu: requests 4000m of cpu, but the node has 2000m, of which 500m are requested",

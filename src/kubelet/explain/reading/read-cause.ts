@@ -74,7 +74,7 @@ export function readCause(cause: Cause): CauseReading {
   const kind = cause.kind === "start" && isPull.test(cause.text) ? "image" : cause.kind;
   const text = unwrapped(cause.text.trim());
   const values = kind === "image" ? imageValues(cause, text) : cause.values;
-  const found = findShape(shapes[kind], text, values);
+  const found = findShape(shapes[kind], kind === "image" ? withoutImage(text, values) : text, values);
   if (found) {
     const sentence = `${found.sentence.replace(/ \(\)|: $| (?= )/g, "")}${again}`;
     return { sentence, step: found.step, ...(text !== "" && !sentence.includes(text) && { raw: text }) };
@@ -83,6 +83,15 @@ export function readCause(cause: Cause): CauseReading {
   const sentence = line;
   if (step === undefined || text === "") return { sentence };
   return { sentence, step: findShape([{ pattern: /^/, sentence: "", step }], "", values)!.step };
+}
+
+/** The name of an image may contain the text of another error: "docker.io/team/unauthorized:1". */
+function withoutImage(text: string, { repository, reference }: Values): string {
+  if (!repository) return text;
+  return text
+    .replaceAll(`/${repository}:${reference}`, "/…")
+    .replaceAll(`/${repository}/manifests/${reference}`, "/…")
+    .replaceAll(`/${repository}`, "/…");
 }
 
 /** The registry is in the URL of the failed request, or in the name of the image. */

@@ -59,8 +59,19 @@ export const sandboxShapes: readonly Shape[] = [
     step: cni,
   },
   {
+    pattern:
+      /plugin type="(?<plugin>[^"]+)" (?:name="[^"]*" )?failed \(delete\): (?:netplugin failed(?: with no error message)?: ?)?(?<problem>.+)$/s,
+    sentence: "the network of the sandbox cannot be removed: CNI plugin {plugin} failed: {problem}",
+    step: cni,
+  },
+  {
     pattern: /failed to (?:setup|set up|create) (?:pod )?network|setup network for sandbox|CNI/,
     sentence: "the sandbox has no network: the CNI configuration of the node fails",
+    step: cni,
+  },
+  {
+    pattern: /failed to (?:destroy|teardown|tear down) (?:pod )?network|destroy network for sandbox/,
+    sentence: "the network of the sandbox cannot be removed: the CNI configuration of the node fails",
     step: cni,
   },
   {

@@ -30,25 +30,25 @@ export function findShape(shapes: readonly Shape[], text: string, values: Values
   return undefined;
 }
 
-function fill(template: string, values: Values, form: (value: string) => string): string {
+function fill(template: string, values: Values, form: (value: string, name: string) => string): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = values[name] ?? "";
-    return complete.has(name) || commands.has(name) ? value : form(value.trim());
+    return complete.has(name) || commands.has(name) ? value : form(value.trim(), name);
   });
 }
 
 /** As the API writes them; Kubernetes uses lower case in errors. */
-const kinds: Readonly<Record<string, string>> = {
-  configmap: "ConfigMap",
-  secret: "Secret",
-  persistentvolumeclaim: "PersistentVolumeClaim",
-  serviceaccount: "ServiceAccount",
-};
+const kinds: ReadonlyMap<string, string> = new Map([
+  ["configmap", "ConfigMap"],
+  ["config", "ConfigMap"],
+  ["secret", "Secret"],
+  ["persistentvolumeclaim", "PersistentVolumeClaim"],
+  ["serviceaccount", "ServiceAccount"],
+]);
 
 /** Digests are recognized by their first twelve digits, other names by both ends. */
-function shortened(value: string): string {
-  const kind = kinds[value];
-  if (kind !== undefined) return kind;
+function shortened(value: string, name: string): string {
+  if (name === "kind") return kinds.get(value) ?? value;
   const text = value.replace(/(sha256:[0-9a-f]{12})[0-9a-f]{52}/g, "$1…").replace(/\s+/g, " ");
   if (text.length <= longestValue) return text;
   const head = Math.floor(longestValue / 3);

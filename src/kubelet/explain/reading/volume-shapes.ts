@@ -17,6 +17,12 @@ export const volumeShapes: readonly Shape[] = [
     pattern: /references non-existent (?<kind>config|secret) key: (?<key>.+)/,
     sentence: "{subject} cannot be mounted: {object} has no key {key}",
     step: "add the key, or correct items of the volume: kubectl get {objectKind} {objectName} -n {namespace} -o yaml",
+    ifKnown: "objectName",
+  },
+  {
+    pattern: /references non-existent (?<kind>config|secret) key: (?<key>.+)/,
+    sentence: "{subject} cannot be mounted: its {kind} has no key {key}",
+    step: "add the key, or correct items of the volume: kubectl get pod {pod} -n {namespace} -o yaml",
   },
   {
     pattern: /hostPath type check failed: (?<path>\S+) (?<problem>.+)/,
@@ -51,7 +57,7 @@ export const volumeShapes: readonly Shape[] = [
   {
     pattern: /unknown filesystem type '(?<type>[^']+)'/,
     sentence: "{subject} cannot be mounted: the kernel of this node has no file system {type}",
-    step: "install its module or mount helper, then test: modprobe {type}; ls /sbin/mount.{type}",
+    step: "install its module or mount helper, then test: modprobe fs-{type}; ls /sbin/mount.{type}",
   },
   {
     pattern: /you might need a \/sbin\/mount\.<type> helper program|need a \/sbin\/mount\.(?<type>\w+)/,
