@@ -228,6 +228,7 @@ test("a manifest that cannot be read is ignored", async () => {
     "{}",
     '{"layers":[{}]}',
     '{"config":{"digest":"x","size":-1},"layers":[]}',
+    '{"config":{"digest":"x","size":1e999},"layers":[]}',
   ]) {
     const { store, find, content } = pullOf();
     store.manifest("m", 1, layers, text);

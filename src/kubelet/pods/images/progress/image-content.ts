@@ -154,9 +154,14 @@ function partsOf(text: string): Part[] | undefined {
     : [...new Map(parts.map((part) => [part.digest, part])).values()];
 }
 
+/** A registry may send any number. */
+function isSize(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
 function partOf(descriptor: unknown, isLayer: boolean): Part | undefined {
   if (!isObject(descriptor)) return undefined;
   const { digest, size } = descriptor;
-  if (typeof digest !== "string" || typeof size !== "number" || !(size >= 0)) return undefined;
+  if (typeof digest !== "string" || !isSize(size)) return undefined;
   return { digest, size, isLayer, state: "missing", bytes: 0, skipped: 0 };
 }
