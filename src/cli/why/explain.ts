@@ -1,8 +1,9 @@
 import { explainPod } from "../../kubelet/explain/explain-pod.ts";
 import type { PodExplanation } from "../../kubelet/explain/pod-explanation.ts";
 import type { Explanations } from "../../kubelet/explain/pod-explanations.ts";
+import { ConcurrencyLimiter } from "../../lib/base/concurrency-limiter.ts";
 import { isKubeletError, messageOf } from "../../lib/base/errors.ts";
-import type { Pod } from "../../lib/model/pod.ts";
+import { annotationMirror, type Pod } from "../../lib/model/pod.ts";
 import { isTerminalPhase } from "../../lib/model/pod-phase.ts";
 import { readinessOf } from "../../lib/model/readiness.ts";
 import { explainUnscheduled, type SchedulerNode } from "../unscheduled-pods.ts";
@@ -25,32 +26,41 @@ export interface WhyPods {
 
 type NodeAnswer = { readonly pods: ReadonlyMap<string, PodExplanation> } | { readonly note: string };
 
+/** kubectl and the API server wait for a node without a limit. */
+export const nodeLimit = { timeoutS: 10 };
+/** Each call is a process. */
+const parallelCalls = 16;
+
 /** Gets the explanations of the nodes, and explains the other pods from what the API server has. */
-export async function whyPods(kubectl: ApiReader, target: PodTarget, now = Date.now()): Promise<WhyPods> {
+export async function whyPods(reader: ApiReader, target: PodTarget, now = Date.now()): Promise<WhyPods> {
   const { namespace, name } = target;
-  const all = namespace === undefined ? "/api/v1" : `/api/v1/namespaces/${segment(namespace)}`;
+  const calls = new ConcurrencyLimiter(parallelCalls);
+  const kubectl: ApiReader = { get: (path, limit) => calls.run(() => reader.get(path, limit)) };
+  const all = pathOf(namespace);
   const found =
     name === undefined
-      ? (await kubectl.get<{ items: Pod[] }>(`${all}/pods`)).items.filter(needsExplanation)
+      ? (await listPods(kubectl, namespace)).filter(needsExplanation)
       : [await kubectl.get<Pod>(`${all}/pods/${segment(name)}`)];
   const nodes = [...new Set(found.flatMap(({ spec }) => spec.nodeName ?? []))];
   const answers = new Map(
     await Promise.all(
       nodes.map(
-        async (node) => [node, await queryNode(kubectl, node, name && found[0]?.metadata.uid)] as const,
+        async (node) =>
+          [node, await queryNode(kubectl, node, name && found[0] && kubeletUid(found[0]))] as const,
       ),
     ),
   );
   const explainedBy = (pod: Pod) => {
     const answer = answers.get(pod.spec.nodeName ?? "");
-    return answer && "pods" in answer ? answer.pods.get(pod.metadata.uid) : undefined;
+    return answer && "pods" in answer ? answer.pods.get(kubeletUid(pod)) : undefined;
   };
   const others = found.filter((pod) => pod.spec.nodeName && !explainedBy(pod));
   const rejected = [...new Set(others.filter(wasRejected).map(({ spec }) => String(spec.nodeName)))];
   const nodeObjects = new Map(
     await Promise.all(rejected.map(async (node) => [node, await nodeObject(kubectl, node)] as const)),
   );
-  const events = others.length > 0 ? await eventsOf(kubectl, all, name && others[0]?.metadata.uid) : [];
+  const events =
+    others.length > 0 ? await eventsOf(kubectl, all, name && others[0] && kubeletUid(others[0])) : [];
   const pods = found.map((pod) => {
     const explanation = pod.spec.nodeName
       ? (explainedBy(pod) ??
@@ -60,6 +70,25 @@ export async function whyPods(kubectl: ApiReader, target: PodTarget, now = Date.
   });
   const notes = [...answers.values()].flatMap((answer) => ("note" in answer ? [answer.note] : []));
   return { at: new Date(now).toISOString(), pods, notes };
+}
+
+/** An API server lists no pods of a namespace that does not exist. */
+async function listPods(kubectl: ApiReader, namespace: string | undefined): Promise<Pod[]> {
+  const { items } = await kubectl.get<{ items: Pod[] }>(`${pathOf(namespace)}/pods`);
+  if (items.length === 0 && namespace !== undefined)
+    await kubectl.get(pathOf(namespace)).catch((error: unknown) => {
+      if (codeOf(error) === "NotFound") throw error;
+    });
+  return items;
+}
+
+function pathOf(namespace: string | undefined): string {
+  return namespace === undefined ? "/api/v1" : `/api/v1/namespaces/${segment(namespace)}`;
+}
+
+/** A mirror pod has the UID of its static pod, which the kubelet and its events use, in an annotation. */
+function kubeletUid({ metadata }: Pod): string {
+  return metadata.annotations?.[annotationMirror] ?? metadata.uid;
 }
 
 function needsExplanation(pod: Pod): boolean {
@@ -83,7 +112,7 @@ function nodeObject(kubectl: ApiReader, name: string): Promise<SchedulerNode | u
 async function queryNode(kubectl: ApiReader, node: string, uid: string | undefined): Promise<NodeAnswer> {
   const path = `/api/v1/nodes/${segment(node)}/proxy/debug/blocked`;
   try {
-    const { pods } = await kubectl.get<Explanations>(uid ? `${path}?pod=${segment(uid)}` : path);
+    const { pods } = await kubectl.get<Explanations>(uid ? `${path}?pod=${segment(uid)}` : path, nodeLimit);
     return { pods: new Map(pods.map((pod) => [pod.uid, pod])) };
   } catch (error) {
     // 404 is also the response for a pod that this kubelet does not have (yet).
@@ -101,8 +130,14 @@ export function nodeNote(node: string, error: unknown): string {
     case "Forbidden":
       return `you may not get nodes/proxy, so node ${node} was not queried: this is from the status and the events`;
     default:
-      return `node ${node} does not respond (${messageOf(error)}): this is from the status and the events`;
+      return `node ${node} does not respond (${problemOf(error)}): this is from the status and the events`;
   }
+}
+
+/** kubectl reports its own time limit as if the API server did not respond. */
+function problemOf(error: unknown): string {
+  const text = messageOf(error);
+  return /Client\.Timeout|deadline exceeded/.test(text) ? "timeout" : text;
 }
 
 async function eventsOf(kubectl: ApiReader, all: string, uid: string | undefined): Promise<PodEvent[]> {
@@ -113,7 +148,7 @@ async function eventsOf(kubectl: ApiReader, all: string, uid: string | undefined
 }
 
 function ofPod(events: readonly PodEvent[], pod: Pod): PodEvent[] {
-  return events.filter(({ involvedObject }) => involvedObject.uid === pod.metadata.uid);
+  return events.filter(({ involvedObject }) => involvedObject.uid === kubeletUid(pod));
 }
 
 function codeOf(error: unknown): string | undefined {

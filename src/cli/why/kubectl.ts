@@ -3,7 +3,7 @@ import { startProgram } from "../../lib/host/start-program.ts";
 
 export interface ApiReader {
   /** The JSON at a path of the API server. Throws a KubeletError whose code is the server's reason, such as NotFound. */
-  get<T>(path: string): Promise<T>;
+  get<T>(path: string, limit?: { readonly timeoutS: number }): Promise<T>;
 }
 
 /** Reads the API server with kubectl, which has the credentials and knows the server. */
@@ -17,8 +17,10 @@ export class Kubectl implements ApiReader {
     this.#program = program;
   }
 
-  async get<T>(path: string): Promise<T> {
-    return JSON.parse(await this.#run(["get", "--raw", path])) as T;
+  async get<T>(path: string, limit?: { readonly timeoutS: number }): Promise<T> {
+    // Flags of the user come later, and so take precedence.
+    const timeout = limit ? [`--request-timeout=${limit.timeoutS}s`] : [];
+    return JSON.parse(await this.#run(["get", "--raw", path, ...timeout])) as T;
   }
 
   /** The namespace of the context. */

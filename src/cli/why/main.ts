@@ -167,10 +167,17 @@ async function watch(show: () => Promise<{ text: string; summary: string }>, out
 }
 
 async function complete(args: readonly string[], out: Output): Promise<number> {
-  const options = parseOptions(args.slice(0, -1), known, true);
+  const flag = /^--?([\w-]+)$/.exec(args.at(-2) ?? "")?.[1] ?? "";
+  const isValue = Object.hasOwn(known, flag) && known[flag as keyof typeof known] !== "switch";
+  const options = parseOptions(args.slice(0, isValue ? -2 : -1), known, true);
   const kubectl = new Kubectl(kubectlFlags(options));
   const namespace = options.n ?? options.namespace ?? (await kubectl.namespace());
-  const found = await completions(kubectl, namespace, [...options.rest, args.at(-1) ?? ""]).catch(() => []);
+  const found = await completions(
+    kubectl,
+    namespace,
+    [...options.rest, args.at(-1) ?? ""],
+    isValue ? flag : undefined,
+  ).catch(() => []);
   out.write(`${[...found, ":4"].join("\n")}\n`);
   return 0;
 }

@@ -1,7 +1,7 @@
 import type { NodeExplanation } from "../../kubelet/explain/explain-node.ts";
 import { printable } from "../../lib/base/terminal-text.ts";
 import { nodeExplanationLines } from "../node-explanation-lines.ts";
-import { nodeNote } from "./explain.ts";
+import { nodeLimit, nodeNote } from "./explain.ts";
 import type { ApiReader } from "./kubectl.ts";
 
 /** The parts of a Node object that show why it is not ready. */
@@ -34,7 +34,7 @@ export async function whyNode(kubectl: ApiReader, name: string): Promise<WhyNode
   const node = await kubectl.get<ApiNode>(path);
   const scheduling = schedulingNotes(node);
   try {
-    const explanation = await kubectl.get<NodeExplanation>(`${path}/proxy/debug/blocked?node`);
+    const explanation = await kubectl.get<NodeExplanation>(`${path}/proxy/debug/blocked?node`, nodeLimit);
     return { node: name, cause: explanation.cause, explanation, notes: scheduling };
   } catch (error) {
     const notes = [...scheduling, nodeNote(name, error)];
@@ -53,13 +53,13 @@ function nodeCause({ status }: ApiNode): string | null {
   return causes.length > 0 ? causes.join("; ") : null;
 }
 
-function schedulingNotes({ spec }: ApiNode): string[] {
+function schedulingNotes({ metadata, spec }: ApiNode): string[] {
   const taints = (spec?.taints ?? [])
     .filter(({ effect, key }) => effect !== "PreferNoSchedule" && !key.startsWith("node.kubernetes.io/"))
     .map(({ key, value, effect }) => `${key}${value ? `=${value}` : ""}:${effect}`);
   return [
     ...(spec?.unschedulable
-      ? ["no new pods are scheduled to it: it is cordoned (kubectl uncordon NODE)"]
+      ? [`no new pods are scheduled to it: it is cordoned (kubectl uncordon ${metadata.name})`]
       : []),
     ...(taints.length > 0 ? [`only pods that tolerate these taints run on it: ${taints.join(", ")}`] : []),
   ];
@@ -69,5 +69,5 @@ export function nodeLines({ node, cause, explanation, notes }: WhyNode): string[
   const head = explanation
     ? nodeExplanationLines(explanation)
     : [`${node}  ${cause ?? "no condition reports a problem, and the node is ready"}`];
-  return [...head, ...notes.map((note) => `  ${note.replace("NODE", node)}`)].map(printable);
+  return [...head, ...notes.map((note) => `  ${note}`)].map(printable);
 }

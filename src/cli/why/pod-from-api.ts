@@ -168,7 +168,7 @@ function waitingStep(
 
 function recordOf(event: PodEvent, pod: Pod, createdAt: number): StepRecord[] {
   const { reason = "", message = "", type, firstTimestamp, lastTimestamp, eventTime } = event;
-  const kind = eventSteps[reason] ?? containerStep(reason, message);
+  const kind = stepOf(reason, message);
   if (!kind) return [];
   const firstAt = epoch(firstTimestamp) ?? epoch(eventTime) ?? createdAt;
   const endedAt = epoch(lastTimestamp) ?? firstAt;
@@ -186,6 +186,12 @@ function recordOf(event: PodEvent, pod: Pod, createdAt: number): StepRecord[] {
       ...(type === "Warning" && kind !== "backoff" && { error: text }),
     },
   ];
+}
+
+function stepOf(reason: string, message: string): StepKind | undefined {
+  // A sandbox without a network is stopped before the next attempt.
+  if (reason === "FailedKillPod" && /network for sandbox/.test(message)) return "sandbox";
+  return Object.hasOwn(eventSteps, reason) ? eventSteps[reason] : containerStep(reason, message);
 }
 
 function lastEndOf({ status }: Pod, container: string | undefined) {
