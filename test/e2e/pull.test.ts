@@ -150,7 +150,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     for (const name of three) run(name, `wide/${name}`, "IfNotPresent");
     await waitFor(() => assert.equal(waiting.size, three.length));
     await pods.waitForPod("p0", (row) =>
-      assert.match(row.blockedOn, /^pulling image localhost:\d+\/wide\/p0:1$/),
+      assert.match(row.blockedOn, /^pulling (?:image )?localhost:\d+\/wide\/p0:1\b/),
     );
     answer();
     for (const name of three) await pods.running(name);
@@ -199,7 +199,7 @@ const suite = (version: Parameters<Parameters<typeof describeOnContainerd>[1]>[0
     registry.gate = () => release.promise;
     for (const name of three) run(`n${name}`, `narrow/${name}`, "IfNotPresent");
     for (const name of three)
-      await pods.waitForPod(`n${name}`, (row) => assert.match(row.blockedOn, /^pulling image/));
+      await pods.waitForPod(`n${name}`, (row) => assert.match(row.blockedOn, /^pulling /));
     await waitFor(() => assert.ok(registry.requests.length > mark));
     release.resolve();
     for (const name of three) await pods.running(`n${name}`);
