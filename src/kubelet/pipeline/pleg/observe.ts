@@ -75,14 +75,21 @@ function newestFirst(a: PodSandbox | Container, b: PodSandbox | Container): numb
   return attempts || (a.createdAt < b.createdAt ? 1 : a.createdAt > b.createdAt ? -1 : 0);
 }
 
-/** The pod with newer observations of some of its parts, in the order of a listing. */
+/**
+ * The pod with newer observations of some of its parts, in the order of a listing. A container that has exited stays so: it never runs again,
+ * so a status that reports it as running was read earlier, even if it was requested or has arrived later.
+ */
 export function withParts(pod: ObservedPod | undefined, newer: ObservedPod): ObservedPod {
-  const merge = <T extends { id: string; attempt: number; createdAt: WallTime }>(
+  const hasExited = ({ state }: { state: string }) => state === "exited";
+  const merge = <T extends { id: string; state: string; attempt: number; createdAt: WallTime }>(
     parts: readonly T[],
     known: readonly T[] = [],
   ): T[] => {
     const added = parts.filter(({ id }) => known.every((part) => part.id !== id));
-    const kept = known.map((part) => parts.find(({ id }) => id === part.id) ?? part);
+    const kept = known.map((part) => {
+      const again = parts.find(({ id }) => id === part.id);
+      return again && (hasExited(again) || !hasExited(part)) ? again : part;
+    });
     return [...added, ...kept].sort((a, b) => b.attempt - a.attempt || msBetween(a.createdAt, b.createdAt));
   };
   return {

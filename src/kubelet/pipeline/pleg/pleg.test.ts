@@ -707,6 +707,32 @@ test("an older status of a container does not overwrite its exit", async (t) => 
   assert.equal(state("u"), "c-u exited");
 });
 
+test("a status that was read before does not overwrite an exit that a listing has found", async (t) => {
+  const { view, pleg, state } = await setUp(t, { everyMs: 60_000, view: (v) => v.addPod("u") });
+  const [listing, status] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const { listContainers, containerStatus } = view.runtime;
+  view.runtime.listContainers = async (...args) => {
+    await listing.promise;
+    return listContainers(...args);
+  };
+  view.runtime.containerStatus = async (...args) => {
+    const running = await containerStatus(...args);
+    view.runtime.containerStatus = containerStatus;
+    await status.promise;
+    return running;
+  };
+  const refreshed = pleg.refresh(u("u"));
+  const started = pleg.started(podId("u"), { containers: [startedContainer("c-u", "u")] });
+  await settle();
+  view.containers[0]!.state = "exited";
+  listing.resolve();
+  await refreshed;
+  assert.equal(state("u"), "c-u exited");
+  status.resolve();
+  await started;
+  assert.equal(state("u"), "c-u exited");
+});
+
 test("a pod is absent only after a relist that calls of a previous agent can no longer follow", async (t) => {
   const { view, pleg, clock } = await setUp(t, { everyMs: 6_000, view: (view) => view.addPod("known") });
   assert.equal(pleg.isAbsent(u("new")), false, "the first relist may be too early");
