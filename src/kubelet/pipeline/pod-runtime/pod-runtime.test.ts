@@ -515,23 +515,44 @@ test("a pod is listed twice while it ends: when nothing runs, and when nothing i
   assert.equal(listings(), synced + 2);
 });
 
-for (const [when, method] of [
-  ["is stopped", "StopPodSandbox"],
-  ["is removed", "RemovePodSandbox"],
-] as const)
-  test(`a sandbox that appears while its pod ${when} is found and removed`, async (t) => {
-    const s = await setUp(t);
-    const pod = onePod();
-    await s.sync(pod);
-    if (method === "RemovePodSandbox") await s.end(pod);
-    s.fake.faults.add({ method, effect: { kind: "delay", ms: 1000 } });
-    const ending = method === "StopPodSandbox" ? s.end(pod) : s.remove(pod);
-    await waitFor(async () => assert.equal(s.fake.callsOf(method).length, 1));
-    const late = await plainRequests("").sandbox(pod, 1);
-    await s.client.runPodSandbox(late, "");
-    const ended = method === "StopPodSandbox" ? ending : assert.rejects(ending, /still has parts of the pod/);
-    await s.clock.advance(1000);
-    await ended;
-    await s.remove(pod);
-    assert.deepEqual([s.names(), s.sandboxes()], [[], []]);
-  });
+test("a sandbox that appears while its pod is stopped is stopped with the next attempt", async (t) => {
+  const s = await setUp(t);
+  const pod = onePod();
+  await s.sync(pod);
+  s.fake.faults.add({ method: "StopPodSandbox", effect: { kind: "delay", ms: 1000 } });
+  const ending = s.end(pod);
+  await waitFor(async () => assert.equal(s.fake.callsOf("StopPodSandbox").length, 1));
+  await s.client.runPodSandbox(await plainRequests("").sandbox(pod, 1), "");
+  const ended = assert.rejects(ending, /sandboxes have appeared/);
+  await s.clock.advance(1000);
+  await ended;
+  await s.end(pod);
+  assert.deepEqual(s.sandboxes(), ["#0 stopped", "#1 stopped"]);
+});
+
+test("a sandbox that appears after its start has failed is stopped with its pod", async (t) => {
+  const s = await setUp(t);
+  await s.settle();
+  const pod = onePod();
+  s.fake.faults.add({ method: "RunPodSandbox", effect: { kind: "fail", code: "DEADLINE_EXCEEDED" } });
+  await assert.rejects(s.sync(pod), /creating the sandbox/);
+  await s.client.runPodSandbox(await plainRequests("").sandbox(pod, 0), "");
+  await s.end(pod);
+  assert.deepEqual(s.sandboxes(), ["#0 stopped"]);
+});
+
+test("a sandbox that appears while its pod is removed is found and removed", async (t) => {
+  const s = await setUp(t);
+  const pod = onePod();
+  await s.sync(pod);
+  await s.end(pod);
+  s.fake.faults.add({ method: "RemovePodSandbox", effect: { kind: "delay", ms: 1000 } });
+  const removing = s.remove(pod);
+  await waitFor(async () => assert.equal(s.fake.callsOf("RemovePodSandbox").length, 1));
+  await s.client.runPodSandbox(await plainRequests("").sandbox(pod, 1), "");
+  const removed = assert.rejects(removing, /still has parts of the pod/);
+  await s.clock.advance(1000);
+  await removed;
+  await s.remove(pod);
+  assert.deepEqual([s.names(), s.sandboxes()], [[], []]);
+});

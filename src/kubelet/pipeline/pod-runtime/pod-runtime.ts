@@ -286,7 +286,9 @@ export class PodRuntime {
     options: { graceSeconds?: number; signal: AbortSignal; report: SyncReport },
   ): Promise<void> {
     this.#o.images.cancelPrefetch?.(uid);
-    if (!this.#isCurrent(uid)) await this.#refresh(uid);
+    // Nothing was found after a start: one that failed may have left a sandbox since.
+    const wasEmpty = this.#refreshed.has(uid) && !this.#o.observed.get(uid);
+    if (wasEmpty || !this.#isCurrent(uid)) await this.#refresh(uid);
     const observed = this.#o.observed.get(uid);
     if (!observed) return;
     options.report.blockedOn("stopping containers", { kind: "stop" });
@@ -296,7 +298,11 @@ export class PodRuntime {
       // It also finds what a start that timed out has left.
       await this.#refresh(uid);
     }
-    const left = this.#o.observed.get(uid)?.containers.filter((c) => c.state === "running");
+    const after = this.#o.observed.get(uid);
+    const known = new Set(observed.sandboxes.map(({ id }) => id));
+    const late = after?.sandboxes.filter(({ id, state }) => state === "ready" && !known.has(id));
+    if (late?.length) throw new KubeletError("KillPod", "sandboxes have appeared while the pod was stopped");
+    const left = after?.containers.filter((c) => c.state === "running");
     if (left?.length)
       throw new KubeletError(
         "KillPod",
