@@ -1,9 +1,10 @@
+import { availableParallelism } from "node:os";
 import type { Clock } from "../../lib/base/clock.ts";
 import { ConcurrencyLimiter } from "../../lib/base/concurrency-limiter.ts";
 import { exponentialBuckets, type Metrics } from "../../lib/base/metrics.ts";
 import { cpuIdleMs } from "../../lib/host/cpu-idle.ts";
 import type { StartKind } from "../pipeline/pod-runtime/pod-runtime.ts";
-import { StartWidth } from "../pipeline/pod-runtime/start-width.ts";
+import { startWidth } from "../pipeline/pod-runtime/start-width.ts";
 
 export type StartLimiter = ConcurrencyLimiter<StartKind>;
 
@@ -36,10 +37,12 @@ export function startLimiter(o: {
     name: "kubelet_ts_starts_running",
     help: "Starts that hold a slot",
   });
-  const width = new StartWidth({ cpus: o.cpus, clock: o.clock, idleMs: () => cpuIdleMs() });
-  return new ConcurrencyLimiter<StartKind>(o.width || width, {
-    clock: o.clock,
-    measure: (kind = "sandbox") => width.started(kind),
+  const { cpus, clock } = o;
+  const width =
+    o.width || startWidth({ cpus, usableCpus: availableParallelism(), clock, idleMs: () => cpuIdleMs() });
+  return new ConcurrencyLimiter<StartKind>(width, {
+    clock,
+    ...(typeof width !== "number" && { measure: (kind = "sandbox") => width.started(kind) }),
     maxHoldMs: maxSlotMs,
     minHoldMs: minSlotMs,
     kinds: ["restart", "container", "sandbox"],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { FakeClock, monotonicTime } from "../../../lib/base/fake-clock.ts";
-import { StartWidth, type StartWidthOptions } from "./start-width.ts";
+import { StartWidth, type StartWidthOptions, startWidth } from "./start-width.ts";
 
 interface Runtime {
   readonly cpus: number;
@@ -65,7 +65,7 @@ function readyTimes(
 const adaptive =
   ({ cpus }: Pick<Runtime, "cpus">) =>
   (runtime: Pick<StartWidthOptions, "clock" | "idleMs">) =>
-    new StartWidth({ cpus, ...runtime });
+    new StartWidth({ cpus, usableCpus: cpus, ...runtime });
 const fixedAt = (width: number) => () => ({ width });
 const sum = (times: readonly number[]) => times.reduce((total, each) => total + each, 0);
 
@@ -86,33 +86,43 @@ test("on a machine with many CPUs, pods run as early as if all were started at t
   );
 });
 
-test("on a machine with few CPUs, pods run about as early as with a fixed width, or earlier", () => {
-  const runtime = fc.record({
-    cpus: fc.integer({ min: 1, max: 8 }),
-    waitMs: fc.integer({ min: 0, max: 1000 }),
-    cpuMs: fc.integer({ min: 20, max: 200 }),
-    contention: fc.constantFrom(0, 0.01),
+for (const [cpus, usableCpus, width] of [
+  [1, 1, 4],
+  [2, 2, 8],
+  [2, 64, 8],
+  [15, 15, 32],
+  [64, 2, 32],
+] as const)
+  test(`with ${cpus} CPUs, of which ${usableCpus} are usable, ${width} starts run at a time, however idle they are`, () => {
+    const clock = new FakeClock();
+    assert.equal(startWidth({ cpus, usableCpus, clock, idleMs: () => cpus * clock.elapsedMs }), width);
   });
-  fc.assert(
-    fc.property(runtime, fc.integer({ min: 1, max: 110 }), (each, pods) => {
-      const ready = readyTimes(each, pods, adaptive(each));
-      const fixed = readyTimes(each, pods, fixedAt(Math.max(4, 4 * each.cpus)));
-      assert.ok(ready.at(-1)! <= 1.05 * fixed.at(-1)! + 2 * stepMs, `${ready.at(-1)}, ${fixed.at(-1)}`);
-      assert.ok(sum(ready) <= 1.1 * sum(fixed) + 2 * stepMs * pods, `${sum(ready)}, ${sum(fixed)}`);
-    }),
-  );
-});
+
+for (const [usableCpus, width] of [
+  [64, 512],
+  [20, 160],
+] as const)
+  test(`with 64 CPUs, of which ${usableCpus} are usable, at least ${width} starts run at a time`, () => {
+    const found = startWidth({ cpus: 64, usableCpus, clock: new FakeClock(), idleMs: () => 0 });
+    assert.ok(found instanceof StartWidth);
+    assert.equal(found.width, width);
+  });
 
 test("a runtime that waits more than it computes starts twice as many pods as with a fixed width", () => {
-  const runtime = { cpus: 4, waitMs: 1000, cpuMs: 20, contention: 0 };
-  const ready = readyTimes(runtime, 110, adaptive(runtime)).at(-1)!;
-  const fixed = readyTimes(runtime, 110, fixedAt(16)).at(-1)!;
+  const runtime = { cpus: 16, waitMs: 1000, cpuMs: 20, contention: 0 };
+  const ready = readyTimes(runtime, 1000, adaptive(runtime)).at(-1)!;
+  const fixed = readyTimes(runtime, 1000, fixedAt(128)).at(-1)!;
   assert.ok(ready <= fixed / 2, `${ready}, ${fixed}`);
 });
 
 function widthOf(idle: number) {
   const clock = new FakeClock();
-  const width = new StartWidth({ cpus: 2, clock, idleMs: () => idle * 2 * clock.elapsedMs });
+  const width = new StartWidth({
+    cpus: 16,
+    usableCpus: 16,
+    clock,
+    idleMs: () => idle * 16 * clock.elapsedMs,
+  });
   const start = async (ms: number, isFull = true) => {
     const succeeded = width.started("sandbox");
     await clock.advance(ms);
@@ -124,26 +134,26 @@ function widthOf(idle: number) {
 test("the width grows with each start, and returns to its lower bound when starts take longer", async () => {
   const { width, start } = widthOf(0.5);
   for (let i = 0; i < 20; i++) await start(100);
-  assert.equal(width.width, 28);
+  assert.equal(width.width, 148);
   for (let i = 0; i < 40; i++) await start(200);
-  assert.equal(width.width, 8);
+  assert.equal(width.width, 128);
 });
 
 test("starts that no other start waits for, that take longer, or that end while all CPUs are in use add nothing", async () => {
   const idle = widthOf(0.5);
   await idle.start(100, false);
   await idle.start(130);
-  assert.equal(idle.width.width, 8);
+  assert.equal(idle.width.width, 128);
   const busy = widthOf(0.1);
   await busy.start(100);
-  assert.equal(busy.width.width, 8);
+  assert.equal(busy.width.width, 128);
 });
 
-test("without the idle time of the CPUs the width is fixed", async () => {
+test("without the idle time of the CPUs the width does not grow", async () => {
   const clock = new FakeClock();
-  const width = new StartWidth({ cpus: 2, clock, idleMs: () => undefined });
+  const width = new StartWidth({ cpus: 16, usableCpus: 16, clock, idleMs: () => undefined });
   const succeeded = width.started("sandbox");
   await clock.advance(100);
   succeeded(true);
-  assert.equal(width.width, 8);
+  assert.equal(width.width, 128);
 });

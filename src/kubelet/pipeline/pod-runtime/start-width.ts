@@ -12,15 +12,28 @@ const maxWidth = 1024;
 
 export interface StartWidthOptions {
   readonly cpus: number;
+  /** How many of them the cgroup and the affinity of this process allow: usually, the runtime has the same. */
+  readonly usableCpus: number;
   readonly clock: Pick<Clock, "monotonic">;
   /** The time that CPUs were idle so far, the sum of all; undefined if it is unknown. */
   readonly idleMs: () => number | undefined;
 }
 
 /**
- * How many starts run at a time. A start waits for disk and network as much as it computes, so a few for each CPU are a lower bound. While
- * starts wait for a slot although CPUs are idle, and those that run take no longer than the shortest, the runtime can do more: each such start
- * adds one, so the width doubles in the time of a start. As soon as they take longer, the width shrinks again.
+ * How many starts run at a time. A start waits for disk and network as much as it computes: a few for each CPU. With few CPUs that is fixed,
+ * because more would soon slow each other down.
+ */
+export function startWidth(options: StartWidthOptions): number | StartWidth {
+  const { cpus, usableCpus } = options;
+  return Math.min(cpus, usableCpus) < manyCpus
+    ? Math.min(32, Math.max(4, 4 * cpus))
+    : new StartWidth(options);
+}
+
+/**
+ * The width of a machine with many CPUs. While starts wait for a slot although CPUs are idle, and those that run take no longer than the
+ * shortest, the runtime can do more: each such start adds one, so the width doubles in the time of a start. As soon as they take longer, the
+ * width shrinks again, to its lower bound.
  */
 export class StartWidth {
   readonly #o: StartWidthOptions;
@@ -29,9 +42,8 @@ export class StartWidth {
   readonly #shortestMs = new Map<StartKind, number>();
 
   constructor(options: StartWidthOptions) {
-    const { cpus } = options;
     this.#o = options;
-    this.#min = Math.max(4, cpus * (cpus < manyCpus ? 4 : 8));
+    this.#min = 8 * Math.min(options.cpus, options.usableCpus);
     this.#width = this.#min;
   }
 
