@@ -180,6 +180,17 @@ test("a request without a response times out after 10 s", async (t) => {
   assert.deepEqual(s.lines, ["URL: no response within 10 s"]);
 });
 
+test("a response that switches protocols is a problem", { timeout: 30_000 }, async (t) => {
+  const { source, poll } = await sourceOn(t, body(list()));
+  await poll(({ socket }) =>
+    socket?.write("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"),
+  );
+  assert.deepEqual(
+    source.problems().map(({ message }) => message),
+    ["101 Switching Protocols"],
+  );
+});
+
 test("the body of a redirect is not read, which may have no end", { timeout: 30_000 }, async (t) => {
   const closed = Promise.withResolvers<void>();
   const s = await sourceOn(t, (response, path) => {

@@ -119,10 +119,15 @@ async function get(
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const send = url.protocol === "https:" ? httpsRequest : httpRequest;
     send(url, { headers, signal, agent: proxyAgent(url, env) ?? false }, resolve)
+      // Without a listener Node.js would report neither a response nor an error.
+      .once("upgrade", (switching, socket) => {
+        socket.destroy();
+        reject(unexpectedStatus(switching));
+      })
       .on("error", reject)
       .end();
   });
-  const { statusCode = 0, statusMessage = "" } = response;
+  const { statusCode = 0 } = response;
   const { location } = response.headers;
   if ([301, 302, 303, 307, 308].includes(statusCode) && location !== undefined && redirects > 0) {
     // Its body may have no end.
@@ -140,8 +145,12 @@ async function get(
     }
     chunks.push(chunk);
   }
-  if (statusCode !== 200) throw new KubeletError("HttpStatus", `${statusCode} ${statusMessage}`.trim());
+  if (statusCode !== 200) throw unexpectedStatus(response);
   return Buffer.concat(chunks);
+}
+
+function unexpectedStatus({ statusCode = 0, statusMessage = "" }: IncomingMessage): KubeletError {
+  return new KubeletError("HttpStatus", `${statusCode} ${statusMessage}`.trim());
 }
 
 /** An agent for one request through the proxy of the environment; undefined if there is none for the URL. */
