@@ -37,8 +37,9 @@ function setUp(t: { after(f: () => void): void }) {
     observed,
     cpus: { cpusOf: (uid, container) => cpusets.get(`${uid}/${container}`) },
     runtime: {
-      updateContainerResources: async (id, { cpusetCpus, ...rest }) => {
+      updateContainerResources: async (id, { cpusetCpus, ...rest }, options) => {
         assert.deepEqual(rest, {});
+        assert.equal(options?.isCounted, false);
         calls.push(`${id}=${cpusetCpus}`);
         if (failing.has(id)) throw new Error("runtime is not ready");
       },

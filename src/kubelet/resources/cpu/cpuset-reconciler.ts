@@ -74,7 +74,7 @@ export class CpusetReconciler implements Component {
     if (before === cpus) return cpus;
     const { runtime, logger } = this.#o;
     try {
-      await runtime.updateContainerResources(id, { cpusetCpus: cpus }, { signal });
+      await runtime.updateContainerResources(id, { cpusetCpus: cpus }, { signal, isCounted: false });
       return cpus;
     } catch (error) {
       if (isAbort(error)) throw error;

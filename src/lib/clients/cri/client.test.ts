@@ -378,6 +378,15 @@ describe("CRI client: metrics", () => {
     for (const line of lines) assert.ok(text.includes(line), `${line} is missing from\n${text}`);
     assert.equal(/errors_total\{operation_type="(version|stop_container)"/.test(text), false);
   });
+
+  it("count no call that its caller does not count", async (t) => {
+    const { client, metrics } = await connected(t);
+    const total = 'kubelet_runtime_operations_total{operation_type="update_container"}';
+    await failureOf(client.updateContainerResources("c" as ContainerId, {}, { isCounted: false }));
+    assert.ok(!(await metrics.registry.metrics()).includes(total));
+    await failureOf(client.updateContainerResources("c" as ContainerId, {}));
+    assert.ok((await metrics.registry.metrics()).includes(`${total} 1\n`));
+  });
 });
 
 describe("CRI client: events", () => {

@@ -92,7 +92,7 @@ export function createCriClient(options: CriClientOptions): CriClient {
       if (failed) onFailure(method.name, error);
       throw error;
     } finally {
-      operations.record(method.name, msSince(clock, startedAt) / 1000, failed);
+      if (o.isCounted ?? true) operations.record(method.name, msSince(clock, startedAt) / 1000, failed);
     }
   };
 

@@ -15,6 +15,8 @@ export interface CallOptions {
   signal?: AbortSignal;
   /** Overrides the deadline that the client would choose. */
   timeoutMs?: number;
+  /** False for a call that the reference kubelet does not count among the operations of the runtime. */
+  isCounted?: boolean;
 }
 
 /** Calls to the runtime service about sandboxes and containers. `createCriClient` implements them. Every call has a deadline and may be aborted. */
