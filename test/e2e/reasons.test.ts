@@ -118,9 +118,7 @@ describeLifecycle(
     });
 
     test("a container waits with ContainerCreating while its image is pulled", async () => {
-      const row = await suite.pods.waitForPod("pulling", (row) =>
-        assert.match(row.blockedOn, /^pulling /),
-      );
+      const row = await suite.pods.waitForPod("pulling", (row) => assert.match(row.blockedOn, /^pulling /));
       assert.deepEqual(containerOf(row).state, { waiting: { reason: "ContainerCreating" } });
     });
 
