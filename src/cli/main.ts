@@ -5,6 +5,7 @@ import { printableLines } from "../lib/base/terminal-text.ts";
 import { parseFlags } from "../lib/config/flags/parse.ts";
 import { widenThreadPool } from "../lib/host/thread-pool.ts";
 import { closestCommand, commandList } from "./command-list.ts";
+import { exitWhenWritten } from "./exit-when-written.ts";
 import { rawVersion, version } from "./version.ts";
 
 /** Node.js names its processes after a thread; tools look for a process named kubelet. */
@@ -57,11 +58,15 @@ function unknownCommand(typed: string): KubeletError {
   );
 }
 
+function isCommand(argument: string | undefined): boolean {
+  return commandList.some(({ name }) => name === argument);
+}
+
 /** `kubelet help` lists the commands, `kubelet help COMMAND` is its --help. */
 async function help([command]: readonly string[]): Promise<number> {
   if (command === undefined || command === "help" || command.startsWith("-"))
     return (await import("./help-command.ts")).commandHelp(process.stdout);
-  if (!commandList.some(({ name }) => name === command)) throw unknownCommand(command);
+  if (!isCommand(command)) throw unknownCommand(command);
   return main([command, "--help"]);
 }
 
@@ -108,7 +113,8 @@ function fail(error: unknown): never {
 widenThreadPool();
 nameProcess();
 main(process.argv.slice(2)).then(
-  (code) => process.exit(code),
+  // The agent ends even if its log is not read.
+  (code) => (isCommand(process.argv[2]) ? exitWhenWritten(code) : process.exit(code)),
   (error: unknown) => {
     // System call errors are shown to users as they are; any other error is a bug and shown with its stack.
     const known = isKubeletError(error) || (error as NodeJS.ErrnoException | undefined)?.syscall;
