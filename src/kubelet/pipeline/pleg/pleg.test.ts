@@ -707,6 +707,18 @@ test("an older status of a container does not overwrite its exit", async (t) => 
   assert.equal(state("u"), "c-u exited");
 });
 
+test("an inspection that hangs does not delay a relist of other pods", async (t) => {
+  const { view, clock, pleg, state } = await setUp(t, { view: (v) => v.addPod("a") });
+  const release = block(view, "container c-a");
+  const stopped = pleg.stopped(u("a"), "c-a");
+  view.addPod("b");
+  await clock.advance(1000);
+  const inTheMeantime = state("b");
+  await release();
+  await stopped;
+  assert.equal(inTheMeantime, "c-b running");
+});
+
 test("a status that was read before does not overwrite an exit that a listing has found", async (t) => {
   const { view, pleg, state } = await setUp(t, { everyMs: 60_000, view: (v) => v.addPod("u") });
   const [listing, status] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

@@ -74,7 +74,7 @@ export class Pleg implements Component {
   #appliedFrom = new Map<PodUid, number>();
   /** The parts of each pod that were observed one by one after its last listing, by the sequence number of their observation. */
   #parts = new Map<PodUid, { sequence: number; pod: ObservedPod }[]>();
-  /** Inspections of stopped parts in progress. A listing waits for them: it would request the same. */
+  /** Inspections of stopped parts in progress. A refresh of the pod waits for them: it would request the same. A relist must not: one may hang. */
   #inspecting = new Map<PodUid, Set<Promise<boolean>>>();
   /** The newest listing when containers of a pod were changed in place. Details are valid only if a later listing has them. */
   #changedAt = new Map<PodUid, number>();
@@ -282,6 +282,7 @@ export class Pleg implements Component {
         runtime.listPodSandboxes(isForeign ? { id: uid } : byLabel, { signal: this.#signal }),
         isForeign ? [] : runtime.listContainers(byLabel, { signal: this.#signal }),
       ]);
+      await Promise.allSettled(this.#inspecting.get(uid) ?? []);
       await this.#apply(uid, groupByPod(sandboxes, containers).get(uid), sequence);
     } finally {
       metrics?.podRelisted(msSince(clock, startedAt));
@@ -368,7 +369,6 @@ export class Pleg implements Component {
 
   async #apply(uid: PodUid, listed: ListedPod | undefined, sequence: number): Promise<void> {
     const { observed } = this.#o;
-    await Promise.allSettled(this.#inspecting.get(uid) ?? []);
     if (this.#isStale(uid, sequence)) return;
     const inspected =
       listed &&
