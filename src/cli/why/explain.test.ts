@@ -60,6 +60,7 @@ test("a static pod is looked up by the UID that its kubelet uses", async () => {
   const other = api({ [`${pods}/etcd`]: mirror, [`${events}uid%3Dabc`]: { items: [event] } });
   const answer = await whyPods(other, { namespace: "shop", name: "etcd" });
   assert.match(answer.pods[0]?.cause ?? "", /no disk/);
+  assert.equal(answer.pods[0]?.uid, "abc");
 });
 
 test("nodes are queried with a time limit, and a few at a time", async () => {

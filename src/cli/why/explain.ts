@@ -3,12 +3,12 @@ import type { PodExplanation } from "../../kubelet/explain/pod-explanation.ts";
 import type { Explanations } from "../../kubelet/explain/pod-explanations.ts";
 import { ConcurrencyLimiter } from "../../lib/base/concurrency-limiter.ts";
 import { isKubeletError, messageOf } from "../../lib/base/errors.ts";
-import { annotationMirror, type Pod } from "../../lib/model/pod.ts";
+import type { Pod } from "../../lib/model/pod.ts";
 import { isTerminalPhase } from "../../lib/model/pod-phase.ts";
 import { readinessOf } from "../../lib/model/readiness.ts";
 import { explainUnscheduled, type SchedulerNode } from "../unscheduled-pods.ts";
 import type { ApiReader } from "./kubectl.ts";
-import { type PodEvent, podFromApi } from "./pod-from-api.ts";
+import { kubeletUid, type PodEvent, podFromApi } from "./pod-from-api.ts";
 
 /** Which pods: one, or those of a namespace or of all that are not ready. */
 export interface PodTarget {
@@ -84,11 +84,6 @@ async function listPods(kubectl: ApiReader, namespace: string | undefined): Prom
 
 function pathOf(namespace: string | undefined): string {
   return namespace === undefined ? "/api/v1" : `/api/v1/namespaces/${segment(namespace)}`;
-}
-
-/** A mirror pod has the UID of its static pod, which the kubelet and its events use, in an annotation. */
-function kubeletUid({ metadata }: Pod): string {
-  return metadata.annotations?.[annotationMirror] ?? metadata.uid;
 }
 
 function needsExplanation(pod: Pod): boolean {

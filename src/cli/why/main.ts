@@ -96,7 +96,7 @@ export async function main(program: string, args: readonly string[], out: Output
       `-o ${format}: only json is supported (the default is human-readable text)`,
     );
   const kubectl = new Kubectl(kubectlFlags(options));
-  const namespace = options.n ?? options.namespace ?? (await kubectl.namespace());
+  const namespace = (options.n ?? options.namespace) || (await kubectl.namespace());
   const look = await lookUp(kubectl, options, namespace);
   const show = async () => {
     const { json, lines, summary } = await look();
@@ -171,7 +171,7 @@ async function complete(args: readonly string[], out: Output): Promise<number> {
   const isValue = Object.hasOwn(known, flag) && known[flag as keyof typeof known] !== "switch";
   const options = parseOptions(args.slice(0, isValue ? -2 : -1), known, true);
   const kubectl = new Kubectl(kubectlFlags(options));
-  const namespace = options.n ?? options.namespace ?? (await kubectl.namespace());
+  const namespace = (options.n ?? options.namespace) || (await kubectl.namespace());
   const found = await completions(
     kubectl,
     namespace,

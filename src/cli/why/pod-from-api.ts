@@ -2,7 +2,13 @@ import type { PodInfo } from "../../kubelet/explain/explain-pod.ts";
 import { matchesNode, nodeMismatch } from "../../kubelet/pods/admission/node-affinity.ts";
 import { taintText, untoleratedTaint } from "../../kubelet/pods/admission/taints.ts";
 import { isImageReason } from "../../lib/model/image-reasons.ts";
-import { type ContainerStatus, type Pod, type PodStatus, sourceOf } from "../../lib/model/pod.ts";
+import {
+  annotationMirror,
+  type ContainerStatus,
+  type Pod,
+  type PodStatus,
+  sourceOf,
+} from "../../lib/model/pod.ts";
 import type { StepKind, StepRecord } from "../../lib/model/pod-step.ts";
 import { readinessOf } from "../../lib/model/readiness.ts";
 import type { SchedulerNode } from "../unscheduled-pods.ts";
@@ -17,6 +23,11 @@ export interface PodEvent {
   readonly firstTimestamp?: string | null;
   readonly lastTimestamp?: string | null;
   readonly eventTime?: string | null;
+}
+
+/** A mirror pod has the UID of its static pod, which the kubelet and its events use, in an annotation. */
+export function kubeletUid({ metadata }: Pod): string {
+  return metadata.annotations?.[annotationMirror] ?? metadata.uid;
 }
 
 /** The step that an event is about. Those that are not listed, such as Scheduled and Started, are not about the cause. */
@@ -51,7 +62,7 @@ export function podFromApi(
   node?: SchedulerNode,
 ): PodInfo {
   const { metadata, status } = pod;
-  const { namespace, name, uid } = metadata;
+  const { namespace, name } = metadata;
   const createdAt = epoch(metadata.creationTimestamp) ?? now;
   const records = events.flatMap((event) => recordOf(event, pod, createdAt));
   records.sort((a, b) => a.startedAt - b.startedAt);
@@ -61,7 +72,7 @@ export function podFromApi(
   const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   const mounts = records.filter(({ kind, error }) => kind === "volumes" && error !== undefined);
   return {
-    id: { namespace, name, uid },
+    id: { namespace, name, uid: kubeletUid(pod) },
     source: sourceOf(pod),
     nodeName: pod.spec.nodeName ?? "",
     pod,
