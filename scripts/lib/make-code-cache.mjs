@@ -8,8 +8,20 @@ import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { Script } from "node:vm";
 
-/** Objects have the same order each time, and garbage collections do not count the age of functions. */
-const reproducible = ["--hash-seed=1", "--random-seed=1", "--no-flush-bytecode"];
+/**
+ * Objects have the same order each time. Nothing depends on the load of the machine: no garbage collection, which would remove functions that have run, and no
+ * compilers in other threads.
+ */
+const reproducible = [
+  "--hash-seed=1",
+  "--random-seed=1",
+  "--no-flush-bytecode",
+  "--min-semi-space-size=512",
+  "--max-semi-space-size=512",
+];
+
+/** Set while it runs only: on the command line they imply other flags. */
+const withoutCompilers = ["--no-opt", "--no-maglev", "--no-sparkplug"];
 
 /** For the Node.js and the architecture of this process. */
 export function makeCodeCaches(files) {
@@ -22,13 +34,23 @@ export function makeCodeCaches(files) {
 
 function makeCodeCache(file) {
   const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, "latin1")}\n})`;
+  for (const flag of withoutCompilers) setFlagsFromString(flag);
   const script = new Script(source, { filename: basename(file) });
   const module = { exports: {} };
   // It runs a command as soon as it is loaded.
   const isProgram = basename(file) === "main.cjs";
   if (!isProgram) script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file));
   // V8 records the flags, and compares them with those of the program when it loads the code.
-  const flags = ["--hash-seed=0", "--flush-bytecode", "--verify-snapshot-checksum"];
+  const flags = [
+    "--hash-seed=0",
+    "--flush-bytecode",
+    "--min-semi-space-size=0",
+    "--max-semi-space-size=0",
+    "--opt",
+    "--maglev",
+    "--sparkplug",
+    "--verify-snapshot-checksum",
+  ];
   for (const flag of flags) setFlagsFromString(flag);
   writeFileSync(`${file}.cache`, script.createCachedData());
 }
