@@ -127,7 +127,7 @@ describe(long("the console of kubelet up"), () => {
     );
     const { explanation, events } = await client.detail(uid);
     assert.match(explanation.cause ?? "", /exit/i);
-    assert.match(explanation.next ?? "", /previous logs of container main/);
+    assert.match(explanation.next ?? "", /^read its last output: crictl logs .*'\^main'/);
     assert.ok(events.some(({ type, reason }) => type === "Warning" && reason === "BackOff"));
     await client.post(`/pods/${uid}/delete`, { graceSeconds: 0 });
   });
