@@ -387,7 +387,8 @@ describe(long("values of the console page"), { skip: reason }, () => {
       assert.ok(run.from <= start && start <= run.to!, `${last.startedAt} ${JSON.stringify(run)}`);
       const waits = steps.at(-1)!;
       assert.deepEqual([waits.step, waits.to], ["backoff", undefined]);
-      assert.equal(waits.attempts, main!.restartCount);
+      // An event in the middle of a back-off begins another step of it.
+      assert.ok(waits.attempts >= main!.restartCount, `${waits.attempts} of ${main!.restartCount}`);
     }, 60_000);
   });
 });
