@@ -48,10 +48,9 @@ async function writeOne(store: Store, name: string): Promise<never> {
     const written = isDeletion
       ? await store.delete(key)
       : await store.apply(key, () => ({ kind: "put", object: anObject(key, { n, padding }) }));
-    // Synchronous, and unlike writeSync it waits while the pipe is full.
-    process.stdout.write(
-      `${JSON.stringify({ name, version: written!.version, n: isDeletion ? undefined : n } satisfies Ack)}\n`,
-    );
+    // The next write begins when this one is in the pipe: what Node.js buffers while the pipe is full is lost with the process.
+    const ack: Ack = { name, version: written!.version, n: isDeletion ? undefined : n };
+    await new Promise((resolve) => process.stdout.write(`${JSON.stringify(ack)}\n`, resolve));
   }
 }
 
